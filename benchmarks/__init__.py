@@ -1,1 +1,3 @@
-"""Figures that anyone can measure again, each beside a peer or a limit in the same run. See the docstring of each script."""
+"""Figures that anyone can measure again, each beside a peer or a limit in the same run. See the
+docstring of each script.
+"""

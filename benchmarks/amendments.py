@@ -1,7 +1,8 @@
 """What it costs to find what amends what: `python benchmarks/amendments.py --chunks 1000 10000`.
 
-Notes of the demo's kind with random vectors (`fill.py`) are compared in the slices in which the service does it when it rests; then one more note, and
-none. What lies in the catalog afterwards is read as a search reads it.
+Notes of the demo's kind with random vectors (`fill.py`) are compared in the slices in which the
+service does it when it rests; then one more note, and none. What lies in the catalog afterwards is
+read as a search reads it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def measured(chunks: int) -> None:
         project = Project("id", "p", "ms_p_0", str(memory), str(memory / ".memsearch/memory"))
         dimension = embed.load(home, settings.embedding).dimension
         catalog = Catalog(home.cache_db, writable=True)
-        space = Space(home, settings.milvus, Random(embed.fingerprint_of(home, settings.embedding), dimension))
+        space = Space(
+            home, settings.milvus, Random(embed.fingerprint_of(home, settings.embedding), dimension)
+        )
 
         def index() -> None:
             scan(catalog, project.id, [project.memory], settings, memory=project.memory)
@@ -72,7 +75,9 @@ def measured(chunks: int) -> None:
 
 
 def main() -> None:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     args.add_argument("--chunks", type=int, nargs="+", default=[1000, 10_000])
     options = args.parse_args()
     print("milliseconds")

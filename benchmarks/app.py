@@ -1,25 +1,36 @@
-"""What the terminal app costs at 1,000 days and 30,000 entries, beside an empty Textual app, posting and harlequin.
+"""What the terminal app costs at 1,000 days and 30,000 entries, beside an empty Textual app,
+posting and harlequin.
 
     python benchmarks/app.py --apps /tmp/apps                        # about 7 minutes
-    python benchmarks/app.py --days 100 --entries 3000 --times 3     # smaller, without the other apps
+    python benchmarks/app.py --days 100 --entries 3000 --times 3     # smaller, without the other
+    apps
 
-Each of the other apps needs a venv of its own (in one, pip resolves old versions of both; the tree-sitter that posting
-asks for crashes from 0.26 on), in a folder named by --apps or MEMSEARCH_BENCH_APPS:
+Each of the other apps needs a venv of its own (in one, pip resolves old versions of both; the
+tree-sitter that posting asks for crashes from 0.26 on), in a folder named by --apps or
+MEMSEARCH_BENCH_APPS:
 
-    python3.11 -m venv /tmp/apps/posting && /tmp/apps/posting/bin/pip install posting 'tree-sitter<0.26'
-    python3.11 -m venv /tmp/apps/harlequin && /tmp/apps/harlequin/bin/pip install harlequin
+    python3.11 -m venv /tmp/apps/posting && /tmp/apps/posting/bin/pip install posting
+    'tree-sitter<0.26' python3.11 -m venv /tmp/apps/harlequin && /tmp/apps/harlequin/bin/pip install
+    harlequin
 
-Everything runs in a pseudo-terminal of 120x40 that takes whole frames (synchronized output), as terminals do:
+Everything runs in a pseudo-terminal of 120x40 that takes whole frames (synchronized output), as
+terminals do:
 
-1. start: from the process's start until a known text of the first frame was written (for `memsearch tui`: the title of
-   the newest entry); then until nothing was painted for 0.3 s. Run in turn. The empty app is one Static.
-2. typing: from a letter of a query to the end of the frame with the hits by words, then to that with the hybrid hits;
-   every letter rests until both are there. Beside it, the same letters in an app that has nothing but an Input.
-3. moving: from the key to the end of the frame with the other entry's preview (over days: with the other day's entries).
+1. start: from the process's start until a known text of the first frame was written (for
+  `memsearch tui`: the title of
+   the newest entry); then until nothing was painted for 0.3 s. Run in turn. The empty app is one
+   Static.
+2. typing: from a letter of a query to the end of the frame with the hits by words, then to that
+  with the hybrid hits;
+   every letter rests until both are there. Beside it, the same letters in an app that has nothing
+   but an Input.
+3. moving: from the key to the end of the frame with the other entry's preview (over days: with
+  the other day's entries).
    The conversations behind the entries are not there, so each is looked for.
 4. at rest: resident memory after start and after 2 and 3, and CPU while nothing happens.
 
-Above --real entries the index is filled with random vectors (fill.py): what the app costs does not depend on them.
+Above --real entries the index is filled with random vectors (fill.py): what the app costs does not
+depend on them.
 """
 
 from __future__ import annotations
@@ -60,7 +71,9 @@ OURS, FLOOR = "memsearch tui", "an empty Textual app"
 #: app -> a text of its first frame
 OTHERS = {"posting": "Collection", "harlequin": "Data Catalog"}
 _QUIET_S = 0.3
-_ESCAPE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78])")
+_ESCAPE = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78])"
+)
 _ASKS_FOR_FRAMES, _GETS_FRAMES, _FRAME_END = b"\x1b[?2026$p", b"\x1b[?2026;2$y", b"\x1b[?2026l"
 _END = "\0"
 
@@ -70,11 +83,20 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=1000)
     parser.add_argument("--entries", type=int, default=30_000)
     parser.add_argument("--times", type=int, default=9, help="starts of each app")
-    parser.add_argument("--queries", type=int, default=8, help="queries to type, of up to 14 letters")
+    parser.add_argument(
+        "--queries", type=int, default=8, help="queries to type, of up to 14 letters"
+    )
     parser.add_argument("--idle", type=float, default=5, help="seconds to watch each app at rest")
-    parser.add_argument("--real", type=int, default=1000, help="embed really up to this many entries")
+    parser.add_argument(
+        "--real", type=int, default=1000, help="embed really up to this many entries"
+    )
     given = os.environ.get("MEMSEARCH_BENCH_APPS")
-    parser.add_argument("--apps", type=Path, default=given, help="the folder with the venvs of posting and harlequin")
+    parser.add_argument(
+        "--apps",
+        type=Path,
+        default=given,
+        help="the folder with the venvs of posting and harlequin",
+    )
     options = parser.parse_args()
     report = Report(options)
     with workplace() as (_, product):
@@ -92,11 +114,14 @@ def main() -> None:
     report.save()
 
 
-# -- a terminal ---------------------------------------------------------------------------------------------------
+# -- a terminal
+# ---------------------------------------------------------------------------------------------------
 
 
 class Terminal:
-    """A program in a pseudo-terminal. Times are ms since the last key, at first since the program's start."""
+    """A program in a pseudo-terminal. Times are ms since the last key, at first since the program's
+    start.
+    """
 
     def __init__(self, argv: list[str], env: dict[str, str], folder: Path) -> None:
         self._screen, there = os.openpty()
@@ -107,7 +132,13 @@ class Terminal:
         self.drawn = ""
         self._since = time.perf_counter()
         self.process = psutil.Popen(
-            argv, stdin=there, stdout=there, stderr=there, env=env, cwd=folder, start_new_session=True
+            argv,
+            stdin=there,
+            stdout=there,
+            stderr=there,
+            env=env,
+            cwd=folder,
+            start_new_session=True,
         )
         os.close(there)
 
@@ -155,7 +186,9 @@ class Terminal:
         last = data.rfind(b"\x1b")
         cut = last if last >= 0 and not _ESCAPE.match(data, last) else len(data)
         data, self._partial = data[:cut], data[cut:]
-        self.drawn += self._decoder.decode(_ESCAPE.sub(b"", data.replace(_FRAME_END, _END.encode())))
+        self.drawn += self._decoder.decode(
+            _ESCAPE.sub(b"", data.replace(_FRAME_END, _END.encode()))
+        )
         return True
 
     @property
@@ -194,7 +227,12 @@ class Desk:
     def __init__(self, product: Product, library: Library, apps: Path | None) -> None:
         self.product, self.library = product, library
         self.days = [day for day, _ in library.days()]
-        self.env = {**product.env, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+        self.env = {
+            **product.env,
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            "LANG": "C.UTF-8",
+        }
         for name in ("NO_COLOR", "COLUMNS", "LINES"):  # the terminal itself says how large it is
             self.env.pop(name, None)
         self.apps: dict[str, tuple[list[str], str]] = {
@@ -202,7 +240,9 @@ class Desk:
             FLOOR: ([sys.executable, "-c", EMPTY], "Hello"),
         }
         for name, text in OTHERS.items():
-            found = list(apps.glob(f"{name}/lib/*/site-packages/{name}-*.dist-info")) if apps else []
+            found = (
+                list(apps.glob(f"{name}/lib/*/site-packages/{name}-*.dist-info")) if apps else []
+            )
             if apps and found:
                 version = found[0].name.removesuffix(".dist-info").replace("-", " ")
                 self.apps[version] = ([str(apps / name / "bin" / name)], text)
@@ -215,7 +255,8 @@ class Desk:
         return Start(app.see(self.apps[name][1], whole=False), app.settle())
 
 
-# -- 1. start -----------------------------------------------------------------------------------------------------
+# -- 1. start
+# -----------------------------------------------------------------------------------------------------
 
 
 def start(report: Report, desk: Desk, times: int) -> None:
@@ -229,15 +270,33 @@ def start(report: Report, desk: Desk, times: int) -> None:
             if number:
                 found[name].append(done)
         desk.product.warm([])
-    base = {name: median(run.first for run in runs) for name, runs in found.items() if name not in (OURS, down)}
+    base = {
+        name: median(run.first for run in runs)
+        for name, runs in found.items()
+        if name not in (OURS, down)
+    }
     rows = []
     for name, runs in found.items():
         first = median(run.first for run in runs)
-        cells = [p95(run.first for run in runs), min(run.first for run in runs), median(run.painted for run in runs)]
-        rows.append([name, len(runs), first, *cells, *(f"{first / value:.2f}" for value in base.values())])
+        cells = [
+            p95(run.first for run in runs),
+            min(run.first for run in runs),
+            median(run.painted for run in runs),
+        ]
+        rows.append(
+            [name, len(runs), first, *cells, *(f"{first / value:.2f}" for value in base.values())]
+        )
     report.table(
         f"start (budget: 1.40 x {FLOOR}, and ahead of posting and harlequin)",
-        ["whole process", "n", "first frame ms", "p95", "min", "all painted ms", *(f"x {name}" for name in base)],
+        [
+            "whole process",
+            "n",
+            "first frame ms",
+            "p95",
+            "min",
+            "all painted ms",
+            *(f"x {name}" for name in base),
+        ],
         rows,
     )
 
@@ -254,7 +313,8 @@ def _start_without_service(desk: Desk) -> Start:
     return done
 
 
-# -- 2. typing, 3. moving -----------------------------------------------------------------------------------------
+# -- 2. typing, 3. moving
+# -----------------------------------------------------------------------------------------
 
 
 def use(report: Report, desk: Desk, corpus: Corpus, queries: int) -> float:
@@ -310,8 +370,12 @@ def _echo(desk: Desk, queries: list[str]) -> list[float]:
     return times
 
 
-def _move(app: Terminal, desk: Desk, read: int = 3, passed: int = 40) -> tuple[list[float], list[float]]:
-    """Down the entries of *read* days, then over *passed* days: ms to each preview, ms to each day's list."""
+def _move(
+    app: Terminal, desk: Desk, read: int = 3, passed: int = 40
+) -> tuple[list[float], list[float]]:
+    """Down the entries of *read* days, then over *passed* days: ms to each preview, ms to each
+    day's list.
+    """
     previews, lists = [], []
     app.press("\x1b[H")
     app.settle()
@@ -326,7 +390,8 @@ def _move(app: Terminal, desk: Desk, read: int = 3, passed: int = 40) -> tuple[l
     return previews, lists
 
 
-# -- 4. at rest ---------------------------------------------------------------------------------------------------
+# -- 4. at rest
+# ---------------------------------------------------------------------------------------------------
 
 
 def rest(report: Report, desk: Desk, used: float, idle_s: float) -> None:

@@ -1,7 +1,8 @@
-"""What the benchmarks share: an isolated home, a corpus of any size, whole-process timing, the peer, a table.
+"""What the benchmarks share: an isolated home, a corpus of any size, whole-process timing, the
+peer, a table.
 
-Nothing here asserts a time. Commands are run in turn (a, b, c, a, b, c, …), so that other work on the machine hits all
-alike; medians and ratios are what to read.
+Nothing here asserts a time. Commands are run in turn (a, b, c, a, b, c, …), so that other work on
+the machine hits all alike; medians and ratios are what to read.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ END = date(2026, 11, 20)
 BARE = [sys.executable, "-c", "pass"]
 
 
-# -- corpus -----------------------------------------------------------------------------------------------------
+# -- corpus
+# -----------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -60,10 +62,12 @@ class Corpus:
 
 
 def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0) -> Corpus:
-    """Journals of *chunks* entries in the product's own format; the same arguments give the same bytes.
+    """Journals of *chunks* entries in the product's own format; the same arguments give the same
+    bytes.
 
-    The demo's routine turns and stories, their words partly replaced from a vocabulary that grows with the corpus
-    (Heaps) and is drawn by rank (Zipf), so that word lists are as long and as skewed as in real notes.
+    The demo's routine turns and stories, their words partly replaced from a vocabulary that grows
+    with the corpus (Heaps) and is drawn by rank (Zipf), so that word lists are as long and as
+    skewed as in real notes.
 
     Args:
         days: how many day files; by default a year, above 10,000 chunks 1,000 days.
@@ -71,7 +75,9 @@ def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0) -> Corpus
     days = days or (365 if chunks <= 10_000 else 1000)
     chance = random.Random(seed)
     words = _Vocabulary(chance, int(45 * (chunks * 50) ** 0.5))
-    told = [bullet for story in stories() if story.agent for bullet in story.bullets if bullet.isascii()]
+    told = [
+        bullet for story in stories() if story.agent for bullet in story.bullets if bullet.isascii()
+    ]
     by_day: list[list[Story]] = [[] for _ in range(days)]
     for number, story in enumerate(fillers(chunks, seed)):
         story.day = number % days  # every day has a file
@@ -89,14 +95,30 @@ def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0) -> Corpus
         bullet = chance.choice(chance.choice(chance.choice([day for day in by_day if day])).bullets)
         plain = [word.strip(".,:;()`'\"") for word in bullet.split() if len(word) > 3]
         start = chance.randrange(max(1, len(plain) - 4))
-        corpus.queries.append(" ".join(plain[start : start + chance.randrange(2, 6)]) or "redis timeout")
+        corpus.queries.append(
+            " ".join(plain[start : start + chance.randrange(2, 6)]) or "redis timeout"
+        )
     return corpus
 
 
 class _Vocabulary:
     """Made-up words and identifiers with Zipf's frequencies."""
 
-    _ONSETS = [*"bcdfghjklmnprstvwxyz", "br", "ch", "dr", "fl", "gr", "pl", "qu", "sh", "sk", "st", "th", "tr"]
+    _ONSETS = [
+        *"bcdfghjklmnprstvwxyz",
+        "br",
+        "ch",
+        "dr",
+        "fl",
+        "gr",
+        "pl",
+        "qu",
+        "sh",
+        "sk",
+        "st",
+        "th",
+        "tr",
+    ]
     _VOWELS = [*"aeiou", "ai", "ea"]
     _ENDS = ["", "", "", "", "n", "r", "s", "t", "l", "m"]
 
@@ -109,7 +131,11 @@ class _Vocabulary:
         self.weights = list(accumulate(1 / (rank + 20) for rank in range(size)))
 
     def _syllable(self) -> str:
-        return self.chance.choice(self._ONSETS) + self.chance.choice(self._VOWELS) + self.chance.choice(self._ENDS)
+        return (
+            self.chance.choice(self._ONSETS)
+            + self.chance.choice(self._VOWELS)
+            + self.chance.choice(self._ENDS)
+        )
 
     def _spelled(self, word: str) -> str:
         kind = self.chance.random()
@@ -127,7 +153,9 @@ class _Vocabulary:
         """*text* with about a quarter of its words replaced."""
         written = text.split()
         places = [i for i in range(len(written)) if self.chance.random() < 0.25]
-        for place, word in zip(places, self.chance.choices(self.words, cum_weights=self.weights, k=len(places))):
+        for place, word in zip(
+            places, self.chance.choices(self.words, cum_weights=self.weights, k=len(places))
+        ):
             written[place] = word
         return " ".join(written)
 
@@ -138,12 +166,20 @@ def _day(day: str, turns: list[Story]) -> str:
         if story.session_id != last:
             lines += [f"## Session {story.time}", ""]
             last = story.session_id
-        anchor = Anchor(last, story.turn, story.agent, "transcript", f"/home/u/.claude/projects/-p/{last}.jsonl")
-        lines += [f"### {story.time}", anchor.render(), *(f"- {escape_line(b)}" for b in story.bullets), ""]
+        anchor = Anchor(
+            last, story.turn, story.agent, "transcript", f"/home/u/.claude/projects/-p/{last}.jsonl"
+        )
+        lines += [
+            f"### {story.time}",
+            anchor.render(),
+            *(f"- {escape_line(b)}" for b in story.bullets),
+            "",
+        ]
     return "\n".join(lines)
 
 
-# -- the product ------------------------------------------------------------------------------------------------
+# -- the product
+# ------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -189,20 +225,30 @@ class Product:
     def fill(self) -> None:
         """Index with random vectors instead of the model's (see fill.py)."""
         script = Path(__file__).with_name("fill.py")
-        subprocess.run([sys.executable, str(script), str(self.home.root), str(self.root)], env=self.env, check=True)
+        subprocess.run(
+            [sys.executable, str(script), str(self.home.root), str(self.root)],
+            env=self.env,
+            check=True,
+        )
 
 
 @contextmanager
 def workplace(keep: Path | None = None):
-    """A folder that is empty and private; the environment is turned to it. Yields the folder and the environment."""
+    """A folder that is empty and private; the environment is turned to it. Yields the folder and
+    the environment.
+    """
     with tempfile.TemporaryDirectory(prefix="msb-") as temporary:
         folder = keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         for name in list(os.environ):
-            if name.startswith(("MEMSEARCH_", "CLAUDE_", "CODEX_", "OPENCODE", "OPENCLAW", "XDG_", "OPENBLAS_")):
+            if name.startswith(
+                ("MEMSEARCH_", "CLAUDE_", "CODEX_", "OPENCODE", "OPENCLAW", "XDG_", "OPENBLAS_")
+            ):
                 del os.environ[name]
         (folder / "user").mkdir(exist_ok=True)
-        os.environ.update(HOME=str(folder / "user"), MEMSEARCH_HOME=str(folder / "home"), NO_COLOR="1")
+        os.environ.update(
+            HOME=str(folder / "user"), MEMSEARCH_HOME=str(folder / "home"), NO_COLOR="1"
+        )
         product = Product(Home(folder / "home"), folder / "project", dict(os.environ))
         try:
             yield folder, product
@@ -210,7 +256,8 @@ def workplace(keep: Path | None = None):
             product.stop()
 
 
-# -- the peer ---------------------------------------------------------------------------------------------------
+# -- the peer
+# ---------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -228,7 +275,12 @@ class Peer:
 
     @property
     def env(self) -> dict[str, str]:
-        return {**os.environ, "HOME": str(self.user), "HF_HOME": str(self.venv / "hf"), "HF_HUB_OFFLINE": "1"}
+        return {
+            **os.environ,
+            "HOME": str(self.user),
+            "HF_HOME": str(self.venv / "hf"),
+            "HF_HUB_OFFLINE": "1",
+        }
 
     def command(self, *arguments: str) -> list[str]:
         return [str(self.venv / "bin" / "memsearch"), *arguments]
@@ -238,7 +290,9 @@ class Peer:
         script = Path(__file__).with_name("peer_driver.py")
         done = subprocess.run(
             [str(self.venv / "bin" / "python"), str(script)],
-            input=json.dumps({"model": PEER_MODEL, "uri": str(self.user / ".memsearch" / "milvus.db"), **task}),
+            input=json.dumps(
+                {"model": PEER_MODEL, "uri": str(self.user / ".memsearch" / "milvus.db"), **task}
+            ),
             capture_output=True,
             text=True,
             env=self.env,
@@ -248,12 +302,15 @@ class Peer:
         return json.loads(done.stdout.splitlines()[-1])
 
 
-# -- measuring --------------------------------------------------------------------------------------------------
+# -- measuring
+# --------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Run:
-    """One whole process: wall and CPU time in ms, peak memory in MB (None where this process's own hides it)."""
+    """One whole process: wall and CPU time in ms, peak memory in MB (None where this process's own
+    hides it).
+    """
 
     wall: float
     cpu: float
@@ -266,8 +323,14 @@ class Run:
         return self.code in (0, 1)
 
 
-def run(argv: list[str], env: dict[str, str] | None = None, cwd: Path | None = None, stdin: bytes = b"") -> Run:
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+def run(
+    argv: list[str], env: dict[str, str] | None = None, cwd: Path | None = None, stdin: bytes = b""
+) -> Run:
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
         given.write(stdin)
         given.seek(0)
         start = time.perf_counter()
@@ -279,15 +342,24 @@ def run(argv: list[str], env: dict[str, str] | None = None, cwd: Path | None = N
         err.seek(0)
         if process.returncode not in (0, 1):
             said = err.read().decode(errors="replace").strip().splitlines()[-1:]
-            print(f"FAILED with {process.returncode}: {' '.join(argv)}: {' '.join(said)[:300]}", flush=True)
+            print(
+                f"FAILED with {process.returncode}: {' '.join(argv)}: {' '.join(said)[:300]}",
+                flush=True,
+            )
         cpu = (usage.ru_utime + usage.ru_stime) * 1000
         # a child starts with its parent's high-water mark; only what lies above it is its own
-        peak = usage.ru_maxrss if usage.ru_maxrss > 1.02 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else None
+        peak = (
+            usage.ru_maxrss
+            if usage.ru_maxrss > 1.02 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            else None
+        )
         return Run(wall * 1000, cpu, peak and peak / 1024, process.returncode, out.read())
 
 
 def in_turn(ways: dict[str, Callable[[], Run]], times: int, warm: int = 1) -> dict[str, list[Run]]:
-    """Every way once, then again, *times* times; the first *warm* rounds and failed runs don't count."""
+    """Every way once, then again, *times* times; the first *warm* rounds and failed runs don't
+    count.
+    """
     found: dict[str, list[Run]] = {name: [] for name in ways}
     for number in range(times + warm):
         for name, way in ways.items():
@@ -306,7 +378,8 @@ def p95(values: Iterable[float]) -> float:
     return ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))]
 
 
-# -- showing ----------------------------------------------------------------------------------------------------
+# -- showing
+# ----------------------------------------------------------------------------------------------------
 
 
 class Report:
@@ -322,21 +395,38 @@ class Report:
             "load": os.getloadavg()[0],
             "tables": [],
         }
-        print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f} at the start")
+        print(
+            f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f} at the start"
+        )
 
     def table(self, title: str, head: list[str], rows: list[list[Any]]) -> None:
         shown = [head, *([_cell(value) for value in row] for row in rows)]
         widths = [max(len(row[i]) for row in shown) for i in range(len(head))]
         print(f"\n{title}")
         for row in shown:
-            cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
+            cells = [
+                row[0].ljust(widths[0]),
+                *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:])),
+            ]
             print("  ".join(cells).rstrip(), flush=True)
-        self.figures["tables"].append({"title": title, "rows": [dict(zip(head, row)) for row in rows]})
+        self.figures["tables"].append(
+            {"title": title, "rows": [dict(zip(head, row)) for row in rows]}
+        )
 
     def processes(self, title: str, found: dict[str, list[Run]], against: list[str]) -> None:
-        """Wall, CPU and memory of whole processes, and each median as a multiple of those in *against*."""
+        """Wall, CPU and memory of whole processes, and each median as a multiple of those in
+        *against*.
+        """
         base = {name: median(run.wall for run in found[name]) for name in against if name in found}
-        head = ["whole process", "n", "wall ms", "min", "cpu ms", "peak MB", *(f"x {name}" for name in base)]
+        head = [
+            "whole process",
+            "n",
+            "wall ms",
+            "min",
+            "cpu ms",
+            "peak MB",
+            *(f"x {name}" for name in base),
+        ]
         rows = []
         for name, runs in found.items():
             wall = median(run.wall for run in runs)
@@ -357,12 +447,24 @@ def _ratio(value: float) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+        return (
+            f"{value:.0f}"
+            if abs(value) >= 100
+            else f"{value:.1f}"
+            if abs(value) >= 10
+            else f"{value:.2f}"
+        )
     return "-" if value is None else str(value)
 
 
 def arguments(doc: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer", type=Path, help="the venv that peer.sh made; without it the peer's rows are left out")
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--peer",
+        type=Path,
+        help="the venv that peer.sh made; without it the peer's rows are left out",
+    )
     parser.add_argument("--json", type=Path, help="also write the figures here")
     return parser

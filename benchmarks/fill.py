@@ -1,7 +1,9 @@
-"""Index a project with random unit vectors instead of the model's: ``python benchmarks/fill.py HOME PROJECT``.
+"""Index a project with random unit vectors instead of the model's: ``python benchmarks/fill.py HOME
+PROJECT``.
 
-Embedding 100,000 chunks takes the better part of an hour on two cores; what storing and searching cost does not depend
-on what the vectors mean. The same text always gets the same vector. Everything else is the product's own path.
+Embedding 100,000 chunks takes the better part of an hour on two cores; what storing and searching
+cost does not depend on what the vectors mean. The same text always gets the same vector. Everything
+else is the product's own path.
 """
 
 from __future__ import annotations
@@ -32,10 +34,14 @@ class Random:
     def query(self, text: str) -> np.ndarray:
         return self.passages([text])[0]
 
-    def passages(self, texts: list[str], cancelled: Callable[[], bool] = lambda: False) -> np.ndarray:
+    def passages(
+        self, texts: list[str], cancelled: Callable[[], bool] = lambda: False
+    ) -> np.ndarray:
         vectors = np.stack(
             [
-                np.random.default_rng(int(text_hash(text), 16)).standard_normal(self.dimension, np.float32)
+                np.random.default_rng(int(text_hash(text), 16)).standard_normal(
+                    self.dimension, np.float32
+                )
                 for text in texts
             ]
         )
@@ -51,7 +57,9 @@ def main(home_root: str, root: str) -> None:
     catalog = Catalog(home.cache_db, writable=True)
     scan(catalog, project.id, [project.memory], settings, memory=project.memory)
     dimension = embed.load(home, settings.embedding).dimension
-    space = Space(home, settings.milvus, Random(embed.fingerprint_of(home, settings.embedding), dimension))
+    space = Space(
+        home, settings.milvus, Random(embed.fingerprint_of(home, settings.embedding), dimension)
+    )
     space.embed(space.missing(catalog, project.id))
     space.reconcile(catalog, project.id, project.collection)
     compared(catalog, space, project.id)
@@ -60,7 +68,9 @@ def main(home_root: str, root: str) -> None:
 
 
 def compared(catalog: Catalog, space: Space, project: str) -> None:
-    """Leave the notes as those of a home in use are: compared with each other, which takes the service minutes once when it rests."""
+    """Leave the notes as those of a home in use are: compared with each other, which takes the
+    service minutes once when it rests.
+    """
     after = 0
     while rows := catalog.not_compared(project, chains.judge(space), after, 1000):
         catalog.put_links(rows, chains.judge(space), [])

@@ -1,8 +1,11 @@
-"""What it costs to compare notes with their repository: `python benchmarks/ground.py --files 50000 --commits 20000 --notes 10000`.
+"""What it costs to compare notes with their repository: `python benchmarks/ground.py --files 50000
+--commits 20000 --notes 10000`.
 
-A repository of generated sources (each with a function and a constant of its own) whose commits change, add, remove and rename files; notes
-spread over all its years, each naming files and symbols of its time. The same process that the service starts is run on it: with nothing
-known (cold), with nothing new (warm), after one commit, and with ten more notes. Its memory is the highest that the system saw.
+A repository of generated sources (each with a function and a constant of its own) whose commits
+change, add, remove and rename files; notes spread over all its years, each naming files and symbols
+of its time. The same process that the service starts is run on it: with nothing known (cold), with
+nothing new (warm), after one commit, and with ten more notes. Its memory is the highest that the
+system saw.
 """
 
 from __future__ import annotations
@@ -51,8 +54,14 @@ class History:
         return f"{folder}/{name}"
 
     def write(self, folder: str, name: str, number: int) -> None:
-        lines = [f"LIMIT_OF_{number} = {self.random.randrange(1000)}", f"def handle_{number}(value):"]
-        lines += [f"    value = value + {self.random.randrange(10_000)}  # step {line}" for line in range(_LINES)]
+        lines = [
+            f"LIMIT_OF_{number} = {self.random.randrange(1000)}",
+            f"def handle_{number}(value):",
+        ]
+        lines += [
+            f"    value = value + {self.random.randrange(10_000)}  # step {line}"
+            for line in range(_LINES)
+        ]
         blob = Blob.from_string("\n".join(lines).encode())
         self.objects.append(blob)
         self.trees.setdefault(folder, {})[name] = blob.id
@@ -75,7 +84,9 @@ class History:
             elif dice < 0.2:
                 self.touched.add(self.add().rpartition("/")[0])
             else:
-                self.write(folder, name, int("".join(c for c in name.split("_")[-1] if c.isdigit())))
+                self.write(
+                    folder, name, int("".join(c for c in name.split("_")[-1] if c.isdigit()))
+                )
             self.touched.add(folder)
 
     def commit(self, at: int) -> None:
@@ -110,7 +121,9 @@ class History:
             self.flush()
 
     def flush(self) -> None:
-        self.repo.object_store.add_objects([(one, None) for one in {one.id: one for one in self.objects}.values()])
+        self.repo.object_store.add_objects(
+            [(one, None) for one in {one.id: one for one in self.objects}.values()]
+        )
         self.objects.clear()
         assert self.head is not None
         self.repo.refs[b"refs/heads/main"] = self.head
@@ -155,7 +168,9 @@ def main() -> None:
             assert answer is not None and not answer.problem, answer.problem
             for note, checked in zip(notes, answer.notes):
                 note.references, note.text = checked.references, ""
-            states = Counter(found.state for checked in answer.notes for found in checked.standing.findings)
+            states = Counter(
+                found.state for checked in answer.notes for found in checked.standing.findings
+            )
             began = ", ".join(f"{what} from {at - start:.1f} s" for what, at in phases.items())
             print(f"{name:28} {took:7.1f} s   {dict(states)}   ({began})")
 
@@ -166,7 +181,9 @@ def main() -> None:
         history.commit(_BEGAN + wanted.commits * step)
         history.flush()
         compare("one more commit")
-        notes += [_note(history, len(notes), _BEGAN + wanted.commits * step + 60) for _ in range(10)]
+        notes += [
+            _note(history, len(notes), _BEGAN + wanted.commits * step + 60) for _ in range(10)
+        ]
         compare("ten more notes")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         print(

@@ -1,7 +1,9 @@
-"""What one captured turn costs in a home that has many: `python -m benchmarks.growth`. It should not depend on how many.
+"""What one captured turn costs in a home that has many: `python -m benchmarks.growth`. It should
+not depend on how many.
 
-The home's tables are filled as so many turns leave them (kept conversations, the ledger of turns, deletions in the history, notes by
-origin); then turns are captured as a hook's are, each into the same day file.
+The home's tables are filled as so many turns leave them (kept conversations, the ledger of turns,
+deletions in the history, notes by origin); then turns are captured as a hook's are, each into the
+same day file.
 """
 
 from __future__ import annotations
@@ -25,9 +27,16 @@ _MEASURED = 60
 def turn(number: int, cwd: str, day: str = "2026-01-05") -> Turn:
     call = ToolCall("Bash", f"pytest tests/test_{number}.py", "1 passed\n" * 20)
     return Turn(
-        "claude-code", f"session-{number // 20}", f"{number:032x}", f"{day}T10:00:00Z", f"{day}T10:01:00Z", cwd,
-        f"Fix the importer, case {number}", f"Case {number} failed on empty rows; the guard is in place now.", [call],
-    )  # fmt: skip
+        "claude-code",
+        f"session-{number // 20}",
+        f"{number:032x}",
+        f"{day}T10:00:00Z",
+        f"{day}T10:01:00Z",
+        cwd,
+        f"Fix the importer, case {number}",
+        f"Case {number} failed on empty rows; the guard is in place now.",
+        [call],
+    )
 
 
 def fill(keeper: Keeper, count: int, memory: str, cwd: str) -> None:
@@ -41,22 +50,43 @@ def fill(keeper: Keeper, count: int, memory: str, cwd: str) -> None:
     for number in range(1, count):
         name = number.to_bytes(16, "big")
         db.execute(
-            "INSERT INTO contents (digest, packed, bytes, at) VALUES (?,?,?,?)", (name, b"x" * 400, 2000, number)
+            "INSERT INTO contents (digest, packed, bytes, at) VALUES (?,?,?,?)",
+            (name, b"x" * 400, 2000, number),
         )
         key = ("claude-code", f"session-{number // 20}", f"{number:032x}")
-        db.execute("INSERT INTO turns (agent, session, turn, digest, at) VALUES (?,?,?,?,?)", (*key, name, number))
+        db.execute(
+            "INSERT INTO turns (agent, session, turn, digest, at) VALUES (?,?,?,?,?)",
+            (*key, name, number),
+        )
         if number % 10 == 0:
             before = f"### 10:00\n<!-- session:{key[1]} turn:{key[2]} transcript:/gone -->\n- gone\n".encode()
-            change = Change("b", "delete", memory, f"{memory}/2025-01-01.md", f"{number:012x}", "gone", 0, before, b"", "", "", state="done")  # fmt: skip
+            change = Change(
+                "b",
+                "delete",
+                memory,
+                f"{memory}/2025-01-01.md",
+                f"{number:012x}",
+                "gone",
+                0,
+                before,
+                b"",
+                "",
+                "",
+                state="done",
+            )
             columns = [name for name in Change.__struct_fields__ if name != "seq"]
             marks = ",".join("?" * len(columns))
             values = tuple(getattr(change, name) for name in columns)
-            seq = history.execute(f"INSERT INTO changes ({','.join(columns)}) VALUES ({marks})", values).lastrowid
+            seq = history.execute(
+                f"INSERT INTO changes ({','.join(columns)}) VALUES ({marks})", values
+            ).lastrowid
             history.execute("INSERT INTO deleted_turns (turn, seq) VALUES (?,?)", (key[2], seq))
     for table in (db, history):
         table.execute("COMMIT")
     seen = (
-        SeenTurn("claude-code", f"s{n // 20}", f"{n:032x}", "2025-01-01", cwd, "captured", "", float(n))
+        SeenTurn(
+            "claude-code", f"s{n // 20}", f"{n:032x}", "2025-01-01", cwd, "captured", "", float(n)
+        )
         for n in range(count)
     )
     keeper.ledger.note(seen)
@@ -78,7 +108,9 @@ def main() -> None:
             for number in range(_MEASURED):
                 made = turn(size + number, str(project))
                 start = time.perf_counter()
-                kept = keeper.keep(made, Session("claude-code", made.session, "/gone.jsonl", "transcript"))
+                kept = keeper.keep(
+                    made, Session("claude-code", made.session, "/gone.jsonl", "transcript")
+                )
                 taken.append((time.perf_counter() - start) * 1000)
                 assert kept.written, kept
             keeper.close()

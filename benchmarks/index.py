@@ -1,14 +1,20 @@
 """What indexing costs, beside the model's own time (limit) and memsearch 0.4 (peer).
 
-    python benchmarks/index.py --peer /tmp/peer              # 1,500 chunks in 365 files, about 7 minutes
-    python benchmarks/index.py --chunks 10000 --real 0       # random vectors: no cold index, the rest at that size
+    python benchmarks/index.py --peer /tmp/peer              # 1,500 chunks in 365 files, about 7
+    minutes python benchmarks/index.py --chunks 10000 --real 0       # random vectors: no cold
+    index, the rest at that size
 
-1. Cold: `memsearch index` of everything, against the same embedder run over the same texts in the same run, before and
-   after. (The peer's cold index spends most of its time in padding; --peer-cold runs it, about 100 ms a chunk.)
+1. Cold: `memsearch index` of everything, against the same embedder run over the same texts in the
+  same run, before and
+   after. (The peer's cold index spends most of its time in padding; --peer-cold runs it, about 100
+   ms a chunk.)
 2. Unchanged: `memsearch index` again, in turn with the peer's, whole processes.
-3. One new entry: from the file's write (the file watch sees it) until a search by words, then by meaning, has it. The
-   peer can't be asked while its watch runs on a local database; its own debounce alone is 1.5 s (see its docs).
-4. How many texts are embedded after a day is renamed, blank lines go in at its top, one line of text changes: counted
+3. One new entry: from the file's write (the file watch sees it) until a search by words, then by
+  meaning, has it. The
+   peer can't be asked while its watch runs on a local database; its own debounce alone is 1.5 s
+   (see its docs).
+4. How many texts are embedded after a day is renamed, blank lines go in at its top, one line of
+  text changes: counted
    where the engine calls its embedder. The peer's count is what its `index` reports.
 """
 
@@ -18,7 +24,20 @@ import re
 import time
 from uuid import uuid4
 
-from common import BARE, Corpus, Peer, Product, Report, arguments, in_turn, make_corpus, median, p95, run, workplace
+from common import (
+    BARE,
+    Corpus,
+    Peer,
+    Product,
+    Report,
+    arguments,
+    in_turn,
+    make_corpus,
+    median,
+    p95,
+    run,
+    workplace,
+)
 
 
 def main() -> None:
@@ -28,7 +47,10 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=7, help="runs of the unchanged index")
     parser.add_argument("--changes", type=int, default=10, help="entries written")
     parser.add_argument(
-        "--real", type=int, default=5000, help="embed really up to this many chunks, else random vectors"
+        "--real",
+        type=int,
+        default=5000,
+        help="embed really up to this many chunks, else random vectors",
     )
     parser.add_argument("--peer-cold", action="store_true", help="also time the peer's cold index")
     options = parser.parse_args()
@@ -60,7 +82,12 @@ def cold(report: Report, product: Product, corpus: Corpus) -> None:
 
     embedder = embed.load(product.home, load(product.home).embedding)
     days = sorted(corpus.memory.glob("*.md"))
-    texts = [chunk.embedded for day in days for entry in read_day(str(day)).entries for chunk in chunks_of(entry)]
+    texts = [
+        chunk.embedded
+        for day in days
+        for entry in read_day(str(day)).entries
+        for chunk in chunks_of(entry)
+    ]
     texts = sorted(set(texts), key=len)
 
     def raw() -> tuple[float, float]:
@@ -82,14 +109,37 @@ def cold(report: Report, product: Product, corpus: Corpus) -> None:
         f"cold index of {len(texts):,} texts in {corpus.files} files (CPU: of the service, its start included)",
         ["", "s", "texts/s", "x the model alone", "CPU s", "x the model alone, CPU"],
         [
-            ["memsearch index, starts the service", took, len(texts) / took, took / wall, spent, spent / cpu],
-            ["limit: the model alone, before", before[0], len(texts) / before[0], before[0] / wall, before[1], 1.0],
-            ["limit: the model alone, after", after[0], len(texts) / after[0], after[0] / wall, after[1], 1.0],
+            [
+                "memsearch index, starts the service",
+                took,
+                len(texts) / took,
+                took / wall,
+                spent,
+                spent / cpu,
+            ],
+            [
+                "limit: the model alone, before",
+                before[0],
+                len(texts) / before[0],
+                before[0] / wall,
+                before[1],
+                1.0,
+            ],
+            [
+                "limit: the model alone, after",
+                after[0],
+                len(texts) / after[0],
+                after[0] / wall,
+                after[1],
+                1.0,
+            ],
         ],
     )
 
 
-def unchanged(report: Report, product: Product, peer: Peer | None, corpus: Corpus, times: int) -> None:
+def unchanged(
+    report: Report, product: Product, peer: Peer | None, corpus: Corpus, times: int
+) -> None:
     def up():
         product.warm(corpus.queries[:1])
         return run(product.command("index"), product.env, product.root)
@@ -98,9 +148,15 @@ def unchanged(report: Report, product: Product, peer: Peer | None, corpus: Corpu
         product.stop()
         return run(product.command("index"), product.env, product.root)
 
-    ways = {"python -c pass": lambda: run(BARE), "index, service up": up, "index, starts the service": down}
+    ways = {
+        "python -c pass": lambda: run(BARE),
+        "index, service up": up,
+        "index, starts the service": down,
+    }
     if peer:
-        ways["peer: memsearch index"] = lambda: run(peer.command("index", str(corpus.memory)), peer.env, product.root)
+        ways["peer: memsearch index"] = lambda: run(
+            peer.command("index", str(corpus.memory)), peer.env, product.root
+        )
     found = in_turn(ways, times)
     title = f"unchanged index, {corpus.chunks:,} chunks in {corpus.files} files"
     report.processes(title, found, ["python -c pass", "peer: memsearch index"])
@@ -124,7 +180,9 @@ def changed(report: Report, product: Product, corpus: Corpus, times: int) -> Non
         by_words = None
         while time.perf_counter() - start < 30:
             query = f"{name} gateway idle sockets"
-            answer = connection.call("search", Answer, place=product.place_param, query=query, limit=5)
+            answer = connection.call(
+                "search", Answer, place=product.place_param, query=query, limit=5
+            )
             top = next((hit for hit in answer.hits if name in hit.row.text), None)
             took = (time.perf_counter() - start) * 1000
             if top and by_words is None:
@@ -186,7 +244,10 @@ def embedded(report: Report, product: Product, peer: Peer | None, corpus: Corpus
     renamed.write_text("\n\n\n" + renamed.read_text(encoding="utf-8"), encoding="utf-8")
     rows.append(["three blank lines at its top", *count()])
     text = renamed.read_text(encoding="utf-8")
-    renamed.write_text(re.sub(r"(?m)^- .*$", "- One line says something else now.", text, count=1), encoding="utf-8")
+    renamed.write_text(
+        re.sub(r"(?m)^- .*$", "- One line says something else now.", text, count=1),
+        encoding="utf-8",
+    )
     rows.append(["one line of text changed", *count()])
     engine.close()
     embed.load = load

@@ -1,7 +1,8 @@
-"""Many agents at once: ``python benchmarks/mcp_servers.py --servers 50 --chunks 2000`` (needs the mcp extra).
+"""Many agents at once: ``python benchmarks/mcp_servers.py --servers 50 --chunks 2000`` (needs the
+mcp extra).
 
-Starts that many `memsearch mcp`, as that many agents' sessions do, asks each one question, and prints what each costs and that all of
-them share one service.
+Starts that many `memsearch mcp`, as that many agents' sessions do, asks each one question, and
+prints what each costs and that all of them share one service.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from typing import Any
 import psutil
 from common import MEMSEARCH, Report, arguments, make_corpus, median, p95, workplace
 
-_HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}}
+_HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "benchmark", "version": "1"},
+}
 
 
 def main() -> None:
@@ -30,15 +35,22 @@ def main() -> None:
         for number in range(options.servers):
             start = time.perf_counter()
             server = subprocess.Popen(
-                [MEMSEARCH, "mcp"], cwd=product.root, env=product.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                [MEMSEARCH, "mcp"],
+                cwd=product.root,
+                env=product.env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+            )
             _say(server, 1, "initialize", _HELLO)
             _answer(server, 1)
             opened.append((time.perf_counter() - start) * 1000)
             servers.append(server)
             start = time.perf_counter()
-            query = {"name": "recall", "arguments": {"query": corpus.queries[number % len(corpus.queries)]}}
+            query = {
+                "name": "recall",
+                "arguments": {"query": corpus.queries[number % len(corpus.queries)]},
+            }
             _say(server, 2, "tools/call", query)
             assert not _answer(server, 2)["result"].get("isError")
             asked.append((time.perf_counter() - start) * 1000)
@@ -53,9 +65,20 @@ def main() -> None:
     report.table(
         f"{options.servers} servers, {options.chunks} chunks",
         ["", "start ms", "first answer ms", "p95 ms", "RSS MB", "of its own (USS) MB"],
-        [["one server", median(opened), median(asked), p95(asked), median(m.rss / 2**20 for m in memory), median(m.uss / 2**20 for m in memory)]],
-    )  # fmt: skip
-    print(f"services: {len(services)}, {service:.0f} MB; servers left when their input is closed: {left}")
+        [
+            [
+                "one server",
+                median(opened),
+                median(asked),
+                p95(asked),
+                median(m.rss / 2**20 for m in memory),
+                median(m.uss / 2**20 for m in memory),
+            ]
+        ],
+    )
+    print(
+        f"services: {len(services)}, {service:.0f} MB; servers left when their input is closed: {left}"
+    )
     report.save()
 
 

@@ -1,8 +1,9 @@
-"""Runs inside the peer's venv: reads one task as JSON from stdin, answers as JSON on the last line of stdout.
+"""Runs inside the peer's venv: reads one task as JSON from stdin, answers as JSON on the last line
+of stdout.
 
-``index``: paths into the peer's own store, by its own API; with ``fake`` its embedder hands out random unit vectors (the
-counterpart of fill.py). ``ask``: queries through its API in one process, with each one's time. Uses nothing of the
-product.
+``index``: paths into the peer's own store, by its own API; with ``fake`` its embedder hands out
+random unit vectors (the counterpart of fill.py). ``ask``: queries through its API in one process,
+with each one's time. Uses nothing of the product.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ def main() -> None:
     from memsearch.core import MemSearch
 
     peer = MemSearch(
-        task.get("paths"), embedding_provider="onnx", embedding_model=task["model"], milvus_uri=task["uri"]
+        task.get("paths"),
+        embedding_provider="onnx",
+        embedding_model=task["model"],
+        milvus_uri=task["uri"],
     )
     if task["do"] == "index":
         if task.get("fake"):

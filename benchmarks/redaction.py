@@ -21,7 +21,9 @@ def main() -> None:
         "User asked why staging was slow. Agent raised the Redis TTL to 900 s in core/settings.py; 41 tests pass.\n"
         * 20
     )
-    code = "\n".join(file.read_text() for file in sorted((ROOT / "engine").rglob("*.py")))[:1_000_000]
+    code = "\n".join(file.read_text() for file in sorted((ROOT / "engine").rglob("*.py")))[
+        :1_000_000
+    ]
     cases = Path(ROOT / "tests" / "secrets" / "positive.jsonl").read_text().splitlines()
     secret = "\n".join(json.loads(case)["text"] for case in cases)
     rows = []
@@ -31,7 +33,13 @@ def main() -> None:
             timed(lambda text=text: scan._betterleaks(text)),
         )
         rows.append(
-            [name, f"{len(text) / 1000:.0f} kB", round(ours, 2), round(library, 2), round(len(text) / ours / 1000, 2)]
+            [
+                name,
+                f"{len(text) / 1000:.0f} kB",
+                round(ours, 2),
+                round(library, 2),
+                round(len(text) / ours / 1000, 2),
+            ]
         )
     report.table("redact", ["what", "size", "ms", "of it, the library", "MB/s"], rows)
     report.save()

@@ -1,17 +1,25 @@
-"""What a search costs, beside memsearch 0.4 (peer) and beside limits: a bare Python start, SQLite FTS5, a dot product.
+"""What a search costs, beside memsearch 0.4 (peer) and beside limits: a bare Python start, SQLite
+FTS5, a dot product.
 
-    python benchmarks/search.py --peer /tmp/peer                     # 1,000 and 10,000 chunks, about 6 minutes
-    python benchmarks/search.py --chunks 100000                      # without the peer, about 10 minutes
+    python benchmarks/search.py --peer /tmp/peer                     # 1,000 and 10,000 chunks,
+    about 6 minutes python benchmarks/search.py --chunks 100000                      # without the
+    peer, about 10 minutes
 
-(``benchmarks/peer.sh /tmp/peer`` makes the peer's venv.) For every size, on a corpus of that many chunks:
+(``benchmarks/peer.sh /tmp/peer`` makes the peer's venv.) For every size, on a corpus of that many
+chunks:
 
-1. whole processes, run in turn: `memsearch search` with the service up; with the service down and `--no-wait` (words
-   only); with the service down, starting it; `memsearch --help`; `python -c pass`; the peer's search.
-2. one request to the running service, by mode, p50 and p95 over distinct queries in turn, beside plain FTS5 and a numpy
-   dot product over the same texts and vectors, the model alone, an empty request, and the peer's library kept open.
+1. whole processes, run in turn: `memsearch search` with the service up; with the service down and
+  `--no-wait` (words
+   only); with the service down, starting it; `memsearch --help`; `python -c pass`; the peer's
+   search.
+2. one request to the running service, by mode, p50 and p95 over distinct queries in turn, beside
+  plain FTS5 and a numpy
+   dot product over the same texts and vectors, the model alone, an empty request, and the peer's
+   library kept open.
 3. the service: time to open, memory, CPU while nothing happens.
 
-Above --real chunks, both sides are filled with random vectors (fill.py): what search costs does not depend on them.
+Above --real chunks, both sides are filled with random vectors (fill.py): what search costs does not
+depend on them.
 """
 
 from __future__ import annotations
@@ -23,7 +31,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from common import BARE, Corpus, Peer, Product, Report, arguments, in_turn, make_corpus, median, p95, run, workplace
+from common import (
+    BARE,
+    Corpus,
+    Peer,
+    Product,
+    Report,
+    arguments,
+    in_turn,
+    make_corpus,
+    median,
+    p95,
+    run,
+    workplace,
+)
 from memsearch_engine.search.hits import Answer
 
 
@@ -31,12 +52,18 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--chunks", type=int, nargs="+", default=[1000, 10_000])
     parser.add_argument("--times", type=int, default=7, help="runs of each whole process")
-    parser.add_argument("--requests", type=int, default=60, help="requests of each kind to the service")
-    parser.add_argument("--seconds", type=float, default=120, help="at most this long for the requests of one size")
+    parser.add_argument(
+        "--requests", type=int, default=60, help="requests of each kind to the service"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=120, help="at most this long for the requests of one size"
+    )
     parser.add_argument("--idle", type=float, default=10, help="seconds to watch the idle service")
     parser.add_argument("--real", type=int, default=0, help="embed really up to this many chunks")
     parser.add_argument(
-        "--folder", type=Path, help="work here and keep it (one size only): the next run need not index"
+        "--folder",
+        type=Path,
+        help="work here and keep it (one size only): the next run need not index",
     )
     options = parser.parse_args()
     report = Report(options)
@@ -55,7 +82,9 @@ def one_size(report: Report, options, folder: Path, product: Product, chunks: in
     requests(report, title, folder, product, peer, corpus, options)
 
 
-def prepare(folder: Path, product: Product, peer: Peer | None, chunks: int, *, real: bool) -> Corpus:
+def prepare(
+    folder: Path, product: Product, peer: Peer | None, chunks: int, *, real: bool
+) -> Corpus:
     kept = product.root.exists()
     corpus = make_corpus(folder / "again" if kept else product.root, chunks)
     if kept:
@@ -73,12 +102,16 @@ def prepare(folder: Path, product: Product, peer: Peer | None, chunks: int, *, r
     return corpus
 
 
-def processes(report: Report, title: str, product: Product, peer: Peer | None, corpus: Corpus, times: int) -> None:
+def processes(
+    report: Report, title: str, product: Product, peer: Peer | None, corpus: Corpus, times: int
+) -> None:
     queries = iter(corpus.queries * 10)
     modes: dict[str, set[str]] = {"up": set(), "down": set(), "start": set()}
 
     def search(kind: str, *flags: str):
-        done = run(product.command("search", next(queries), "--json", *flags), product.env, product.root)
+        done = run(
+            product.command("search", next(queries), "--json", *flags), product.env, product.root
+        )
         modes[kind].add(json.loads(done.out)["mode"] if done.ok else "failed")
         return done
 
@@ -107,7 +140,10 @@ def processes(report: Report, title: str, product: Product, peer: Peer | None, c
         )
     found = in_turn(ways, times)
     report.processes(title, found, ["python -c pass", "peer: memsearch search"])
-    print("answered as:", "; ".join(f"{kind} {', '.join(sorted(seen))}" for kind, seen in modes.items()))
+    print(
+        "answered as:",
+        "; ".join(f"{kind} {', '.join(sorted(seen))}" for kind, seen in modes.items()),
+    )
 
 
 def service(report: Report, title: str, product: Product, corpus: Corpus, idle_s: float) -> None:
@@ -133,19 +169,38 @@ def service(report: Report, title: str, product: Product, corpus: Corpus, idle_s
     time.sleep(idle_s)
     cpu = (sum(process.cpu_times()[:2]) - before) / (time.perf_counter() - since) * 100
     memory = process.memory_info().rss / 2**20
-    disk = sum(file.stat().st_size for file in product.home.root.rglob("*") if file.is_file()) / 2**20
+    disk = (
+        sum(file.stat().st_size for file in product.home.root.rglob("*") if file.is_file()) / 2**20
+    )
     report.table(
         f"{title}: the service",
-        ["", "start to settled ms", "first hybrid ms", "RSS MB", f"idle CPU % ({idle_s:.0f} s)", "home on disk MB"],
+        [
+            "",
+            "start to settled ms",
+            "first hybrid ms",
+            "RSS MB",
+            f"idle CPU % ({idle_s:.0f} s)",
+            "home on disk MB",
+        ],
         [["service", median(opened), median(first), memory, cpu, disk]],
     )
 
 
 def ask(connection, product: Product, query: str, mode: str, fusion: str = ""):
-    return connection.call("search", Answer, place=product.place_param, query=query, mode=mode, fusion=fusion)
+    return connection.call(
+        "search", Answer, place=product.place_param, query=query, mode=mode, fusion=fusion
+    )
 
 
-def requests(report: Report, title: str, folder: Path, product: Product, peer: Peer | None, corpus: Corpus, options):
+def requests(
+    report: Report,
+    title: str,
+    folder: Path,
+    product: Product,
+    peer: Peer | None,
+    corpus: Corpus,
+    options,
+):
     connection = product.start()
     plain, nearest, embed = limits(folder, product)
     ways: dict[str, Callable[[str], object]] = {
@@ -157,7 +212,9 @@ def requests(report: Report, title: str, folder: Path, product: Product, peer: P
         "hybrid, agent: and after:": lambda query: ask(
             connection, product, f"{query} agent:codex after:2026-08-01", "hybrid"
         ),
-        "hybrid, a word mistyped": lambda query: ask(connection, product, f"{query} timoeutt", "hybrid"),
+        "hybrid, a word mistyped": lambda query: ask(
+            connection, product, f"{query} timoeutt", "hybrid"
+        ),
         "empty request (status)": lambda _: connection.call("status", dict),
         "limit: the model, one query": embed,
         "limit: FTS5, plain": plain,
@@ -179,12 +236,17 @@ def requests(report: Report, title: str, folder: Path, product: Product, peer: P
     if peer:
         product.stop()
         asked = [{"q": query} for query in queries[:30]]
-        times["peer: its library, kept open"] = peer.drive(do="ask", queries=asked, limit=10)["ms"][2:]
+        times["peer: its library, kept open"] = peer.drive(do="ask", queries=asked, limit=10)["ms"][
+            2:
+        ]
     base = median(times["hybrid"])
     report.table(
         f"{title}: one request",
         ["request", "n", "p50 ms", "p95 ms", "of hybrid"],
-        [[name, len(ms), median(ms), p95(ms), f"{median(ms) / base:.2f}"] for name, ms in times.items()],
+        [
+            [name, len(ms), median(ms), p95(ms), f"{median(ms) / base:.2f}"]
+            for name, ms in times.items()
+        ],
     )
 
 
@@ -196,7 +258,12 @@ def limits(folder: Path, product: Product):
 
     embedder = embed.load(product.home, load(product.home).embedding)
     vectors = sqlite3.connect(product.home.index / embedder.fingerprint / "vectors.db")
-    matrix = np.stack([np.frombuffer(blob, np.float32) for (blob,) in vectors.execute("SELECT vector FROM vectors")])
+    matrix = np.stack(
+        [
+            np.frombuffer(blob, np.float32)
+            for (blob,) in vectors.execute("SELECT vector FROM vectors")
+        ]
+    )
     vectors.close()
     catalog = sqlite3.connect(product.home.cache_db)
     texts = catalog.execute("SELECT text FROM chunks").fetchall()

@@ -1,7 +1,9 @@
-"""What the second model costs: ``python benchmarks/second_model.py --chunks 2000`` (needs the multilingual extra).
+"""What the second model costs: ``python benchmarks/second_model.py --chunks 2000`` (needs the
+multilingual extra).
 
-Indexes a corpus with the installed model, then brings multilingual-e5-small and waits until it has read all notes: how long that takes,
-and the service's memory and one request's time, before and after.
+Indexes a corpus with the installed model, then brings multilingual-e5-small and waits until it has
+read all notes: how long that takes, and the service's memory and one request's time, before and
+after.
 """
 
 from __future__ import annotations
@@ -24,7 +26,13 @@ def main() -> None:
     with workplace() as (folder, product):
         corpus = make_corpus(folder / "project", options.chunks)
         connection = product.start()
-        rows = [["the installed model alone", *_state(connection, product, corpus.queries[: options.requests]), None]]
+        rows = [
+            [
+                "the installed model alone",
+                *_state(connection, product, corpus.queries[: options.requests]),
+                None,
+            ]
+        ]
         try:
             models.pull(product.home, models.SECOND)
         except Exception as error:  # noqa: BLE001 - said in the table's place
@@ -36,10 +44,16 @@ def main() -> None:
         took = time.perf_counter() - start
         product.settle(connection)
         rows.append(
-            ["and the second beside it", *_state(connection, product, corpus.queries[: options.requests]), took]
+            [
+                "and the second beside it",
+                *_state(connection, product, corpus.queries[: options.requests]),
+                took,
+            ]
         )
         connection.close()
-    report.table(f"{options.chunks} chunks", ["", "RSS MB", "p50 ms", "p95 ms", "embedded in s"], rows)
+    report.table(
+        f"{options.chunks} chunks", ["", "RSS MB", "p50 ms", "p95 ms", "embedded in s"], rows
+    )
     print(f"{options.chunks / took:.0f} chunks a second, once")
     report.save()
 

@@ -1,10 +1,14 @@
-"""One Milvus server for many: what each of them waits for, and whether anybody sees or loses another's rows.
+"""One Milvus server for many: what each of them waits for, and whether anybody sees or loses
+another's rows.
 
-Every client is a process with a home's collection of its own, several projects in it, as the service keeps them. All write at once, then all
-search and write at once. One client first, then all of them, on the same server, in one run. Without --uri it is `milvus-lite server`, which
-searches in Python under one lock: a Milvus server is faster, the harm that clients could do each other is the same.
+Every client is a process with a home's collection of its own, several projects in it, as the
+service keeps them. All write at once, then all search and write at once. One client first, then all
+of them, on the same server, in one run. Without --uri it is `milvus-lite server`, which
+searches in Python under one lock: a Milvus server is faster, the harm that clients could do each
+other is the same.
 
-python benchmarks/server.py [--clients 20] [--rows 1000] [--projects 3] [--requests 20] [--uri http://… --token …]
+python benchmarks/server.py [--clients 20] [--rows 1000] [--projects 3] [--requests 20] [--uri
+http://… --token …]
 """
 
 from __future__ import annotations
@@ -38,14 +42,24 @@ def row(client: int, number: int, chance: random.Random, vectors: np.random.Gene
     vector = vectors.standard_normal(DIMENSION).astype(np.float32)
     words = " ".join(chance.choices(_WORDS, k=40))
     name = f"{client:04x}{number:012x}"
-    return StoreRow(name, vector / np.linalg.norm(vector), f"own{client} {words}", "2026-01-01", "codex", "s", "turn")
+    return StoreRow(
+        name,
+        vector / np.linalg.norm(vector),
+        f"own{client} {words}",
+        "2026-01-01",
+        "codex",
+        "s",
+        "turn",
+    )
 
 
 def client(number: int, uri: str, token: str, options: Any, gates: list[Any], said: Any) -> None:
     """One home: fills its projects, then searches in them, and writes now and then."""
     chance, vectors = random.Random(number), np.random.default_rng(number)
     store = Server(uri, token, f"memsearch_bench_{number:04x}_{os.getppid()}")
-    projects = [f"ms_shop_{project:08x}" for project in range(options.projects)]  # the same names in every home
+    projects = [
+        f"ms_shop_{project:08x}" for project in range(options.projects)
+    ]  # the same names in every home
     errors, foreign = 0, 0
     waits: list[float] = []
     gates[0].wait(_WAIT_S)
@@ -65,7 +79,10 @@ def client(number: int, uri: str, token: str, options: Any, gates: list[Any], sa
         try:
             found = store.dense(project, row(number, 0, chance, vectors).vector, 40, Filter())
             found += store.bm25(
-                project, [f"own{chance.randrange(options.clients)}", *chance.choices(_WORDS, k=5)], 40, Filter()
+                project,
+                [f"own{chance.randrange(options.clients)}", *chance.choices(_WORDS, k=5)],
+                40,
+                Filter(),
             )
         except Exception:
             errors += 1
@@ -134,7 +151,12 @@ def main() -> None:
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 port = probe.getsockname()[1]
-            command = [Path(sys.executable).with_name("milvus-lite"), "server", "--data-dir", root / "data.db"]
+            command = [
+                Path(sys.executable).with_name("milvus-lite"),
+                "server",
+                "--data-dir",
+                root / "data.db",
+            ]
             with open(root / "log", "wb") as log:
                 process = subprocess.Popen(
                     [*command, "--host", "127.0.0.1", "--port", str(port), "--max-workers", "20"],

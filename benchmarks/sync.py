@@ -1,4 +1,5 @@
-"""What a round of sync takes: the first one, with nothing new, with one new note here, with one from elsewhere; readable and encrypted.
+"""What a round of sync takes: the first one, with nothing new, with one new note here, with one
+from elsewhere; readable and encrypted.
 
 python benchmarks/sync.py [--chunks 30000] [--days 1000] [--times 5]
 """
@@ -25,7 +26,11 @@ def machine(root: Path) -> tuple[Home, Journal, Project]:
     home = Home(root / "home").ensure()
     memory = root / "project" / ".memsearch" / "memory"
     memory.mkdir(parents=True, exist_ok=True)
-    return home, Journal(home), Project("a" * 32, "shop", "ms_shop_aaaaaaaa", str(root / "project"), str(memory))
+    return (
+        home,
+        Journal(home),
+        Project("a" * 32, "shop", "ms_shop_aaaaaaaa", str(root / "project"), str(memory)),
+    )
 
 
 def main() -> None:
@@ -39,20 +44,31 @@ def main() -> None:
         corpus = make_corpus(root / "corpus", options.chunks, days=options.days)
         print(f"{options.chunks} notes in {corpus.files} days, medians of {options.times}")
         for encrypt in (False, True):
-            measure(root / ("sealed" if encrypt else "plain"), corpus.memory, options.times, encrypt=encrypt)
+            measure(
+                root / ("sealed" if encrypt else "plain"),
+                corpus.memory,
+                options.times,
+                encrypt=encrypt,
+            )
     finally:
         shutil.rmtree(root)
 
 
 def measure(root: Path, notes: Path, times: int, *, encrypt: bool) -> None:
     root.mkdir()
-    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(root / "remote.git")], check=True)
+    subprocess.run(
+        ["git", "init", "-q", "--bare", "-b", "main", str(root / "remote.git")], check=True
+    )
     where = Sync(remote=str(root / "remote.git"), encrypt=encrypt)
     one, two = machine(root / "one"), machine(root / "two")
     if encrypt:
         for home, *_ in (one, two):
-            shutil.copy(make_key(one[0]), home.root / "sync.key") if home is not one[0] else make_key(home)
-    for day in notes.glob("*.md"):  # clean, as capture leaves them: the corpus has words that look like passwords
+            shutil.copy(make_key(one[0]), home.root / "sync.key") if home is not one[
+                0
+            ] else make_key(home)
+    for day in notes.glob(
+        "*.md"
+    ):  # clean, as capture leaves them: the corpus has words that look like passwords
         Path(one[2].memory, day.name).write_text(redact(day.read_text(), one[0])[0])
 
     def round_of(which: tuple[Home, Journal, Project]) -> float:

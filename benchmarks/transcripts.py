@@ -3,9 +3,9 @@
     python benchmarks/transcripts.py                 # 50 MB, 2,000 turns: about 1 minute
     python benchmarks/transcripts.py --mb 50 500     # with the large one: about 3 minutes
 
-Transcripts are like Claude Code 2.1.330's: a question, a tool call, an answer, and the whole model request that it records
-beside them (most of the bytes). "decode every line" is what a reader without an index does each time, `json` and msgspec;
-"read the bytes" is the limit.
+Transcripts are like Claude Code 2.1.330's: a question, a tool call, an answer, and the whole model
+request that it records beside them (most of the bytes). "decode every line" is what a reader
+without an index does each time, `json` and msgspec; "read the bytes" is the limit.
 """
 
 from __future__ import annotations
@@ -68,7 +68,11 @@ def opening(report: Report, base: Path, home: Home, size: int) -> None:
         "decode every line: json": timed(lambda: decode(file, json.loads), 3),
         "read the bytes": timed(lambda: file.read_bytes(), 3),
     }
-    report.table(f"one turn of {turns}, {size} MB", ["what", "ms"], [[name, round(ms, 1)] for name, ms in rows.items()])
+    report.table(
+        f"one turn of {turns}, {size} MB",
+        ["what", "ms"],
+        [[name, round(ms, 1)] for name, ms in rows.items()],
+    )
 
 
 def importing(report: Report, folder: Path, home: Home, turns: int) -> None:
@@ -79,7 +83,9 @@ def importing(report: Report, folder: Path, home: Home, turns: int) -> None:
     base.mkdir(parents=True)
     for number in range(turns // 20):
         name = f"{number:08d}-1111-4111-8111-111111111111"
-        write_session(base / f"{name}.jsonl", 0, request=2_000, least=20, cwd=str(project), first=number * 20)
+        write_session(
+            base / f"{name}.jsonl", 0, request=2_000, least=20, cwd=str(project), first=number * 20
+        )
     folders = AgentFolders({"claude-code": [base.parent]})
     keeper = Keeper(home)
     choice = backfill.Choice(("claude-code",))
@@ -97,14 +103,22 @@ def importing(report: Report, folder: Path, home: Home, turns: int) -> None:
         ["what", "s", "turns/s"],
         [
             ["plan (dry run)", round(planned - start, 2), round(made.new / (planned - start))],
-            ["write entries and evidence", round(written - planned, 2), round(made.new / (written - planned))],
+            [
+                "write entries and evidence",
+                round(written - planned, 2),
+                round(made.new / (written - planned)),
+            ],
             ["a second run", round(known - written, 2), round(made.new / (known - written))],
         ],
     )
 
 
-def write_session(file: Path, size: int, *, request: int, least: int = 1, cwd: str = "/p", first: int = 0) -> int:
-    """A session of at least *size* bytes and *least* turns, each with a recorded request of *request* bytes."""
+def write_session(
+    file: Path, size: int, *, request: int, least: int = 1, cwd: str = "/p", first: int = 0
+) -> int:
+    """A session of at least *size* bytes and *least* turns, each with a recorded request of
+    *request* bytes.
+    """
     chance = random.Random(first)
     written = number = 0
     with file.open("w") as out:
@@ -131,12 +145,22 @@ def lines(number: int, session: str, cwd: str, request: int, chance: random.Rand
     }
     result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "passed\n" * 40}
     return [
-        {"type": "user", "promptId": f"turn-{number:06d}-0000-4000", "promptSource": "typed", "message": {"content": f"Fix {said}"}, **common},
+        {
+            "type": "user",
+            "promptId": f"turn-{number:06d}-0000-4000",
+            "promptSource": "typed",
+            "message": {"content": f"Fix {said}"},
+            **common,
+        },
         {"type": "api-request-blob", "blob": "x" * request, **common},
         {"type": "assistant", "message": {"content": [call]}, **common},
         {"type": "user", "toolUseResult": {}, "message": {"content": [result]}, **common},
-        {"type": "assistant", "message": {"content": [{"type": "text", "text": f"Fixed it. I changed the {said}."}]}, **common},
-    ]  # fmt: skip
+        {
+            "type": "assistant",
+            "message": {"content": [{"type": "text", "text": f"Fixed it. I changed the {said}."}]},
+            **common,
+        },
+    ]
 
 
 def decode(file: Path, loads: Callable[[bytes], object]) -> None:

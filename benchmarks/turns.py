@@ -1,9 +1,10 @@
-"""What a turn costs with the plugin and without: the real Claude Code and Codex, headless, against a model on loopback.
+"""What a turn costs with the plugin and without: the real Claude Code and Codex, headless, against
+a model on loopback.
 
     MEMSEARCH_TEST_CLIENTS=/folder python benchmarks/turns.py            # about 3 minutes
 
-Whole turns, run in turn (with, without, with, …), each in a session of its own; the model answers at once, so what is left is
-the client and its hooks. The service runs in both cases.
+Whole turns, run in turn (with, without, with, …), each in a session of its own; the model answers
+at once, so what is left is the client and its hooks. The service runs in both cases.
 """
 
 from __future__ import annotations
@@ -38,8 +39,13 @@ def main() -> None:
                     labs[kind].have(name)
                     labs[kind].ok("service", "start")
                 labs["with the plugin"].ok("plugins", "install", agent)
-                ways = {f"{name} {kind}": lambda lab=lab, name=name: turn(lab, name) for kind, lab in labs.items()}
-                report.processes(f"one turn of {agent}", in_turn(ways, options.times), [f"{name} without"])
+                ways = {
+                    f"{name} {kind}": lambda lab=lab, name=name: turn(lab, name)
+                    for kind, lab in labs.items()
+                }
+                report.processes(
+                    f"one turn of {agent}", in_turn(ways, options.times), [f"{name} without"]
+                )
                 for lab in labs.values():
                     lab.clean()
         finally:

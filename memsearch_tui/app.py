@@ -31,20 +31,39 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _READ_S = 1.0  # that a key waits for the note that it is about
-#: A frame makes thousands of short-lived objects: with Python's own 700, 10, 10 everything was looked through every 20 keys, for 50 ms.
+#: A frame makes thousands of short-lived objects: with Python's own 700, 10, 10 everything was
+#: looked through every 20 keys, for 50 ms.
 _COLLECT_AT = (20_000, 20, 20)
 THEMES = (
     Theme(
-        name="memsearch-dark", primary="#5b8dd6", secondary="#8fb7c9", accent="#e0a458", foreground="#d8dee6",
-        background="#12161c", surface="#1a2028", panel="#2a323d", success="#7fb77e", warning="#e0c060", error="#e06c75",
+        name="memsearch-dark",
+        primary="#5b8dd6",
+        secondary="#8fb7c9",
+        accent="#e0a458",
+        foreground="#d8dee6",
+        background="#12161c",
+        surface="#1a2028",
+        panel="#2a323d",
+        success="#7fb77e",
+        warning="#e0c060",
+        error="#e06c75",
         dark=True,
     ),
     Theme(
-        name="memsearch-light", primary="#2f5f9e", secondary="#3b6f80", accent="#a8621b", foreground="#22272e",
-        background="#faf8f4", surface="#f0ece4", panel="#d8d2c6", success="#2f7a3d", warning="#8a6d00", error="#b3263a",
+        name="memsearch-light",
+        primary="#2f5f9e",
+        secondary="#3b6f80",
+        accent="#a8621b",
+        foreground="#22272e",
+        background="#faf8f4",
+        surface="#f0ece4",
+        panel="#d8d2c6",
+        success="#2f7a3d",
+        warning="#8a6d00",
+        error="#b3263a",
         dark=False,
     ),
-)  # fmt: skip
+)
 
 
 def _actions() -> type[Provider]:
@@ -76,7 +95,12 @@ class MemsearchApp(App[int]):
     ]
 
     def __init__(
-        self, library: Library, settings: Settings | None = None, *, theme: str = "", live: bool = True
+        self,
+        library: Library,
+        settings: Settings | None = None,
+        *,
+        theme: str = "",
+        live: bool = True,
     ) -> None:
         """
         Args:
@@ -104,7 +128,8 @@ class MemsearchApp(App[int]):
 
     def on_ready(self) -> None:
         if not self.is_headless:
-            gc.freeze()  # what stands after the first frame stays; looking through it took 50 ms every 20 keys
+            # what stands after the first frame stays; looking through it took 50 ms every 20 keys
+            gc.freeze()
             gc.set_threshold(*_COLLECT_AT)
             gc.enable()  # it was off for the start
 
@@ -114,20 +139,24 @@ class MemsearchApp(App[int]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """What a key of the home screen does, it does to the note under the cursor: that is read first."""
+        """What a key of the home screen does, it does to the note under the cursor: that is read
+        first.
+        """
         if isinstance(default_namespace, BrowseScreen):
             await default_namespace.settled(_READ_S)
         return await super().run_action(action, default_namespace, namespaces)
 
     def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
-        """Said in the screen's own line where it has one, for toasts lie over what one decides about. Text, never markup: it names notes,
-        files and errors."""
+        """Said in the screen's own line where it has one, for toasts lie over what one decides
+        about. Text, never markup: it names notes, files and errors.
+        """
         if say := getattr(self.screen, "say", None):
             say(f"{title}: {message}" if title else message)
         else:
             super().notify(shown(message), title=shown(title), markup=False, **how)
 
-    # -- state between runs ---------------------------------------------------------------------------------
+    # -- state between runs
+    # ---------------------------------------------------------------------------------
 
     @property
     def _kept_file(self) -> Path:
@@ -149,7 +178,8 @@ class MemsearchApp(App[int]):
         with contextlib.suppress(OSError):
             self.library.memory.home.put(self._kept_file, text.encode("utf-8"))
 
-    # -- commands -------------------------------------------------------------------------------------------
+    # -- commands
+    # -------------------------------------------------------------------------------------------
 
     def commands(self, screen: Screen) -> list[Command]:
         """What the palette has beside the keys of *screen*."""
@@ -157,7 +187,9 @@ class MemsearchApp(App[int]):
 
         found = [
             Command("Theme", "with a preview", self._choose_theme, "colour look dark light"),
-            Command("Change keys", "which key does what", self._change_keys, "keymap binding shortcut"),
+            Command(
+                "Change keys", "which key does what", self._change_keys, "keymap binding shortcut"
+            ),
         ]
         if isinstance(screen, BrowseScreen):
             found += screen.commands()
@@ -175,12 +207,16 @@ class MemsearchApp(App[int]):
 
         choices = [Choice(name, name) for name in sorted(self.available_themes)]
         look = partial(setattr, self, "theme")
-        self.push_screen(ChooseScreen("theme · enter keeps it", choices, at=before, moved=look), chosen)
+        self.push_screen(
+            ChooseScreen("theme · enter keeps it", choices, at=before, moved=look), chosen
+        )
 
     def _change_keys(self) -> None:
         from memsearch_tui.screens.keys import KeysScreen
 
-        self.push_screen(KeysScreen([screen for screen in self.screen_stack if isinstance(screen, BrowseScreen)]))
+        self.push_screen(
+            KeysScreen([screen for screen in self.screen_stack if isinstance(screen, BrowseScreen)])
+        )
 
     def action_redraw(self) -> None:
         """Draw everything anew, over whatever another program has written."""
@@ -258,7 +294,11 @@ class MemsearchApp(App[int]):
         async def chosen(root: str | None) -> None:
             if not root:
                 return
-            library = away(lambda: Library(Memory(None if root == "*" else root, home=home, everything=root == "*")))
+            library = away(
+                lambda: Library(
+                    Memory(None if root == "*" else root, home=home, everything=root == "*")
+                )
+            )
             await attend(browse, "opening it", library, opened, failed)
 
         def failed(error: Exception) -> None:
@@ -277,7 +317,9 @@ def run(*, project: str | None = None, everything: bool = False, theme: str | No
         known = Memory(everything=True).projects
         cwd = next((p.root for p in known if project in (p.slug, p.name, p.id)), None)
         if cwd is None:
-            raise MemsearchError(f"no project named {project!r}", "`memsearch project --all` lists them")
+            raise MemsearchError(
+                f"no project named {project!r}", "`memsearch project --all` lists them"
+            )
     memory = Memory(cwd, everything=everything)
     settings = memory.settings
     app = MemsearchApp(Library(memory), settings, theme=theme or "")

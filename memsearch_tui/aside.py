@@ -1,7 +1,9 @@
-"""Work that touches disks, locks or sockets, away from the event loop: the screen goes on painting, and quitting waits for no read.
+"""Work that touches disks, locks or sockets, away from the event loop: the screen goes on painting,
+and quitting waits for no read.
 
-Reads run in threads that end with the process. Writes run one after the other in a lane that ``finish`` waits for. This room knows
-threads and one screen that says what is going on, nothing of notes.
+Reads run in threads that end with the process. Writes run one after the other in a lane that
+``finish`` waits for. This room knows threads and one screen that says what is going on, nothing of
+notes.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ SHOWN_AFTER_S = 0.3
 
 
 class Lane:
-    """One thread that does one thing after the other. What was given up before its turn came is not begun."""
+    """One thread that does one thing after the other. What was given up before its turn came is not
+    begun.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._queue: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]]] = (
+            queue.SimpleQueue()
+        )
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._left = 0
@@ -62,9 +68,11 @@ class Lane:
 
 
 WRITES = Lane("writes")
-#: Drafts, and what is remembered between runs: small, and never behind a write that waits for a lock.
+#: Drafts, and what is remembered between runs: small, and never behind a write that waits for a
+#: lock.
 OURS = Lane("ours")
-#: For reads that each selection asks for: a thread each would leave a connection to the catalog behind.
+#: For reads that each selection asks for: a thread each would leave a connection to the catalog
+#: behind.
 READS = Lane("reads")
 #: The list, and the note under the cursor: they wait for nothing else.
 NOTES = Lane("notes")
@@ -98,7 +106,9 @@ async def write(
     then: Callable[[T], object],
     failed: Callable[[Exception], object],
 ) -> None:
-    """Do *work* when the writes before it are done, and go on as ``attend`` does; who leaves it is told that it goes on."""
+    """Do *work* when the writes before it are done, and go on as ``attend`` does; who leaves it is
+    told that it goes on.
+    """
     await attend(screen, what, WRITES.run(work), then, failed, is_write=True)
 
 
@@ -113,8 +123,10 @@ async def attend(
 ) -> None:
     """Call *then* with what comes of *future*, or *failed* with what went wrong.
 
-    Awaited within a key's own action: keys that come after it wait. What takes longer than a moment is shown over the screen, and the
-    keys are free: escape leaves it. A read that was left is forgotten; a write goes on, and *then* is called when it is done.
+    Awaited within a key's own action: keys that come after it wait. What takes longer than a moment
+    is shown over the screen, and the
+    keys are free: escape leaves it. A read that was left is forgotten; a write goes on, and *then*
+    is called when it is done.
     """
 
     def settle(done: asyncio.Future[T]) -> None:
@@ -170,7 +182,9 @@ class WorkingScreen(ModalScreen[bool]):
 
     def _tell(self) -> None:
         leaves = "escape lets it go on by itself" if self._is_write else "escape leaves it"
-        self.query_one(Static).update(f"{self._what} … {time.monotonic() - self._began:.0f} s · {leaves}")
+        self.query_one(Static).update(
+            f"{self._what} … {time.monotonic() - self._began:.0f} s · {leaves}"
+        )
 
     def _done(self) -> None:
         if self.app.screen is self and self._future.done() and not self._future.cancelled():

@@ -1,4 +1,5 @@
-"""Letting agents write here, and taking in their old sessions, for a face that shows it first. No widget here.
+"""Letting agents write here, and taking in their old sessions, for a face that shows it first. No
+widget here.
 
 The command line does the same (``memsearch plugins``, ``memsearch import``) with more choices.
 """
@@ -55,7 +56,11 @@ def _agent(memory: Memory, name: str) -> Agent:
     try:
         changes = [(patch.path, patch.why) for patch in plugins.install(name, dry_run=True)]
     except (MemsearchError, OSError) as error:
-        refused = f"{error}. {getattr(error, 'hint', '')}" if not isinstance(error, Conflict) else f"{error.hint}"
+        refused = (
+            f"{error}. {getattr(error, 'hint', '')}"
+            if not isinstance(error, Conflict)
+            else f"{error.hint}"
+        )
     return Agent(name, plugins.is_here(state), state.installed, state.problems, changes, refused)
 
 
@@ -79,10 +84,18 @@ def plan(memory: Memory, name: str, progress: Progress) -> ImportPlan:
         return old.plan(progress)
 
 
-def take_in(memory: Memory, name: str, made: ImportPlan, progress: Progress, stopped: Callable[[], bool]) -> str:
-    """Write what was planned, without a model: years of sessions must not spend what nobody agreed to. Says what came of it."""
+def take_in(
+    memory: Memory, name: str, made: ImportPlan, progress: Progress, stopped: Callable[[], bool]
+) -> str:
+    """Write what was planned, without a model: years of sessions must not spend what nobody agreed
+    to. Says what came of it.
+    """
     with engine.Import(memory, (name,)) as old:
         report = old.run(made, progress, stopped)
-    failed = f", {many(len(report.failed), 'turn')} failed: {report.failed[0][1]}" if report.failed else ""
+    failed = (
+        f", {many(len(report.failed), 'turn')} failed: {report.failed[0][1]}"
+        if report.failed
+        else ""
+    )
     where = f" in {many(len(report.memories), 'project')}" if report.memories else ""
     return f"{many(report.written, 'note')} written{where}{failed}"

@@ -7,4 +7,8 @@ def many(count: int, one: str) -> str:
     """``1 hit``, ``2 hits``, ``3 entries``, ``4 days``."""
     if count == 1:
         return f"1 {one}"
-    return f"{count} {one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeiou" else f"{count} {one}s"
+    return (
+        f"{count} {one[:-1]}ies"
+        if one.endswith("y") and one[-2] not in "aeiou"
+        else f"{count} {one}s"
+    )

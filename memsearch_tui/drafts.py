@@ -43,7 +43,9 @@ def keep(home: Home, draft: Draft) -> None:
 
     file = home.draft(draft.path, draft.entry_id)
     with contextlib.suppress(OSError):
-        kept = msgspec.structs.replace(draft, text=redact(draft.text, home)[0], base=redact(draft.base, home)[0])
+        kept = msgspec.structs.replace(
+            draft, text=redact(draft.text, home)[0], base=redact(draft.base, home)[0]
+        )
         home.ensure()
         home.put(file, msgspec.json.encode(kept))
 
@@ -55,7 +57,11 @@ def load(home: Home, path: str, entry_id: str) -> Draft | None:
 def every(home: Home) -> list[Draft]:
     """All drafts, the one that was written last first."""
     try:
-        files = sorted((home.root / "drafts").glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+        files = sorted(
+            (home.root / "drafts").glob("*.json"),
+            key=lambda file: file.stat().st_mtime,
+            reverse=True,
+        )
     except OSError:
         return []
     return [draft for file in files if (draft := _read(file))]

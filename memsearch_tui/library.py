@@ -1,7 +1,9 @@
-"""What the app shows, read from the engine. No widget here: the same calls could feed any other face.
+"""What the app shows, read from the engine. No widget here: the same calls could feed any other
+face.
 
-Lists come from the catalog for files that are indexed as they stand (it answers in milliseconds at 30,000 entries), and from the
-files themselves for the others; every text comes from its file, so what is read is what is there.
+Lists come from the catalog for files that are indexed as they stand (it answers in milliseconds at
+30,000 entries), and from the files themselves for the others; every text comes from its file, so
+what is read is what is there.
 """
 
 from __future__ import annotations
@@ -115,8 +117,10 @@ class Standing(msgspec.Struct, frozen=True):
     Attributes:
         capturing: agent -> when its last turn came, in seconds since 1970; of the last thirty days.
         alarms: agents whose turns don't arrive, in words.
-        waiting: what wants the owner's decision; agents: (agent, notes, newest day); pinned: the newest of them.
-        sync: when the other machines were met last, in words, '' where none are; synced: whether that went well.
+        waiting: what wants the owner's decision; agents: (agent, notes, newest day); pinned:
+            the newest of them.
+        sync: when the other machines were met last, in words, '' where none are; synced:
+            whether that went well.
         served: whether the service answered, so that the three above are known.
     """
 
@@ -131,7 +135,9 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A note as it is read: what it says, whether its conversation is there (``Library.evidence``), how what it names stands."""
+    """A note as it is read: what it says, whether its conversation is there (``Library.evidence``),
+    how what it names stands.
+    """
 
     entry: Entry
     evidence: str
@@ -155,16 +161,24 @@ class Library:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._files: dict[str, list[DayFile]] = {}
-        self._read: tuple[DayFile, Document] | None = None  # one day that is walked through is parsed once
+        self._read: tuple[DayFile, Document] | None = (
+            None  # one day that is walked through is parsed once
+        )
         self._names: list[str] = []
         self._then: Then | None = None  # what was changed since the day that was asked about last
-        self._evidence: dict[tuple[str, str, str], str] = {}  # a cursor move must not search the agents' folders
+        self._evidence: dict[
+            tuple[str, str, str], str
+        ] = {}  # a cursor move must not search the agents' folders
 
     def days(self) -> list[tuple[str, int]]:
-        """(day, number of entries), newest first. A file that is not indexed as it stands is counted by its headings: nearly right."""
+        """(day, number of entries), newest first. A file that is not indexed as it stands is
+        counted by its headings: nearly right.
+        """
         files: dict[str, list[DayFile]] = {}
         known: dict[str, tuple[int, int, int]] = {}
-        with contextlib.suppress(MemsearchError):  # a catalog that is damaged is built anew meanwhile; the files tell
+        with contextlib.suppress(
+            MemsearchError
+        ):  # a catalog that is damaged is built anew meanwhile; the files tell
             if self.memory.catalog is not None:
                 for project in {p.id for p in self.memory.projects}:
                     known.update(self.memory.catalog.file_counts(project))
@@ -173,8 +187,14 @@ class Library:
             files.setdefault(file.day, []).append(file)
             mtime_ns, size, count = known.get(file.path, (0, 0, 0))
             is_known = (mtime_ns, size) == (file.mtime_ns, file.size)
-            counts[file.day] = counts.get(file.day, 0) + (count if is_known else count_entries([file]))
-        self._files, self._evidence, self._then = files, {}, None  # at once: another thread may be asking
+            counts[file.day] = counts.get(file.day, 0) + (
+                count if is_known else count_entries([file])
+            )
+        self._files, self._evidence, self._then = (
+            files,
+            {},
+            None,
+        )  # at once: another thread may be asking
         return list(counts.items())
 
     def day(self, day: str) -> list[Item]:
@@ -183,7 +203,9 @@ class Library:
         for file in self._files.get(day, ()):
             titles = None
             with contextlib.suppress(MemsearchError):
-                titles = self.memory.catalog.titles(file) if self.memory.catalog is not None else None
+                titles = (
+                    self.memory.catalog.titles(file) if self.memory.catalog is not None else None
+                )
             if titles is not None:
                 project = self._project_of(file.path)
                 items += [
@@ -231,9 +253,16 @@ class Library:
 
     def _item(self, entry: Entry, path: str, day: str) -> Item:
         return Item(
-            entry.id, path, day, entry.time, entry.agent, entry.title[:_TITLE], entry.marks, self._project_of(path),
+            entry.id,
+            path,
+            day,
+            entry.time,
+            entry.agent,
+            entry.title[:_TITLE],
+            entry.marks,
+            self._project_of(path),
             entry.hash,
-        )  # fmt: skip
+        )
 
     def _project_of(self, path: str) -> str:
         project = self.memory.project_of(path)
@@ -261,18 +290,24 @@ class Library:
         ]
 
     def narrows(self, query: str) -> bool:
-        """Whether *query* has filters alone, of notes as they are now: then it is answered by all of them, in the order of time."""
+        """Whether *query* has filters alone, of notes as they are now: then it is answered by all
+        of them, in the order of time.
+        """
         asked = engine.parse_query(query)
         is_of_notes = not set(asked.filter.kinds) - {"turn", "note"}
         return asked.is_empty and not asked.as_of and is_of_notes
 
     def narrowed(self, query: str) -> tuple[Library, dict[str, set[str]]]:
-        """(the library that has all notes which the filters of *query* admit, their ids by file). Takes a moment. Raises MemsearchError."""
+        """(the library that has all notes which the filters of *query* admit, their ids by file).
+        Takes a moment. Raises MemsearchError.
+        """
         found: dict[str, set[str]] = {}
         for target in self.memory.admitted(query):
             found.setdefault(target.path, set()).add(target.entry_id)
         if engine.parse_query(query).projects:
-            return Library(Memory(self.memory.place.root, home=self.memory.home, everything=True)), found
+            return Library(
+                Memory(self.memory.place.root, home=self.memory.home, everything=True)
+            ), found
         return self, found
 
     def _as_of(self, query: str) -> str:
@@ -282,19 +317,31 @@ class Library:
     def talks(self, answer: Answer, query: str = "") -> list[Item]:
         """The same by the conversation that they come from."""
         order = {
-            (hit.path, hit.id): place for place, hit in enumerate(h for talk in answer.by_session() for h in talk.hits)
+            (hit.path, hit.id): place
+            for place, hit in enumerate(h for talk in answer.by_session() for h in talk.hits)
         }
         return sorted(self.items(answer, query), key=lambda item: order[item.key])
 
     def _of_row(self, row: Row) -> Item:
         project = next((p.name for p in self.memory.projects if p.id == row.project), "")
         return Item(
-            row.entry_id, row.path, row.day, row.time, row.agent, row.title, row.marks, project, row.hash,
-            stale=row.stale, unmerged=row.unmerged,
-        )  # fmt: skip
+            row.entry_id,
+            row.path,
+            row.day,
+            row.time,
+            row.agent,
+            row.title,
+            row.marks,
+            project,
+            row.hash,
+            stale=row.stale,
+            unmerged=row.unmerged,
+        )
 
     def entry(self, item: Item) -> Entry:
-        """The entry as it stands in its file now, or as it stood on the day that was asked about. Raises NotFound, OSError."""
+        """The entry as it stands in its file now, or as it stood on the day that was asked about.
+        Raises NotFound, OSError.
+        """
         if item.as_of:
             if self._then is None or self._then.day != item.as_of:
                 self._then = self.memory.then(item.as_of)
@@ -321,10 +368,14 @@ class Library:
     def seen(self, item: Item) -> Seen:
         """All that the note's own pane shows. Called by threads. Raises NotFound, OSError."""
         entry = self.entry(item)
-        return Seen(entry, self.evidence(entry), None if item.as_of else self.standing_of(entry, item.path))
+        return Seen(
+            entry, self.evidence(entry), None if item.as_of else self.standing_of(entry, item.path)
+        )
 
     def evidence_of(self, items: Sequence[Item]) -> dict[tuple[str, str], str]:
-        """Key -> whether the conversation behind a note is there (``evidence``), of those that can be read. Called by threads."""
+        """Key -> whether the conversation behind a note is there (``evidence``), of those that can
+        be read. Called by threads.
+        """
         found: dict[tuple[str, str], str] = {}
         for item in items:
             with contextlib.suppress(MemsearchError, OSError):
@@ -339,7 +390,9 @@ class Library:
         return self._evidence[key]
 
     def amendments(self, entry: Entry) -> list[Amendment]:
-        """What the entry amends and what amends it, as far as that is likely enough to be heeded. Called by threads."""
+        """What the entry amends and what amends it, as far as that is likely enough to be heeded.
+        Called by threads.
+        """
         return [found for found in self.memory.amendments(entry.id) if found.holds]
 
     def standing_of(self, entry: Entry, path: str) -> GroundStanding | None:
@@ -347,7 +400,9 @@ class Library:
         project = self.memory.project_of(path) or self.memory.project
         catalog = self.memory.catalog
         with contextlib.suppress(MemsearchError):  # the note tells without it
-            return catalog.standing(project.id, entry.id, entry.hash) if catalog is not None else None
+            return (
+                catalog.standing(project.id, entry.id, entry.hash) if catalog is not None else None
+            )
         return None
 
     def still_true(self, names: Sequence[str]) -> None:
@@ -361,8 +416,9 @@ class Library:
             engine.Ground(self.memory).moved(name)
 
     def conversation(self, entry: Entry, day: str = "") -> Excerpt:
-        """The conversation around the entry's turn; where it lacks that, around the one nearest to when the entry of *day* was noted
-        ('': none, finding it reads the whole session)."""
+        """The conversation around the entry's turn; where it lacks that, around the one nearest to
+        when the entry of *day* was noted ('': none, finding it reads the whole session).
+        """
         near = None
         with contextlib.suppress(ValueError):
             near = datetime.fromisoformat(f"{day} {entry.time or '12:00'}").astimezone()
@@ -373,14 +429,18 @@ class Library:
         return self.memory.turns_around(entry, place, AROUND)
 
     def place_of_new(self, beside: Item | None) -> Project:
-        """The project that a new note goes to: the one that is shown; of all, that of the note beside it."""
+        """The project that a new note goes to: the one that is shown; of all, that of the note
+        beside it.
+        """
         memory = self.memory
         if memory.everything and beside:
             return memory.project_of(beside.path) or memory.project
         return memory.project
 
     def add(self, text: str, day: str, root: str = "") -> Note:
-        """Write a note of *day* into the project at *root*, else the one that is shown. Raises MemsearchError."""
+        """Write a note of *day* into the project at *root*, else the one that is shown. Raises
+        MemsearchError.
+        """
         with Memory(root or self.memory.place.root, home=self.memory.home) as memory:
             return memory.add(text, day=day)
 
@@ -390,7 +450,9 @@ class Library:
             return memory.remember(fact)
 
     def plan_share(self, items: Sequence[Item]) -> tuple[str, list[PlannedShare]]:
-        """(the root of their project, what sharing these notes with its team would write). Takes a moment. Raises MemsearchError."""
+        """(the root of their project, what sharing these notes with its team would write). Takes a
+        moment. Raises MemsearchError.
+        """
         project = self._project_of_all(items)
         with Memory(project.root, home=self.memory.home) as memory:
             return project.root, engine.Sharing(memory).plan([item.entry_id for item in items])
@@ -406,9 +468,15 @@ class Library:
             return engine.Sharing(memory).withdraw([item.entry_id for item in items])
 
     def _project_of_all(self, items: Sequence[Item]) -> Project:
-        projects = {project.root: project for item in items if (project := self.memory.project_of(item.path))}
+        projects = {
+            project.root: project
+            for item in items
+            if (project := self.memory.project_of(item.path))
+        }
         if len(projects) != 1:
-            raise UsageError("these are notes of several projects, or of none", "choose those of one")
+            raise UsageError(
+                "these are notes of several projects, or of none", "choose those of one"
+            )
         return next(iter(projects.values()))
 
     def changes(self, limit: int) -> list[Change]:
@@ -417,7 +485,9 @@ class Library:
         return memory.history(limit=limit, everywhere=memory.everything)
 
     def native(self, *, compare: bool = False) -> list[NativeMemory]:
-        """What agents remember by themselves; *compare*: with what of it may be outdated, which the service knows."""
+        """What agents remember by themselves; *compare*: with what of it may be outdated, which the
+        service knows.
+        """
         return engine.NativeMemories(self.memory).all(compare=compare)
 
     def native_path(self, path: str) -> str:
@@ -442,7 +512,10 @@ class Library:
         everywhere = Memory(self.memory.place.root, home=self.memory.home, everything=True)
         try:
             for session in sessions:
-                found += [self._of_row(hit.row) for hit in everywhere.lexical(f"session:{session}", 1).hits]
+                found += [
+                    self._of_row(hit.row)
+                    for hit in everywhere.lexical(f"session:{session}", 1).hits
+                ]
         finally:
             everywhere.close()
         return found
@@ -452,7 +525,9 @@ class Library:
         return [agent for agent in agent_names() if self.memory.folders.here(agent)]
 
     def standing(self, *, start: bool = False) -> Standing:
-        """What holds now. Takes a moment; *start*: the service is started for it, else what only it knows is left out."""
+        """What holds now. Takes a moment; *start*: the service is started for it, else what only it
+        knows is left out.
+        """
         projects, catalog = sorted({p.id for p in self.memory.projects}), self.memory.catalog
         agents, pinned = [], []
         with contextlib.suppress(MemsearchError):
@@ -464,7 +539,9 @@ class Library:
         except MemsearchError:
             return Standing(agents=agents, pinned=pinned)
         sync, synced = self._met()
-        return Standing(known.capturing, known.alarms, known.waiting, agents, pinned, sync, synced, served=True)
+        return Standing(
+            known.capturing, known.alarms, known.waiting, agents, pinned, sync, synced, served=True
+        )
 
     def _met(self) -> tuple[str, bool]:
         """When the other machines were met last, and whether nothing there needs a word."""
@@ -479,8 +556,10 @@ class Library:
         return at or "not yet", not (last and (last.problems or last.error))
 
     def related(self, item: Item, entry: Entry) -> tuple[list[Related], str]:
-        """The other notes on an entry's matter, oldest first, then those of turns that wrote to the files that it names, newest first;
-        and why the first could not be looked for, where it could not. Takes a moment: it may start the service."""
+        """The other notes on an entry's matter, oldest first, then those of turns that wrote to the
+        files that it names, newest first; and why the first could not be looked for, where it could
+        not. Takes a moment: it may start the service.
+        """
         from memsearch_engine import files_named
 
         found: list[Related] = []
@@ -490,8 +569,14 @@ class Library:
             days = {word.row.entry_id: word.row.day for word in words}
             for word in words:
                 row, amends = word.row, tuple(name for name in word.replaces if name in days)
-                sure = " ✓" if any(word.replaces[name] == 1 for name in amends) else ""  # the owner's word
-                what = f"amends {', '.join(days[name] for name in amends)}{sure}" if amends else "the first word"
+                sure = (
+                    " ✓" if any(word.replaces[name] == 1 for name in amends) else ""
+                )  # the owner's word
+                what = (
+                    f"amends {', '.join(days[name] for name in amends)}{sure}"
+                    if amends
+                    else "the first word"
+                )
                 if row.entry_id == item.entry_id:
                     what = f"this note, {what}" if amends else "this note"
                 if len(words) > 1:
@@ -520,10 +605,16 @@ class Library:
         return self._item(section.entry, section.path, section.day)
 
     def resume(self, entry: Entry) -> tuple[list[str], str]:
-        """(the command that goes on with an entry's session, the folder to run it in); ([], '') where there is none."""
-        if entry.agent not in agent_names() or not _SESSION.match(entry.session):  # an anchor is untrusted text
+        """(the command that goes on with an entry's session, the folder to run it in); ([], '')
+        where there is none.
+        """
+        if entry.agent not in agent_names() or not _SESSION.match(
+            entry.session
+        ):  # an anchor is untrusted text
             return [], ""
-        argv = [part.replace("{session}", entry.session) for part in agent_named(entry.agent).resume]
+        argv = [
+            part.replace("{session}", entry.session) for part in agent_named(entry.agent).resume
+        ]
         if not argv:  # nothing but its own window opens one
             return [], ""
         try:
@@ -534,18 +625,35 @@ class Library:
 
     def as_markdown(self, entries: list[Entry], items: list[Item]) -> str:
         """Entries as they are written, each under the name of its file."""
-        return "\n\n".join(f"<!-- {os.path.basename(item.path)} -->\n{e.content}" for e, item in zip(entries, items))
+        return "\n\n".join(
+            f"<!-- {os.path.basename(item.path)} -->\n{e.content}"
+            for e, item in zip(entries, items)
+        )
 
     def export(self, entries: list[Entry], items: list[Item], path: str) -> str:
-        """Write entries to a new file: JSON where its name ends so, else markdown. Returns its full path. Raises OSError."""
+        """Write entries to a new file: JSON where its name ends so, else markdown. Returns its full
+        path. Raises OSError.
+        """
         target = os.path.abspath(os.path.expanduser(path))
         if target.endswith(".json"):
             rows = [
-                {"entry_id": e.id, "day": item.day, "time": e.time, "agent": e.agent, "session": e.session, "turn": e.turn,
-                 "source": item.path, "content": e.content, "body": e.body, "marks": e.marks}
+                {
+                    "entry_id": e.id,
+                    "day": item.day,
+                    "time": e.time,
+                    "agent": e.agent,
+                    "session": e.session,
+                    "turn": e.turn,
+                    "source": item.path,
+                    "content": e.content,
+                    "body": e.body,
+                    "marks": e.marks,
+                }
                 for e, item in zip(entries, items)
-            ]  # fmt: skip
-            data = msgspec.json.format(msgspec.json.encode({"schema_version": 1, "entries": rows}), indent=2).decode()
+            ]
+            data = msgspec.json.format(
+                msgspec.json.encode({"schema_version": 1, "entries": rows}), indent=2
+            ).decode()
         else:
             data = self.as_markdown(entries, items)
         with open(target, "x", encoding="utf-8") as out:
@@ -568,10 +676,14 @@ class Library:
             days = [file for file in files if everything.project_of(file.path) == project]
             rows.append(
                 ProjectRow(
-                    project.name, project.root, counts.get("entries") or count_entries(days), len(days), days[0].day if days else "",
+                    project.name,
+                    project.root,
+                    counts.get("entries") or count_entries(days),
+                    len(days),
+                    days[0].day if days else "",
                     os.path.isdir(project.root),
                 )
-            )  # fmt: skip
+            )
         everything.close()
         return sorted(rows, key=lambda row: (row.newest, row.name), reverse=True)
 
@@ -579,24 +691,49 @@ class Library:
         """Capture at work, for the activity screen."""
         capture = engine.Capture(self.memory)
         state: dict[str, Any] = {
-            "capturing": {}, "percent": 100, "seen": 0, "trivial": 0, "days": [], "alarms": [], "waiting": [], "error": "",
-            "summaries": {}, "failures": [], "spend": [], "told": [], "today_tokens": 0, "daily_tokens": 0, "provider": "extractive",
-        }  # fmt: skip
+            "capturing": {},
+            "percent": 100,
+            "seen": 0,
+            "trivial": 0,
+            "days": [],
+            "alarms": [],
+            "waiting": [],
+            "error": "",
+            "summaries": {},
+            "failures": [],
+            "spend": [],
+            "told": [],
+            "today_tokens": 0,
+            "daily_tokens": 0,
+            "provider": "extractive",
+        }
         try:
             settings = self.memory.settings
-            state |= {"daily_tokens": settings.capture.daily_tokens, "provider": settings.capture.summarize.provider}
+            state |= {
+                "daily_tokens": settings.capture.daily_tokens,
+                "provider": settings.capture.summarize.provider,
+            }
             state |= {"summaries": capture.summaries(), "failures": capture.failures()}
-            state |= {"spend": capture.spent(), "today_tokens": capture.spent_today(), "told": self.memory.receipts()}
+            state |= {
+                "spend": capture.spent(),
+                "today_tokens": capture.spent_today(),
+                "told": self.memory.receipts(),
+            }
             state["waiting"] = msgspec.to_builtins(capture.inbox().waiting)
             covered = capture.coverage()
-            state |= {name: getattr(covered, name) for name in ("percent", "seen", "trivial", "days", "alarms")}
+            state |= {
+                name: getattr(covered, name)
+                for name in ("percent", "seen", "trivial", "days", "alarms")
+            }
             state["capturing"] = covered.agents
         except MemsearchError as error:
             state["error"] = str(error)
         return state
 
     def retry(self) -> int:
-        """Let waiting events and failed summaries be tried again; how many. ``activity`` says what comes of it."""
+        """Let waiting events and failed summaries be tried again; how many. ``activity`` says what
+        comes of it.
+        """
         return engine.Capture(self.memory).retry()
 
     def bring_model(self, name: str) -> None:

@@ -1,4 +1,6 @@
-"""The palette (ctrl+k): every action that works here, found by the words a person would type. No doubles."""
+"""The palette (ctrl+k): every action that works here, found by the words a person would type. No
+doubles.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +17,50 @@ if TYPE_CHECKING:
 
 #: id of a binding -> other words for what it does
 _WORDS = {
-    "new": "add write create memory", "new.day": "add write create past", "edit": "change correct rewrite",
-    "edit.outside": "external vim editor", "file.open": "external vim editor markdown", "delete": "remove drop trash",
-    "undo": "take back revert", "redo": "again", "changes": "history undo list restore versions diff trash deleted",
-    "pin": "star favourite keep important", "marks": "label tag flag", "copy": "clipboard yank",
-    "copy.markdown": "clipboard yank source", "export": "save download json markdown", "transcript": "session chat turn original",
-    "memory": "note of the turn", "filter.agent": "only narrow", "filter.projects": "everywhere everything",
-    "searches": "saved kept bookmarks queries", "search.asof": "time travel date slider past history then", "related": "blame trace chain similar", "why": "explain rank reason",
-    "find": "search inside in text", "date": "day calendar jump turn number", "day.file": "raw source markdown",
-    "unfold": "expand tools output", "reload": "refresh", "resume": "continue open agent", "demo": "demo example try", "suspend": "suspend background shell", "redraw": "redraw refresh screen",
+    "new": "add write create memory",
+    "new.day": "add write create past",
+    "edit": "change correct rewrite",
+    "edit.outside": "external vim editor",
+    "file.open": "external vim editor markdown",
+    "delete": "remove drop trash",
+    "undo": "take back revert",
+    "redo": "again",
+    "changes": "history undo list restore versions diff trash deleted",
+    "pin": "star favourite keep important",
+    "marks": "label tag flag",
+    "copy": "clipboard yank",
+    "copy.markdown": "clipboard yank source",
+    "export": "save download json markdown",
+    "transcript": "session chat turn original",
+    "memory": "note of the turn",
+    "filter.agent": "only narrow",
+    "filter.projects": "everywhere everything",
+    "searches": "saved kept bookmarks queries",
+    "search.asof": "time travel date slider past history then",
+    "related": "blame trace chain similar",
+    "why": "explain rank reason",
+    "find": "search inside in text",
+    "date": "day calendar jump turn number",
+    "day.file": "raw source markdown",
+    "unfold": "expand tools output",
+    "reload": "refresh",
+    "resume": "continue open agent",
+    "demo": "demo example try",
+    "suspend": "suspend background shell",
+    "redraw": "redraw refresh screen",
     "connect": "install plugins hooks import setup agents archive old sessions claude codex opencode openclaw qwen gemini pi copilot kilo cline kimi vibe cursor goose crush aider zed",
-    "quit": "exit close leave stop", "help": "keys shortcuts legend syntax", "projects": "switch open repository",
-    "health": "index service doctor status problems", "activity": "captured failed spent spend cost tokens receipts told",
-    "native": "auto memory claude.md agents.md gemini.md instructions rules own remember", "native.take": "import copy add",
-    "review": "inbox decide approve proposals trust waiting", "search": "find query",
-}  # fmt: skip
-_BY_WORDS = 2.0  # the score of what another word names, before titles that merely have its letters somewhere
+    "quit": "exit close leave stop",
+    "help": "keys shortcuts legend syntax",
+    "projects": "switch open repository",
+    "health": "index service doctor status problems",
+    "activity": "captured failed spent spend cost tokens receipts told",
+    "native": "auto memory claude.md agents.md gemini.md instructions rules own remember",
+    "native.take": "import copy add",
+    "review": "inbox decide approve proposals trust waiting",
+    "search": "find query",
+}
+# the score of what another word names, before titles that merely have its letters somewhere
+_BY_WORDS = 2.0
 #: what is no command of its own: moving, and what a screen is left by
 _LEFT_OUT = ("move", "page", "jump", "app.focus", "scroll", "edge", "preview", "select")
 
@@ -57,23 +87,38 @@ class Actions(Provider):
             run = partial(app.call_later, active.node.run_action, item.action)  # type: ignore[attr-defined]
             words = f"{_WORDS.get(item.id or '', '')}"
             found.setdefault(
-                item.action, Command(item.tooltip or item.description, f"key {app.get_key_display(item)}", run, words)
+                item.action,
+                Command(
+                    item.tooltip or item.description, f"key {app.get_key_display(item)}", run, words
+                ),
             )
         return [*found.values(), *app.commands(self.screen)]
 
     async def discover(self) -> Hits:
         for command in self._commands():
-            yield DiscoveryHit(Content(command.title), command.run, text=command.title, help=command.note)
+            yield DiscoveryHit(
+                Content(command.title), command.run, text=command.title, help=command.note
+            )
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         asked = query.casefold().split()
         for command in self._commands():
             score = matcher.match(command.title)
-            by_words = all(any(word.startswith(part) for word in command.words.split()) for part in asked)
+            by_words = all(
+                any(word.startswith(part) for word in command.words.split()) for part in asked
+            )
             if score or by_words:
                 # a kept search is anybody's text: no markup
                 shown = (
-                    matcher.highlight(command.title) if score and "[" not in command.title else Content(command.title)
+                    matcher.highlight(command.title)
+                    if score and "[" not in command.title
+                    else Content(command.title)
                 )
-                yield Hit(max(score, _BY_WORDS * by_words), shown, command.run, text=command.title, help=command.note)
+                yield Hit(
+                    max(score, _BY_WORDS * by_words),
+                    shown,
+                    command.run,
+                    text=command.title,
+                    help=command.note,
+                )

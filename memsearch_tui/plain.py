@@ -1,7 +1,8 @@
-"""The app as a conversation in lines, for screen readers and bare terminals: nothing is drawn over, nothing moves, no colours.
+"""The app as a conversation in lines, for screen readers and bare terminals: nothing is drawn over,
+nothing moves, no colours.
 
-It knows the same ``Library`` and the same ``review`` as the screens do. Lists are numbered; what is named by a number is what was
-listed last.
+It knows the same ``Library`` and the same ``review`` as the screens do. Lists are numbered; what is
+named by a number is what was listed last.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _PAGE = 14
 
 
 class Plain:
-    """One conversation. *ask* reads a line ('' ends it), *say* writes one, *write* writes to a terminal as it is (None: there is none)."""
+    """One conversation. *ask* reads a line ('' ends it), *say* writes one, *write* writes to a
+    terminal as it is (None: there is none).
+    """
 
     def __init__(
         self,
@@ -70,19 +73,31 @@ class Plain:
 
     def _do(self, word: str, rest: str, line: str) -> None:
         commands: dict[str, Callable[[str], None]] = {
-            "days": self._list_days, "day": self._day, "talk": self._talk, "edit": self._edit, "delete": self._delete,
-            "more": lambda _: self._more(), "add": self._add, "pin": self._pin, "copy": self._copy,
-            "undo": lambda _: self._undo(), "review": self._review,
-            "yes": lambda number: self._decide(number, True), "no": lambda number: self._decide(number, False),
-            "help": lambda _: self.say(_HELP), "?": lambda _: self.say(_HELP),
-        }  # fmt: skip
+            "days": self._list_days,
+            "day": self._day,
+            "talk": self._talk,
+            "edit": self._edit,
+            "delete": self._delete,
+            "more": lambda _: self._more(),
+            "add": self._add,
+            "pin": self._pin,
+            "copy": self._copy,
+            "undo": lambda _: self._undo(),
+            "review": self._review,
+            "yes": lambda number: self._decide(number, True),
+            "no": lambda number: self._decide(number, False),
+            "help": lambda _: self.say(_HELP),
+            "?": lambda _: self.say(_HELP),
+        }
         if line.startswith("/"):
             answer = self.memory.search(line[1:], _HITS)
             count = f"first {_HITS}" if len(answer.hits) == _HITS else many(len(answer.hits), "hit")
             remarks = [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
             remarks += ["perhaps no note fits"] if answer.is_unsure else []
             remarks += [answer.reason] if answer.reason else []
-            self._list(self.library.items(answer, line[1:]), ", ".join([count, answer.mode, *remarks]))
+            self._list(
+                self.library.items(answer, line[1:]), ", ".join([count, answer.mode, *remarks])
+            )
         elif word.isdecimal():
             self._read(word)
         elif word in commands:
@@ -90,15 +105,25 @@ class Plain:
         elif line:
             raise UsageError(f"{word!r} is no command here", "help lists them; /words searches")
 
-    # -- lists ----------------------------------------------------------------------------------------------
+    # -- lists
+    # ----------------------------------------------------------------------------------------------
 
     def _list_days(self, _: str) -> None:
         found = self.library.days()
         self.days = [day for day, _count in found]
-        self._begin([f"{number}. {day}, {many(count, 'entry')}" for number, (day, count) in enumerate(found, 1)])
+        self._begin(
+            [
+                f"{number}. {day}, {many(count, 'entry')}"
+                for number, (day, count) in enumerate(found, 1)
+            ]
+        )
 
     def _day(self, name: str) -> None:
-        day = self.days[int(name) - 1] if name.isdecimal() and 0 < int(name) <= len(self.days) else name
+        day = (
+            self.days[int(name) - 1]
+            if name.isdecimal() and 0 < int(name) <= len(self.days)
+            else name
+        )
         if day not in dict(self.library.days()):
             raise UsageError(f"no entries on {day!r}", "days lists the days")
         items = self.library.day(day)
@@ -109,7 +134,11 @@ class Plain:
         self.say(title)
         rows, was_sure = [], True
         for number, item in enumerate(items, 1):
-            faint = "only faintly alike from here on:\n" if item.doubtful and was_sure and number > 1 else ""
+            faint = (
+                "only faintly alike from here on:\n"
+                if item.doubtful and was_sure and number > 1
+                else ""
+            )
             was_sure = not item.doubtful
             whose = f", shared by {item.author}" if item.author else ""
             signs = "pinned, " if "pin" in item.marks else ""
@@ -135,27 +164,39 @@ class Plain:
     def _item(self, number: str) -> Item:
         if not number.isdecimal() or not 0 < int(number) <= len(self.items):
             raise UsageError(
-                f"no entry {number or 'without a number'} in the list", f"1 to {len(self.items)} are there"
+                f"no entry {number or 'without a number'} in the list",
+                f"1 to {len(self.items)} are there",
             )
         return self.items[int(number) - 1]
 
-    # -- one entry ------------------------------------------------------------------------------------------
+    # -- one entry
+    # ------------------------------------------------------------------------------------------
 
     def _read(self, number: str) -> None:
         item = self._item(number)
         entry = self.library.entry(item)
-        marks = ", ".join(f"{name} {value}".strip() for name, value in entry.marks.items() if name != "id")
+        marks = ", ".join(
+            f"{name} {value}".strip() for name, value in entry.marks.items() if name != "id"
+        )
         whose = f", shared by {item.author}" if item.author else ""
-        self.say(f"{item.day} {entry.time} {entry.agent or 'note'}{whose}" + (f", {marks}" if marks else ""))
+        self.say(
+            f"{item.day} {entry.time} {entry.agent or 'note'}{whose}"
+            + (f", {marks}" if marks else "")
+        )
         self.say(plain(entry.body))
         if evidence := self.library.evidence(entry):
-            self.say(f"conversation {evidence}" + (f": talk {number} opens it" if evidence != "lost" else ""))
+            self.say(
+                f"conversation {evidence}"
+                + (f": talk {number} opens it" if evidence != "lost" else "")
+            )
 
     def _talk(self, number: str) -> None:
         item = self._item(number)
         found = self.library.conversation(self.library.entry(item), item.day)
         if found.is_near:
-            self.say("The turn of this note is not in the conversation. This is the one nearest in time.")
+            self.say(
+                "The turn of this note is not in the conversation. This is the one nearest in time."
+            )
         for turn in found.turns[max(found.index, 0) : max(found.index, 0) + 1]:
             self.say(f"You: {self._clean(turn.user)}")
             for step in turn.steps():
@@ -210,14 +251,21 @@ class Plain:
         self.memory.remove([item.target])
         self.say(f"deleted {plain(item.title)}; undo brings it back")
 
-    # -- review ---------------------------------------------------------------------------------------------
+    # -- review
+    # ---------------------------------------------------------------------------------------------
 
     def _review(self, _: str) -> None:
         self.cases = review.cases(self.memory)
-        self.say(f"{len(self.cases)} things want a decision" if self.cases else "nothing wants a decision")
+        self.say(
+            f"{len(self.cases)} things want a decision"
+            if self.cases
+            else "nothing wants a decision"
+        )
         for number, case in enumerate(self.cases, 1):
             answers = " or ".join(
-                f"{word} {number} ({what})" for word, what in (("yes", case.yes), ("no", case.no)) if what
+                f"{word} {number} ({what})"
+                for word, what in (("yes", case.yes), ("no", case.no))
+                if what
             )
             self.say(f"{number}. {review.TITLES[case.kind]}: {plain(case.title)}. {answers}")
 

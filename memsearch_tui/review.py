@@ -1,4 +1,6 @@
-"""What wants the owner's decision, gathered from the engine's rooms; and carrying his word out. No widget here."""
+"""What wants the owner's decision, gathered from the engine's rooms; and carrying his word out. No
+widget here.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class Case(msgspec.Struct, frozen=True):
         yes, no: what the two answers do; '' where there is no such answer.
         asks: a question before *yes* is carried out, '' for none.
         text: what can be edited before it is accepted.
-        notes: ids of the entries that it is about; sessions: that it comes from. They can be opened.
+        notes: ids of the entries that it is about; sessions: that it comes from. They can be
+            opened.
     """
 
     kind: Literal[
@@ -62,7 +65,9 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """Whether it is held back until it is decided, which the header counts; the others are suggestions."""
+        """Whether it is held back until it is decided, which the header counts; the others are
+        suggestions.
+        """
         return self.kind in ("longterm", "held", "conflict", "page")
 
 
@@ -90,10 +95,18 @@ TITLES = {
 
 
 def cases(memory: Memory, secrets: bool = False) -> list[Case]:
-    """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError, OSError."""
+    """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises
+    MemsearchError, OSError.
+    """
     found = [
-        *_proposed(memory), *_pages(memory), *_skills(memory), *_drafts(memory), *_contested(memory), *_held(memory), *_unread(memory),
-    ]  # fmt: skip
+        *_proposed(memory),
+        *_pages(memory),
+        *_skills(memory),
+        *_drafts(memory),
+        *_contested(memory),
+        *_held(memory),
+        *_unread(memory),
+    ]
     return (
         found
         + (_secrets(memory) if secrets else [])
@@ -109,7 +122,8 @@ def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> De
     return _DECIDERS[case.kind](memory, case, yes, text)
 
 
-# -- long-term memory ---------------------------------------------------------------------------------------
+# -- long-term memory
+# ---------------------------------------------------------------------------------------
 
 
 def _proposed(memory: Memory) -> list[Case]:
@@ -118,7 +132,10 @@ def _proposed(memory: Memory) -> list[Case]:
     if proposal is None:
         return []
     known = {m.id: m for m in learned.all()}
-    names = {name: f"{m.agent} {m.session[:13]} ({m.project_name or 'no project'})" for name, m in known.items()}
+    names = {
+        name: f"{m.agent} {m.session[:13]} ({m.project_name or 'no project'})"
+        for name, m in known.items()
+    }
     found = []
     for hunks in learned.decisions(proposal):
         hunk = hunks[0]
@@ -134,11 +151,17 @@ def _proposed(memory: Memory) -> list[Case]:
             detail.append([("names no session that it comes from", "warn")])
         found.append(
             Case(
-                "longterm", f"{proposal.id}/{hunk.number}", f"{sign} {lines[0].lstrip('-*# ')}", detail, "accept", "reject",
-                text=hunk.after[0] if len(hunk.after) == 1 else "", subject=(proposal.id, [h.number for h in hunks]),
+                "longterm",
+                f"{proposal.id}/{hunk.number}",
+                f"{sign} {lines[0].lstrip('-*# ')}",
+                detail,
+                "accept",
+                "reject",
+                text=hunk.after[0] if len(hunk.after) == 1 else "",
+                subject=(proposal.id, [h.number for h in hunks]),
                 sessions=tuple(known[name].session for name in hunk.memories if name in known),
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -155,13 +178,17 @@ def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) ->
 
     def back() -> str:
         waits = before is not None and learned.reopen(before, numbers)
-        return "it waits again" if waits else "it may be proposed again; another proposal waits by now"
+        return (
+            "it waits again" if waits else "it may be proposed again; another proposal waits by now"
+        )
 
     return Decision("rejected: it is not proposed again · u takes that back", back)
 
 
 def _pages(memory: Memory) -> list[Case]:
-    """Changes to PROJECT.md and USER.md that are proposed, and lines of them that nobody has accepted."""
+    """Changes to PROJECT.md and USER.md that are proposed, and lines of them that nobody has
+    accepted.
+    """
     pages, found = engine.Pages(memory), []
     for page in ("project", "user"):
         try:
@@ -187,10 +214,17 @@ def _pages(memory: Memory) -> list[Case]:
             sessions = tuple(source.partition("/")[2] for source in hunk.memories)
             found.append(
                 Case(
-                    "page", f"page/{name}/{hunk.number}", f"{sign} {name}: {lines[0].lstrip('-*# ')}", detail, "accept", "reject",
-                    text=hunk.after[0] if len(hunk.after) == 1 else "", subject=(state.page, hunk.number, state.draft), sessions=sessions,
+                    "page",
+                    f"page/{name}/{hunk.number}",
+                    f"{sign} {name}: {lines[0].lstrip('-*# ')}",
+                    detail,
+                    "accept",
+                    "reject",
+                    text=hunk.after[0] if len(hunk.after) == 1 else "",
+                    subject=(state.page, hunk.number, state.draft),
+                    sessions=sessions,
                 )
-            )  # fmt: skip
+            )
         if shown := tuple(state.strange[:_MAX_SHOWN]):
             detail = [
                 [(name, "strong")],
@@ -200,10 +234,24 @@ def _pages(memory: Memory) -> list[Case]:
             detail += [[(line, "text")] for _, line in shown]
             if len(state.strange) > len(shown):
                 detail.append(
-                    [(f"and {len(state.strange) - len(shown)} more, which are shown when these are decided", "dim")]
+                    [
+                        (
+                            f"and {len(state.strange) - len(shown)} more, which are shown when these are decided",
+                            "dim",
+                        )
+                    ]
                 )
             title = f"{name}: {many(len(shown), 'line')} that you have not accepted"
-            found.append(Case("page", f"page/{name}/lines", title, detail, "release", subject=(state.page, 0, shown)))
+            found.append(
+                Case(
+                    "page",
+                    f"page/{name}/lines",
+                    title,
+                    detail,
+                    "release",
+                    subject=(state.page, 0, shown),
+                )
+            )
     return found
 
 
@@ -217,7 +265,10 @@ def _decide_page(memory: Memory, case: Case, yes: bool, text: str | None) -> Dec
             pages.release(page, seen, off=True)
             return "sessions are told them no more"
 
-        return Decision(f"{many(len(seen), 'line')} released: sessions may be told · u takes it back", unreleased)
+        return Decision(
+            f"{many(len(seen), 'line')} released: sessions may be told · u takes it back",
+            unreleased,
+        )
     before = pages.draft(page)
     pages.decide(page, "accepted" if yes else "rejected", [number], text=text, draft=seen)
     version = pages.newest(page)
@@ -228,7 +279,9 @@ def _decide_page(memory: Memory, case: Case, yes: bool, text: str | None) -> Dec
         waits = before is not None and pages.reopen(before)
         return "it waits again" if waits else "taken back; other changes wait by now"
 
-    return Decision(("accepted: sessions are told" if yes else "rejected") + " · u takes it back", back)
+    return Decision(
+        ("accepted: sessions are told" if yes else "rejected") + " · u takes it back", back
+    )
 
 
 def _skills(memory: Memory) -> list[Case]:
@@ -250,7 +303,9 @@ def _skills(memory: Memory) -> list[Case]:
                 )
             )
             continue
-        replaced = [(patch.path, patch.before) for patch in planned if isinstance(patch.before, bytes)]
+        replaced = [
+            (patch.path, patch.before) for patch in planned if isinstance(patch.before, bytes)
+        ]
         detail: list[Line] = [
             [(item.name, "strong"), (f"  seen {item.seen} times", "dim")],
             [(item.description, "text")],
@@ -262,19 +317,39 @@ def _skills(memory: Memory) -> list[Case]:
             else []
         )
         detail += [[(f"{len(item.gone)} of its notes are gone", "warn")]] if item.gone else []
-        detail += [[(f"{len(item.overtaken)} of its notes are overtaken", "warn")]] if item.overtaken else []
+        detail += (
+            [[(f"{len(item.overtaken)} of its notes are overtaken", "warn")]]
+            if item.overtaken
+            else []
+        )
         detail += [[], *([(line, "text")] for line in item.text.splitlines()), []]
         detail += [[(f"goes to {os.path.dirname(patch.path)}", "dim")] for patch in planned]
         for path, before in replaced:
             detail += [[], [(f"what stands there goes: {path}", "warn")]]
-            detail += [[(f"- {line}", "bad")] for line in before.decode("utf-8", "replace").splitlines()[:_MAX_SHOWN]]
-        asks = f"Install {item.name}, which this home did not draft? Type yes" if item.is_strange else ""
+            detail += [
+                [(f"- {line}", "bad")]
+                for line in before.decode("utf-8", "replace").splitlines()[:_MAX_SHOWN]
+            ]
+        asks = (
+            f"Install {item.name}, which this home did not draft? Type yes"
+            if item.is_strange
+            else ""
+        )
         title = f"{'+' if item.state == 'new' else '~'} {item.name}: {item.description}"
         no = "" if item.of_consolidation or item.installed else "remove"
         found.append(
-            Case("skill", f"skill/{item.name}", title, detail, "install", no, asks, subject=(item.name, planned),
-                 notes=tuple(name for name in item.sources if name not in item.gone))
-        )  # fmt: skip
+            Case(
+                "skill",
+                f"skill/{item.name}",
+                title,
+                detail,
+                "install",
+                no,
+                asks,
+                subject=(item.name, planned),
+                notes=tuple(name for name in item.sources if name not in item.gone),
+            )
+        )
     return found
 
 
@@ -296,7 +371,8 @@ def _decide_skill(memory: Memory, case: Case, yes: bool, text: str | None) -> De
     return Decision("removed · u brings it back", back)
 
 
-# -- notes --------------------------------------------------------------------------------------------------
+# -- notes
+# --------------------------------------------------------------------------------------------------
 
 
 def _held(memory: Memory) -> list[Case]:
@@ -316,7 +392,12 @@ def _held(memory: Memory) -> list[Case]:
         )
         detail: list[Line] = [
             [(note.title, "text")],
-            [(f"{note.day} {note.time}  {note.agent}{f'  shared by {note.author}' if note.author else ''}", "dim")],
+            [
+                (
+                    f"{note.day} {note.time}  {note.agent}{f'  shared by {note.author}' if note.author else ''}",
+                    "dim",
+                )
+            ],
             [],
             [(why, "warn")],
         ]
@@ -337,12 +418,29 @@ def _contradicting(note: Held) -> Case:
         [],
         [(f"its file contradicts your decision: {note.decision}", "warn")],
         [],
-        [("a revert, a merge, a checkout or another program wrote the file; sessions are not given this text", "dim")],
-        [("accept: the file is right. reject: your decision holds, and the file is put right where it can be", "dim")],
+        [
+            (
+                "a revert, a merge, a checkout or another program wrote the file; sessions are not given this text",
+                "dim",
+            )
+        ],
+        [
+            (
+                "accept: the file is right. reject: your decision holds, and the file is put right where it can be",
+                "dim",
+            )
+        ],
     ]
     key = note.path + note.entry_id
     return Case(
-        "held", key, f"{note.day}  {note.title}", detail, "accept", "reject", subject=note, notes=(note.entry_id,)
+        "held",
+        key,
+        f"{note.day}  {note.title}",
+        detail,
+        "accept",
+        "reject",
+        subject=note,
+        notes=(note.entry_id,),
     )
 
 
@@ -415,7 +513,11 @@ def _decide_contradicting(memory: Memory, note: Held, yes: bool) -> Decision:
 def _undo(memory: Memory, name: str) -> str:
     """Take back the last change of an entry."""
     changes = memory.undo(name)
-    return f"undone: {changes[0].op} of “{changes[0].title[:40]}”" if changes else "nothing to take back"
+    return (
+        f"undone: {changes[0].op} of “{changes[0].title[:40]}”"
+        if changes
+        else "nothing to take back"
+    )
 
 
 def _contested(memory: Memory) -> list[Case]:
@@ -425,7 +527,12 @@ def _contested(memory: Memory) -> list[Case]:
         shown, other = case.entry, case.other
         first = shown.body.splitlines() if shown else []
         detail: list[Line] = [
-            [("this note was changed in two places; sessions are told neither text until you decide", "warn")],
+            [
+                (
+                    "this note was changed in two places; sessions are told neither text until you decide",
+                    "warn",
+                )
+            ],
             [],
             [("shown now", "strong")],
         ]
@@ -436,17 +543,28 @@ def _contested(memory: Memory) -> list[Case]:
         ids = tuple(entry.id for entry in (shown, other) if entry)
         found.append(
             Case(
-                "conflict", f"conflict/{case.path}/{case.id}", title, detail, "the one shown", "the other",
-                text=shown.body if len(first) == 1 and shown else "", subject=case, notes=ids,
+                "conflict",
+                f"conflict/{case.path}/{case.id}",
+                title,
+                detail,
+                "the one shown",
+                "the other",
+                text=shown.body if len(first) == 1 and shown else "",
+                subject=case,
+                notes=ids,
             )
-        )  # fmt: skip
+        )
     return found
 
 
 def _against(lines: list[str], others: list[str], sign: str, tone: Tone) -> list[Line]:
     """Lines of one text, with a sign before those that the other has not."""
     return [
-        [(f"  {line.removeprefix('- ')}", "text") if line in others else (f"{sign} {line.removeprefix('- ')}", tone)]
+        [
+            (f"  {line.removeprefix('- ')}", "text")
+            if line in others
+            else (f"{sign} {line.removeprefix('- ')}", tone)
+        ]
         for line in lines
     ]
 
@@ -463,13 +581,18 @@ def _repairs(memory: Memory) -> list[Case]:
         detail: list[Line] = [[(finding.why, "warn"), (f": {finding.evidence}", "text")], []]
         for note in finding.notes:
             detail.append(
-                [(f"{note.day}  {note.entry_id[:8]}", "strong"), ("  stays" if others and note is keep else "", "good")]
+                [
+                    (f"{note.day}  {note.entry_id[:8]}", "strong"),
+                    ("  stays" if others and note is keep else "", "good"),
+                ]
             )
             detail += [[(f"  {line}", "text")] for line in note.body.splitlines()[:12]]
             detail.append([])
         if others:
             detail.append([(f"{len(others)} go; the one that stays gets their anchors", "dim")])
-        yes = {"vanished": "bring back", "merged": "take apart"}.get(finding.kind, "merge" if others else "delete")
+        yes = {"vanished": "bring back", "merged": "take apart"}.get(
+            finding.kind, "merge" if others else "delete"
+        )
         key = finding.kind + "".join(note.entry_id for note in finding.notes)
         ids = tuple(note.entry_id for note in finding.notes)
         title = f"{finding.kind}  {keep.title}"
@@ -494,11 +617,28 @@ def _amendments(memory: Memory) -> list[Case]:
         for what, row in (("newer", pair.newer), ("older", pair.older)):
             detail += [[], [(f"{what}  {row.day} {row.time}  {row.entry_id[:8]}", "strong")]]
             detail += [[(f"  {line}", "text")] for line in _said(row).splitlines()[:12]]
-        detail += [[], [("what is amended comes after the newer word, and sessions are told the newer one", "dim")]]
+        detail += [
+            [],
+            [
+                (
+                    "what is amended comes after the newer word, and sessions are told the newer one",
+                    "dim",
+                )
+            ],
+        ]
         names = (pair.newer.entry_id, pair.older.entry_id)
         title = f"{pair.newer.day}  {pair.newer.title}"
         found.append(
-            Case("amends", "/".join(names), title, detail, "it amends", "it does not", subject=names, notes=names)
+            Case(
+                "amends",
+                "/".join(names),
+                title,
+                detail,
+                "it amends",
+                "it does not",
+                subject=names,
+                notes=names,
+            )
         )
     return found
 
@@ -516,28 +656,54 @@ def _decide_amends(memory: Memory, case: Case, yes: bool, text: str | None) -> D
         memory.amends(newer, older, before)
         return "it waits again"
 
-    return Decision(("noted: it amends" if yes else "noted: it is about something else") + " · u takes it back", back)
+    return Decision(
+        ("noted: it amends" if yes else "noted: it is about something else") + " · u takes it back",
+        back,
+    )
 
 
 def _contradictions(memory: Memory) -> list[Case]:
     found = []
     for pair in memory.contradictions():
         detail: list[Line] = [
-            [(pair.name, "strong"), (" has two values, and no note says that it was changed", "warn")]
+            [
+                (pair.name, "strong"),
+                (" has two values, and no note says that it was changed", "warn"),
+            ]
         ]
         for what, stated in (("newer", pair.newer), ("older", pair.older)):
             row = stated.row
             detail += [
                 [],
-                [(f"{what}  {row.day} {row.time}  {row.entry_id[:8]}  ", "strong"), (stated.written, "match")],
+                [
+                    (f"{what}  {row.day} {row.time}  {row.entry_id[:8]}  ", "strong"),
+                    (stated.written, "match"),
+                ],
             ]
             detail += [[(f"  {line}", "text")] for line in _said(row).splitlines()[:12]]
-        detail += [[], [("the older one comes after the newer word then; both hold: it is not asked again", "dim")]]
+        detail += [
+            [],
+            [
+                (
+                    "the older one comes after the newer word then; both hold: it is not asked again",
+                    "dim",
+                )
+            ],
+        ]
         names = (pair.newer.row.entry_id, pair.older.row.entry_id)
         title = f"{pair.newer.row.day}  {pair.name}: {pair.older.written} or {pair.newer.written}?"
         key = f"contradicts/{pair.name}/{'/'.join(names)}"
         found.append(
-            Case("contradicts", key, title, detail, "the newer holds", "both hold", subject=names, notes=names)
+            Case(
+                "contradicts",
+                key,
+                title,
+                detail,
+                "the newer holds",
+                "both hold",
+                subject=names,
+                notes=names,
+            )
         )
     return found
 
@@ -549,14 +715,23 @@ def _stale(memory: Memory) -> list[Case]:
         if "superseded-by" in note.row.marks:
             continue
         row, has_gone = note.row, any(finding.state == "gone" for finding in note.standing.findings)
-        detail: list[Line] = [[(f"{row.day} {row.time}  {row.agent or 'by hand'}  {row.entry_id[:8]}", "dim")], []]
+        detail: list[Line] = [
+            [(f"{row.day} {row.time}  {row.agent or 'by hand'}  {row.entry_id[:8]}", "dim")],
+            [],
+        ]
         detail += [
             [("✗ " if finding.state == "gone" else "→ ", "warn"), (finding.words, "warn")]
             for finding in note.standing.stale
         ]
         detail += [[], *([(line, "text")] for line in _said(row).splitlines()[:_MAX_SHOWN]), []]
-        what = "comes later in searches then, and sessions are not told it" if has_gone else "its text is changed then"
-        detail.append([(f"{what}; still true: it is not asked again for what went before today", "dim")])
+        what = (
+            "comes later in searches then, and sessions are not told it"
+            if has_gone
+            else "its text is changed then"
+        )
+        detail.append(
+            [(f"{what}; still true: it is not asked again for what went before today", "dim")]
+        )
         yes = "overtaken" if has_gone else "put the new path in"
         title = f"{row.day}  {note.standing.words}"
         found.append(
@@ -582,7 +757,8 @@ def _decide_stale(memory: Memory, case: Case, yes: bool, text: str | None) -> De
     return Decision(f"{said} · u takes it back", partial(_undo, memory, name))
 
 
-# -- secrets ------------------------------------------------------------------------------------------------
+# -- secrets
+# ------------------------------------------------------------------------------------------------
 
 
 def _secrets(memory: Memory) -> list[Case]:
@@ -598,7 +774,16 @@ def _secrets(memory: Memory) -> list[Case]:
         question = f"Take the secret {fingerprint} out of everything, for good? Type yes"
         title = f"{rule}  {len(where)} times"
         found.append(
-            Case("secret", fingerprint, title, detail, "take out", "no secret", question, subject=(rule, fingerprint))
+            Case(
+                "secret",
+                fingerprint,
+                title,
+                detail,
+                "take out",
+                "no secret",
+                question,
+                subject=(rule, fingerprint),
+            )
         )
     return found
 
@@ -614,24 +799,41 @@ def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> D
             return "it is reported again"
 
         return Decision("allowed: it is not reported any more · u takes that back", back)
-    report = ours.scrub([found for found in ours.wanted(rule=rule) if found.fingerprint == fingerprint])
+    report = ours.scrub(
+        [found for found in ours.wanted(rule=rule) if found.fingerprint == fingerprint]
+    )
     left = sum(place.count for place in report.left)
-    others = f"; found still in {many(len(report.others), 'file')} that memsearch does not own" if report.others else ""
+    others = (
+        f"; found still in {many(len(report.others), 'file')} that memsearch does not own"
+        if report.others
+        else ""
+    )
     return Decision(f"{left} left in {report.looked_at} places{others}")
 
 
-# -- drafts and files ---------------------------------------------------------------------------------------
+# -- drafts and files
+# ---------------------------------------------------------------------------------------
 
 
 def _drafts(memory: Memory) -> list[Case]:
     return [
         Case(
-            "draft", draft.path + draft.entry_id, draft.title,
-            [[(draft.path, "dim")], [], *([(line, "text")] for line in draft.text.splitlines()), [], [("e on the entry goes on with it", "dim")]],
-            no="drop", subject=draft, notes=() if draft.new_day else (draft.entry_id,),
+            "draft",
+            draft.path + draft.entry_id,
+            draft.title,
+            [
+                [(draft.path, "dim")],
+                [],
+                *([(line, "text")] for line in draft.text.splitlines()),
+                [],
+                [("e on the entry goes on with it", "dim")],
+            ],
+            no="drop",
+            subject=draft,
+            notes=() if draft.new_day else (draft.entry_id,),
         )
         for draft in drafts.every(memory.home)
-    ]  # fmt: skip
+    ]
 
 
 def _decide_draft(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
@@ -676,4 +878,6 @@ _DECIDERS = {
 def undo(memory: Memory) -> str:
     """Take back the last change to a note. Raises MemsearchError."""
     changes = memory.undo(everywhere=memory.everything)
-    return f"undone: {changes[0].op} of {changes[0].title[:40]}" if changes else "nothing to take back"
+    return (
+        f"undone: {changes[0].op} of {changes[0].title[:40]}" if changes else "nothing to take back"
+    )

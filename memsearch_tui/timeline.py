@@ -1,7 +1,8 @@
-"""What the home list shows: every day's notes under its heading, newest first; or the hits of a search. No widget here.
+"""What the home list shows: every day's notes under its heading, newest first; or the hits of a
+search. No widget here.
 
-Both are sequences of keys, of which a list asks only those that it draws. A day is read ahead, by a thread, or else when it is first
-looked at.
+Both are sequences of keys, of which a list asks only those that it draws. A day is read ahead, by a
+thread, or else when it is first looked at.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ def is_heading(key: Key) -> bool:
 
 
 class Hits(Sequence[Key]):
-    """The hits of a search in their order; a heading stands where those begin that are only faintly alike, or where each conversation
-    begins (*by_session*; then the items come so)."""
+    """The hits of a search in their order; a heading stands where those begin that are only faintly
+    alike, or where each conversation begins (*by_session*; then the items come so).
+    """
 
     FAINT: Key = ("", "faint")
 
@@ -38,11 +40,14 @@ class Hits(Sequence[Key]):
         self._items = {item.key: item for item in items}
         self._by_session = by_session
         self._keys = list(self._items)
-        self.talks: dict[Key, tuple[str, str, int]] = {}  # heading -> agent, day of the best note, number of notes
+        self.talks: dict[
+            Key, tuple[str, str, int]
+        ] = {}  # heading -> agent, day of the best note, number of notes
         if by_session:
             self._keys = []
             talks = groupby(
-                self._items.values(), key=lambda item: (item.project, item.agent, item.session or item.entry_id)
+                self._items.values(),
+                key=lambda item: (item.project, item.agent, item.session or item.entry_id),
             )
             for number, ((_, agent, _), notes) in enumerate(talks):
                 found = list(notes)
@@ -58,7 +63,10 @@ class Hits(Sequence[Key]):
         return self._items.get(key) if key else None
 
     def without(self, keys: set[Key]) -> Hits:
-        return Hits([item for key, item in self._items.items() if key not in keys], by_session=self._by_session)
+        return Hits(
+            [item for key, item in self._items.items() if key not in keys],
+            by_session=self._by_session,
+        )
 
     @property
     def days(self) -> dict[str, int]:
@@ -92,7 +100,8 @@ class Timeline(Sequence[Key]):
     ) -> None:
         """
         Args:
-            miscounted: told when a day turns out to have another number of notes than was known, so that places after it move.
+            miscounted: told when a day turns out to have another number of notes than was
+                known, so that places after it move.
             near: a day, around which the notes are read now.
             only: path -> ids of the notes that are listed; None: all of them.
         """
@@ -131,9 +140,15 @@ class Timeline(Sequence[Key]):
 
     def unread(self, index: int) -> list[str]:
         """The days near the row *index* that were not read yet."""
-        first, last = (self.day_at(max(0, min(row, len(self) - 1))) for row in (index - _AHEAD, index + _AHEAD))
+        first, last = (
+            self.day_at(max(0, min(row, len(self) - 1))) for row in (index - _AHEAD, index + _AHEAD)
+        )
         return (
-            [day for day in self._names[self._place[first] : self._place[last] + 1] if day not in self._days]
+            [
+                day
+                for day in self._names[self._place[first] : self._place[last] + 1]
+                if day not in self._days
+            ]
             if first
             else []
         )
@@ -142,16 +157,23 @@ class Timeline(Sequence[Key]):
         """What is written on these days, for ``take``. Called by threads."""
         only = self._only
         return {
-            day: [item for item in self._library.day(day) if only is None or item.entry_id in only.get(item.path, ())]
+            day: [
+                item
+                for item in self._library.day(day)
+                if only is None or item.entry_id in only.get(item.path, ())
+            ]
             for day in days
         }
 
     def forget_far(self, index: int) -> None:
-        """Forget what was read of days far from the row *index*, where that is much: who walks through years does not carry them along."""
+        """Forget what was read of days far from the row *index*, where that is much: who walks
+        through years does not carry them along.
+        """
         if len(self._days) <= _DAYS:
             return
         first, last = (
-            self._place[self.day_at(max(0, min(row, len(self) - 1)))] for row in (index - _FAR, index + _FAR)
+            self._place[self.day_at(max(0, min(row, len(self) - 1)))]
+            for row in (index - _FAR, index + _FAR)
         )
         for day in [day for day in self._days if not first <= self._place.get(day, first) <= last]:
             if day not in self._wrong:
@@ -178,12 +200,21 @@ class Timeline(Sequence[Key]):
 
     def day_at(self, index: int) -> str:
         """The day that the row *index* belongs to."""
-        return self._names[min(bisect_right(self._starts, index) - 1, len(self._names) - 1)] if self._names else ""
+        return (
+            self._names[min(bisect_right(self._starts, index) - 1, len(self._names) - 1)]
+            if self._names
+            else ""
+        )
 
     def start(self, day: str) -> int:
-        """The row of the heading of *day*, or of the next older day that has notes; of the oldest where none is."""
+        """The row of the heading of *day*, or of the next older day that has notes; of the oldest
+        where none is.
+        """
         if day not in self._place:
-            day = next((name for name in self._names if name <= day), self._names[-1] if self._names else "")
+            day = next(
+                (name for name in self._names if name <= day),
+                self._names[-1] if self._names else "",
+            )
         return self._starts[self._place[day]] if day else 0
 
     @property
@@ -221,7 +252,11 @@ class Timeline(Sequence[Key]):
         day = self._library.day_of(key[0])
         if day not in self._place:
             return -1
-        return self._starts[self._place[day]] + 1 + self._keys[day].index(key) if key in self._of(day) else -1
+        return (
+            self._starts[self._place[day]] + 1 + self._keys[day].index(key)
+            if key in self._of(day)
+            else -1
+        )
 
     def __contains__(self, key: object) -> bool:
         return self._find(key) >= 0

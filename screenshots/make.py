@@ -1,4 +1,6 @@
-"""Draw README's pictures from the demo: ``python -m screenshots.make``. Each scene is a list of keys."""
+"""Draw README's pictures from the demo: ``python -m screenshots.make``. Each scene is a list of
+keys.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ SCENES = {
     "wide": ("memsearch-dark", ["down", "down"]),
     "narrow": ("memsearch-dark", ["down", "down"]),
     "search": ("memsearch-dark", ["slash", *"why was the cache ttl raised"]),
-    "conversation": ("memsearch-dark", ["slash", *"OOMKilled pods agent:claude", "enter", "enter", "enter"]),
+    "conversation": (
+        "memsearch-dark",
+        ["slash", *"OOMKilled pods agent:claude", "enter", "enter", "enter"],
+    ),
     "edit": ("memsearch-dark", ["down", "e"]),
     "help": ("memsearch-light", ["question_mark"]),
     "projects": ("memsearch-dark", ["f2"]),
@@ -67,7 +72,9 @@ async def scene(library: Library, name: str, theme: str, keys: list[str]) -> Non
 
 
 def main() -> None:
-    folder = Path(gettempdir()) / "memsearch-pictures"  # the same every time: paths are in the pictures
+    folder = (
+        Path(gettempdir()) / "memsearch-pictures"
+    )  # the same every time: paths are in the pictures
     home, project = prepare(folder, fresh=True, end=END)
     os.chdir(project)
     memory = Memory(str(project), home=home)

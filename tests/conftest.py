@@ -1,6 +1,7 @@
 """An isolated home and project for every test, and no service left behind.
 
-``box`` is one test's own home and project; ``shared_box`` is one per worker, for tests that only read.
+``box`` is one test's own home and project; ``shared_box`` is one per worker, for tests that only
+read.
 Nothing here replaces a part of the product: commands run as processes, the service is the real one.
 """
 
@@ -26,12 +27,13 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.service import launch
 
-# A shell without job control starts what runs in the background with SIGINT ignored, and it would be inherited by every program that
-# a test starts: Ctrl+C would do nothing in any of them.
+# A shell without job control starts what runs in the background with SIGINT ignored, and it would
+# be inherited by every program that a test starts: Ctrl+C would do nothing in any of them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# tests that ran the index in this process fork terminals and programs later: gRPC must not follow them there
+# tests that ran the index in this process fork terminals and programs later: gRPC must not follow
+# them there
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 # tests that an agent runs are a person's all the same: what they write is no agent's word
@@ -76,13 +78,14 @@ DAYS = {
 
 
 def until(done: Callable[[], Any], seconds: float = 10.0, what: str = "") -> Any:
-    """The first true value of *done*; fails the test where it comes neither in *seconds* nor, on a machine under load, in three
-    times as long."""
+    """The first true value of *done*; fails the test where it comes neither in *seconds* nor, on a
+    machine under load, in three times as long.
+    """
     end = time.monotonic() + 3 * seconds
     rest = threading.Event()
-    pause = (
-        0.02  # what comes at once is seen at once; what takes long is not asked for all the time: that costs it its CPU
-    )
+    # what comes at once is seen at once; what takes long is not asked for all the time: that costs
+    # it its CPU
+    pause = 0.02
     while True:
         value = done()
         if value:
@@ -95,8 +98,10 @@ def until(done: Callable[[], Any], seconds: float = 10.0, what: str = "") -> Any
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Each worker goes through whole modules, and takes over from a slower one at the end: what a module shares is built by one
-    worker, where handing out tests one by one would have all of them build it."""
+    """Each worker goes through whole modules, and takes over from a slower one at the end: what a
+    module shares is built by one worker, where handing out tests one by one would have all of them
+    build it.
+    """
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)
@@ -130,7 +135,12 @@ class Box:
             folder.mkdir(parents=True, exist_ok=True)
         keep = ("PATH", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH")
         self.env = {name: os.environ[name] for name in keep if name in os.environ}
-        self.env |= {"HOME": str(self.user), "MEMSEARCH_HOME": str(self.home.root), "NO_COLOR": "1", "TERM": "xterm"}
+        self.env |= {
+            "HOME": str(self.user),
+            "MEMSEARCH_HOME": str(self.home.root),
+            "NO_COLOR": "1",
+            "TERM": "xterm",
+        }
 
     # -- notes
 
@@ -148,7 +158,9 @@ class Box:
         return self
 
     def own(self) -> None:
-        """Say that what stands in the project's memory folder is the owner's, as `memsearch trust release --here` does."""
+        """Say that what stands in the project's memory folder is the owner's, as `memsearch trust
+        release --here` does.
+        """
         origin = Origin(self.home.ensure())
         origin.trust(str(self.memory))
         origin.close()
@@ -185,8 +197,14 @@ class Box:
         )
 
     def spawn(self, *args: str, cwd: Path | None = None, **kwargs: Any) -> subprocess.Popen[bytes]:
-        options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(self.argv(*args), cwd=cwd or self.project, env=self.env, **{**options, **kwargs})
+        options: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
+        return subprocess.Popen(
+            self.argv(*args), cwd=cwd or self.project, env=self.env, **{**options, **kwargs}
+        )
 
     def ok(self, *args: str, **kwargs: Any) -> Result:
         result = self.run(*args, **kwargs)
@@ -195,7 +213,10 @@ class Box:
 
     def ids(self) -> dict[str, str]:
         """body -> entry id"""
-        return {entry["body"]: entry["entry_id"] for entry in self.ok("entries", "--json").json["entries"]}
+        return {
+            entry["body"]: entry["entry_id"]
+            for entry in self.ok("entries", "--json").json["entries"]
+        }
 
     def index(self, *args: str, **kwargs: Any) -> dict[str, Any]:
         result = self.run("index", *args, "--json", **kwargs)
@@ -205,7 +226,9 @@ class Box:
     # -- the service
 
     def connect(self) -> launch.Connection:
-        """A connection of this process; the service was started by a command, in this box's environment."""
+        """A connection of this process; the service was started by a command, in this box's
+        environment.
+        """
         if not self.home.socket.exists():
             self.ok("service", "start")
 
@@ -220,7 +243,11 @@ class Box:
 
     def place(self, project: Path | None = None) -> dict[str, str]:
         root = os.path.realpath(project or self.project)
-        return {"root": root, "memory": os.path.join(root, ".memsearch", "memory"), "common_dir": ""}
+        return {
+            "root": root,
+            "memory": os.path.join(root, ".memsearch", "memory"),
+            "common_dir": "",
+        }
 
     def ready(self) -> None:
         """Return when the service runs and its index is open."""
@@ -264,7 +291,9 @@ def services(home: Home) -> list[psutil.Process]:
 
 
 def end_services(home: Home) -> None:
-    """Leave none running: one that a hook has just started does not answer yet, and can't be told to stop."""
+    """Leave none running: one that a hook has just started does not answer yet, and can't be told
+    to stop.
+    """
     with contextlib.suppress(Exception):
         launch.stop(home, 10)
     left = services(home)

@@ -1,9 +1,11 @@
-"""A model server on loopback for tests: Anthropic messages, OpenAI responses and chat completions, Gemini contents, streamed or whole.
+"""A model server on loopback for tests: Anthropic messages, OpenAI responses and chat completions,
+Gemini contents, streamed or whole.
 
-What it answers stands in the prompt, between ``<<`` and ``>>``, as JSON: ``{"run": "echo hi", "say": "it said hi"}`` asks the
-client to run a command and then says something (``"call": ["Task", {…}]``: any tool); ``"status": 400`` fails, ``"sleep": 2``
-waits. Without a script it repeats
-the prompt. ``replies`` (a callable on the request) answers requests that are no conversation of a client: a summariser's.
+What it answers stands in the prompt, between ``<<`` and ``>>``, as JSON: ``{"run": "echo hi",
+"say": "it said hi"}`` asks the client to run a command and then says something (``"call": ["Task",
+{…}]``: any tool); ``"status": 400`` fails, ``"sleep": 2`` waits. Without a script it repeats the
+prompt. ``replies`` (a callable on the request) answers requests that are no conversation of a
+client: a summariser's.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ _SCRIPT = re.compile(r"<<(\{.*?\})>>", re.S)
 _TOLD = re.compile(
     r"<memsearch-memory .*?</memsearch-memory>", re.S
 )  # of other prompts; some clients put it behind this one
-#: What it says, a status that it fails with, a tool's name and arguments, or None for the script in the prompt.
+#: What it says, a status that it fails with, a tool's name and arguments, or None for the script in
+#: the prompt.
 Reply = str | int | tuple[str, dict[str, Any]] | None
 _SHELLS = ("Bash", "exec_command", "shell", "bash", "exec", "run_shell_command")
 
@@ -48,7 +51,9 @@ class MockModel:
 
 
 class _Plan:
-    def __init__(self, text: str = "", call: tuple[str, dict[str, Any]] | None = None, status: int = 0) -> None:
+    def __init__(
+        self, text: str = "", call: tuple[str, dict[str, Any]] | None = None, status: int = 0
+    ) -> None:
         self.text, self.call, self.status = text, call, status
 
 
@@ -58,7 +63,9 @@ def _texts(body: dict[str, Any]) -> list[tuple[str, str]]:
     for message in body.get("contents") or []:
         for part in message.get("parts", []):
             found.append(
-                ("result", "") if "functionResponse" in part else (message.get("role", ""), part.get("text") or "")
+                ("result", "")
+                if "functionResponse" in part
+                else (message.get("role", ""), part.get("text") or "")
             )
     items = body.get("messages", body.get("input", []))
     for item in [{"role": "user", "content": items}] if isinstance(items, str) else items:
@@ -105,7 +112,9 @@ def _tools(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for tool in body.get("tools") or []:
         tool = {**tool, **tool.get("function", {})}
         for declared in tool.get("functionDeclarations") or []:
-            named[declared["name"]] = declared.get("parametersJsonSchema") or declared.get("parameters") or {}
+            named[declared["name"]] = (
+                declared.get("parametersJsonSchema") or declared.get("parameters") or {}
+            )
         for inner in tool.get("tools") or []:  # a namespace: Codex puts a server's tools into one
             named[f"{tool.get('name')}__{inner.get('name')}"] = inner.get("parameters") or {}
         named[tool.get("name")] = tool.get("input_schema") or tool.get("parameters") or {}
@@ -119,9 +128,13 @@ def _shell(body: dict[str, Any]) -> str:
 def _arguments(body: dict[str, Any], command: str) -> tuple[str, dict[str, Any]]:
     name = _shell(body)
     schema = _tools(body)[name]
-    given: dict[str, Any] = {("cmd" if "cmd" in schema.get("properties", {}) else "command"): command}
+    given: dict[str, Any] = {
+        ("cmd" if "cmd" in schema.get("properties", {}) else "command"): command
+    }
     for key in schema.get("required", []):
-        given.setdefault(key, False if schema["properties"][key].get("type") == "boolean" else "a command")
+        given.setdefault(
+            key, False if schema["properties"][key].get("type") == "boolean" else "a command"
+        )
     return name, given
 
 
@@ -153,17 +166,30 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
             if path.endswith("count_tokens"):
                 self._json(200, {"input_tokens": 10})
                 return
-            request = {**body, "path": path, "headers": {k.lower(): v for k, v in self.headers.items()}}
+            request = {
+                **body,
+                "path": path,
+                "headers": {k.lower(): v for k, v in self.headers.items()},
+            }
             model.requests.append(request)
             plan = _plan(body, model.replies(request))
             if plan.status and "enerateContent" in path:
                 self._json(
                     plan.status,
-                    {"error": {"code": plan.status, "message": model.refusal, "status": "INVALID_ARGUMENT"}},
+                    {
+                        "error": {
+                            "code": plan.status,
+                            "message": model.refusal,
+                            "status": "INVALID_ARGUMENT",
+                        }
+                    },
                 )
                 return
             if plan.status:
-                self._json(plan.status, {"type": "error", "error": {"type": "api_error", "message": model.refusal}})
+                self._json(
+                    plan.status,
+                    {"type": "error", "error": {"type": "api_error", "message": model.refusal}},
+                )
                 return
             try:
                 if path.endswith("/messages"):
@@ -204,14 +230,20 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             for name, value in events:
                 head = f"event: {name}\n" if name else ""
-                self.wfile.write(f"{head}data: {value if isinstance(value, str) else json.dumps(value)}\n\n".encode())
+                self.wfile.write(
+                    f"{head}data: {value if isinstance(value, str) else json.dumps(value)}\n\n".encode()
+                )
                 self.wfile.flush()
 
         def _anthropic(self, body: dict[str, Any], plan: _Plan) -> None:
-            blocks: list[dict[str, Any]] = [{"type": "text", "text": plan.text}] if plan.text else []
+            blocks: list[dict[str, Any]] = (
+                [{"type": "text", "text": plan.text}] if plan.text else []
+            )
             if plan.call:
                 name, given = plan.call
-                blocks.append({"type": "tool_use", "id": _id("toolu_"), "name": name, "input": given})
+                blocks.append(
+                    {"type": "tool_use", "id": _id("toolu_"), "name": name, "input": given}
+                )
             stop = "tool_use" if plan.call else "end_turn"
             usage = {
                 "input_tokens": 100,
@@ -219,12 +251,22 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                 "cache_creation_input_tokens": 0,
                 "cache_read_input_tokens": 0,
             }
-            message = {"id": _id("msg_"), "type": "message", "role": "assistant", "model": body.get("model", "mock"),
-                       "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
+            message = {
+                "id": _id("msg_"),
+                "type": "message",
+                "role": "assistant",
+                "model": body.get("model", "mock"),
+                "content": [],
+                "stop_reason": None,
+                "stop_sequence": None,
+                "usage": usage,
+            }
             if not body.get("stream"):
                 self._json(200, {**message, "content": blocks, "stop_reason": stop})
                 return
-            events: list[tuple[str, Any]] = [("message_start", {"type": "message_start", "message": message})]
+            events: list[tuple[str, Any]] = [
+                ("message_start", {"type": "message_start", "message": message})
+            ]
             for index, block in enumerate(blocks):
                 empty = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
                 delta = (
@@ -233,14 +275,28 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                     else {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
                 )
                 events.append(
-                    ("content_block_start", {"type": "content_block_start", "index": index, "content_block": empty})
+                    (
+                        "content_block_start",
+                        {"type": "content_block_start", "index": index, "content_block": empty},
+                    )
                 )
-                events.append(("content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}))
-                events.append(("content_block_stop", {"type": "content_block_stop", "index": index}))
+                events.append(
+                    (
+                        "content_block_delta",
+                        {"type": "content_block_delta", "index": index, "delta": delta},
+                    )
+                )
+                events.append(
+                    ("content_block_stop", {"type": "content_block_stop", "index": index})
+                )
             events.append(
                 (
                     "message_delta",
-                    {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage},
+                    {
+                        "type": "message_delta",
+                        "delta": {"stop_reason": stop, "stop_sequence": None},
+                        "usage": usage,
+                    },
                 )
             )
             self._stream([*events, ("message_stop", {"type": "message_stop"})])
@@ -260,16 +316,39 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                 )
             if plan.call:
                 name, given = plan.call
-                spaces = {tool["name"]: tool for tool in body.get("tools") or [] if tool.get("tools")}
+                spaces = {
+                    tool["name"]: tool for tool in body.get("tools") or [] if tool.get("tools")
+                }
                 space = next((of for of in spaces if name.startswith(f"{of}__")), "")
                 within = {"namespace": space} if space else {}
-                items.append({"type": "function_call", "id": _id("fc_"), "call_id": _id("call_"), **within,
-                              "name": name.removeprefix(f"{space}__") if space else name,
-                              "arguments": json.dumps(given), "status": "completed"})  # fmt: skip
-            usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120,
-                     "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}  # fmt: skip
-            whole = {"id": _id("resp_"), "object": "response", "created_at": 0, "status": "completed", "model": "mock",
-                     "output": items, "error": None, "usage": usage}  # fmt: skip
+                items.append(
+                    {
+                        "type": "function_call",
+                        "id": _id("fc_"),
+                        "call_id": _id("call_"),
+                        **within,
+                        "name": name.removeprefix(f"{space}__") if space else name,
+                        "arguments": json.dumps(given),
+                        "status": "completed",
+                    }
+                )
+            usage = {
+                "input_tokens": 100,
+                "output_tokens": 20,
+                "total_tokens": 120,
+                "input_tokens_details": {"cached_tokens": 0},
+                "output_tokens_details": {"reasoning_tokens": 0},
+            }
+            whole = {
+                "id": _id("resp_"),
+                "object": "response",
+                "created_at": 0,
+                "status": "completed",
+                "model": "mock",
+                "output": items,
+                "error": None,
+                "usage": usage,
+            }
             if not body.get("stream"):
                 self._json(200, whole)
                 return
@@ -295,7 +374,9 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                         {"type": "response.output_item.done", "output_index": index, "item": item},
                     )
                 )
-            self._stream([*events, ("response.completed", {"type": "response.completed", "response": whole})])
+            self._stream(
+                [*events, ("response.completed", {"type": "response.completed", "response": whole})]
+            )
 
         def _gemini(self, body: dict[str, Any], plan: _Plan, *, is_streamed: bool) -> None:
             config = body.get("generationConfig") or {}
@@ -315,12 +396,22 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
             parts: list[dict[str, Any]] = [{"text": plan.text}] if plan.text else []
             if plan.call:
                 name, given = plan.call
-                parts.append({"functionCall": {"name": name, "args": given}, "thoughtSignature": "bW9jaw=="})
+                parts.append(
+                    {"functionCall": {"name": name, "args": given}, "thoughtSignature": "bW9jaw=="}
+                )
             usage = {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}
             answer = {
-                "candidates": [{"index": 0, "content": {"role": "model", "parts": parts or [{"text": ""}]}, "finishReason": "STOP"}],
-                "usageMetadata": usage, "modelVersion": "mock", "responseId": _id("resp_"),
-            }  # fmt: skip
+                "candidates": [
+                    {
+                        "index": 0,
+                        "content": {"role": "model", "parts": parts or [{"text": ""}]},
+                        "finishReason": "STOP",
+                    }
+                ],
+                "usageMetadata": usage,
+                "modelVersion": "mock",
+                "responseId": _id("resp_"),
+            }
             if is_streamed:
                 self._stream([("", answer)])
             else:
@@ -343,14 +434,31 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
             base = {"id": _id("chatcmpl-"), "created": 0, "model": body.get("model", "mock")}
             if not body.get("stream"):
                 choice = {"index": 0, "message": message, "finish_reason": stop}
-                self._json(200, {**base, "object": "chat.completion", "choices": [choice], "usage": usage})
+                self._json(
+                    200, {**base, "object": "chat.completion", "choices": [choice], "usage": usage}
+                )
                 return
             chunk = {**base, "object": "chat.completion.chunk"}
-            self._stream([
-                ("", {**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]}),
-                ("", {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": stop}], "usage": usage}),
-                ("", "[DONE]"),
-            ])  # fmt: skip
+            self._stream(
+                [
+                    (
+                        "",
+                        {
+                            **chunk,
+                            "choices": [{"index": 0, "delta": message, "finish_reason": None}],
+                        },
+                    ),
+                    (
+                        "",
+                        {
+                            **chunk,
+                            "choices": [{"index": 0, "delta": {}, "finish_reason": stop}],
+                            "usage": usage,
+                        },
+                    ),
+                    ("", "[DONE]"),
+                ]
+            )
 
     return Handler
 

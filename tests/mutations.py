@@ -1,11 +1,14 @@
-"""Mutation testing: change the engine in small ways, one at a time, and see which changes no test notices.
+"""Mutation testing: change the engine in small ways, one at a time, and see which changes no test
+notices.
 
     pip install -e '.[mutation]'
     python -m tests.mutations journal/write --sample 40
-    python -m tests.mutations --sample 20                 a sample of every module below; hours without --sample
+    python -m tests.mutations --sample 20                 a sample of every module below; hours
+    without --sample
 
-It works on a copy, by cosmic-ray (https://cosmic-ray.readthedocs.io), and prints the survivors as differences: each is a test that is missing,
-or a change that means nothing. No part of the gate: a module takes minutes to hours. Exit 1 where something survived.
+It works on a copy, by cosmic-ray (https://cosmic-ray.readthedocs.io), and prints the survivors as
+differences: each is a test that is missing, or a change that means nothing. No part of the gate: a
+module takes minutes to hours. Exit 1 where something survived.
 """
 
 from __future__ import annotations
@@ -45,10 +48,16 @@ _MIN_S = 120.0
 
 
 def main() -> int:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     args.add_argument("modules", nargs="*", metavar="MODULE", help=f"of {', '.join(TARGETS)}")
     args.add_argument(
-        "--sample", type=int, default=0, metavar="N", help="so many changes of each module, chosen at random"
+        "--sample",
+        type=int,
+        default=0,
+        metavar="N",
+        help="so many changes of each module, chosen at random",
     )
     args.add_argument("--seed", type=int, default=7)
     options = args.parse_args()
@@ -65,7 +74,11 @@ def mutate(name: str, tests: str, sample: int, chance: random.Random) -> int:
     with tempfile.TemporaryDirectory(prefix="mutations-") as temporary:
         copy = Path(temporary) / "copy"
         shutil.copytree(
-            ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "screenshots")
+            ROOT,
+            copy,
+            ignore=shutil.ignore_patterns(
+                ".git", ".venv", "__pycache__", ".*_cache", "screenshots"
+            ),
         )
         session, config = Path(temporary) / "session.sqlite", Path(temporary) / "config.toml"
         command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider -m not(agents) {tests}"
@@ -74,7 +87,11 @@ def mutate(name: str, tests: str, sample: int, chance: random.Random) -> int:
             f'test-command = "{command}"\n[cosmic-ray.distributor]\nname = "local"\n',
             encoding="utf-8",
         )
-        env = {**os.environ, "PYTHONPATH": f"{copy / 'engine'}{os.pathsep}{copy}", "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {
+            **os.environ,
+            "PYTHONPATH": f"{copy / 'engine'}{os.pathsep}{copy}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         plain = subprocess.run(command.split(), cwd=copy, env=env, capture_output=True, text=True)
         if plain.returncode:
             sys.exit(f"the tests of {name} fail as they are:\n{plain.stdout[-2000:]}")
@@ -90,7 +107,11 @@ def mutate(name: str, tests: str, sample: int, chance: random.Random) -> int:
 
 def _cosmic_ray(argv: list[str], folder: Path, env: dict[str, str]) -> None:
     subprocess.run(
-        [sys.executable, "-m", "cosmic_ray.cli", *argv], cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "cosmic_ray.cli", *argv],
+        cwd=folder,
+        env=env,
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
 
 
@@ -103,7 +124,9 @@ def _choose(session: Path, sample: int, chance: random.Random) -> tuple[int, int
         )
         jobs = [job for (job,) in db.execute("SELECT job_id FROM work_items ORDER BY job_id")]
         chosen = chance.sample(jobs, min(sample or len(jobs), len(jobs)))
-        db.execute(f"DELETE FROM work_items WHERE job_id NOT IN ({','.join('?' * len(chosen))})", chosen)
+        db.execute(
+            f"DELETE FROM work_items WHERE job_id NOT IN ({','.join('?' * len(chosen))})", chosen
+        )
         db.execute("DELETE FROM mutation_specs WHERE job_id NOT IN (SELECT job_id FROM work_items)")
     return len(chosen), len(jobs)
 
@@ -111,7 +134,10 @@ def _choose(session: Path, sample: int, chance: random.Random) -> tuple[int, int
 def _survivors(session: Path) -> list[str]:
     with sqlite3.connect(session) as db:
         return [
-            diff for (diff,) in db.execute("SELECT diff FROM work_results WHERE lower(test_outcome) LIKE '%survived%'")
+            diff
+            for (diff,) in db.execute(
+                "SELECT diff FROM work_results WHERE lower(test_outcome) LIKE '%survived%'"
+            )
         ]
 
 

@@ -1,4 +1,6 @@
-"""The recorded samples, put where the agents keep their sessions, with their projects' folders made real."""
+"""The recorded samples, put where the agents keep their sessions, with their projects' folders made
+real.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ def place_samples(user: Path, projects: Path) -> dict[str, Path]:
         db.execute("UPDATE session SET directory=replace(directory, ?, ?)", (_WAS, str(projects)))
         db.execute("UPDATE message SET data=replace(data, ?, ?)", (_WAS, str(projects)))
     with sqlite3.connect(openclaw / "openclaw-agent.sqlite") as db:
-        db.execute("UPDATE transcript_events SET event_json=replace(event_json, ?, ?)", (_WAS, str(projects)))
+        db.execute(
+            "UPDATE transcript_events SET event_json=replace(event_json, ?, ?)",
+            (_WAS, str(projects)),
+        )
     return {
         "claude-code": claude.parent,
         "codex": user / ".codex" / "sessions",

@@ -1,4 +1,6 @@
-"""A proxy on loopback that speaks HTTP, CONNECT and SOCKS 5, notes what it is asked for, and passes all of it to one server."""
+"""A proxy on loopback that speaks HTTP, CONNECT and SOCKS 5, notes what it is asked for, and passes
+all of it to one server.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 class Proxy:
     """
     Attributes:
-        asked: what it was asked for: ``POST http://host/path``, ``CONNECT host:port``, ``SOCKS host:port``.
+        asked: what it was asked for: ``POST http://host/path``, ``CONNECT host:port``, ``SOCKS
+            host:port``.
         headers: of the requests that came over HTTP, in lower case.
     """
 
@@ -49,7 +52,9 @@ class Proxy:
                         return
                     with socket.create_connection(("127.0.0.1", port), timeout=10) as server:
                         server.sendall(begin)
-                        back = threading.Thread(target=_pipe, args=(server.recv, self.connection), daemon=True)
+                        back = threading.Thread(
+                            target=_pipe, args=(server.recv, self.connection), daemon=True
+                        )
                         back.start()
                         _pipe(self.rfile.read1, server)
                         back.join(10)
@@ -68,7 +73,11 @@ class Proxy:
         kind = client.rfile.read(4)[3]
         size = {1: 4, 4: 16}.get(kind) or client.rfile.read(1)[0]
         host, port = client.rfile.read(size), int.from_bytes(client.rfile.read(2), "big")
-        name = host.decode() if kind == 3 else socket.inet_ntop(socket.AF_INET if kind == 1 else socket.AF_INET6, host)
+        name = (
+            host.decode()
+            if kind == 3
+            else socket.inet_ntop(socket.AF_INET if kind == 1 else socket.AF_INET6, host)
+        )
         self.asked.append(f"SOCKS {name}:{port}")
         client.wfile.write(b"\x05\x00\x00\x01" + bytes(6))
         return b""

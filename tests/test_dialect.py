@@ -59,20 +59,31 @@ def home(tmp_path) -> Home:
 
 def test_its_settings_stop_nothing_and_what_differs_is_said(home):
     settings = load(home)
-    assert settings.milvus.uri == "" and settings.embedding.provider == "onnx" and settings.embedding.model == ""
+    assert (
+        settings.milvus.uri == ""
+        and settings.embedding.provider == "onnx"
+        and settings.embedding.model == ""
+    )
     assert settings.chunking.max_chars == 1200 and settings.indexing.ignore_files == [".gitignore"]
     types = {name: provider.type for name, provider in settings.llm.providers.items()}
     assert types == {"gem": "openai", "own": "openai", "anthropic": "anthropic"}
     assert "generativelanguage" in settings.llm.providers["gem"].base_url
     said = "\n".join(settings.warnings)
-    assert "`embedding.provider`" in said and "`embedding.model`" in said and len(settings.warnings) == 2, said
+    assert (
+        "`embedding.provider`" in said
+        and "`embedding.model`" in said
+        and len(settings.warnings) == 2
+    ), said
 
 
 def test_a_bad_project_file_fails_its_own_keys_alone(home, tmp_path):
     file = tmp_path / ".memsearch.toml"
     file.write_text('[chunking]\nmax_chars = "many"\n[embedding]\nprovider = "openai"\n')
     settings = load(home, file)
-    assert settings.chunking.max_chars == 1200 and len([w for w in settings.warnings if ".memsearch.toml" in w]) == 2
+    assert (
+        settings.chunking.max_chars == 1200
+        and len([w for w in settings.warnings if ".memsearch.toml" in w]) == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,10 +106,14 @@ def test_its_object_of_settings_and_a_key_in_the_project(box):
     box.home.ensure().config.write_text(THEIRS)
     table = json.loads(box.ok("config", "list", "--resolved", "--json-output").out)
     assert (
-        table["embedding"]["provider"] == "onnx" and "collection" in table["milvus"] and "schema_version" not in table
+        table["embedding"]["provider"] == "onnx"
+        and "collection" in table["milvus"]
+        and "schema_version" not in table
     )
     box.ok("config", "set", "chunking.max_chunk_size", "900", "--project")
-    assert tomllib.loads((box.project / ".memsearch.toml").read_text()) == {"chunking": {"max_chunk_size": 900}}
+    assert tomllib.loads((box.project / ".memsearch.toml").read_text()) == {
+        "chunking": {"max_chunk_size": 900}
+    }
     assert box.run("config", "set", "milvus.uri", "http://x", "--project").code == 2
 
 
@@ -124,7 +139,10 @@ def test_its_flags_are_accepted_and_say_when_they_have_no_effect(box):
     assert done.json and "--model has no effect" in done.err and "-p onnx" in done.err
     hit = done.json[0]["chunk_hash"]
     shown = box.ok("expand", hit, "--no-section", "-n", "1", "--milvus-uri", "x")
-    assert "Session: abc123  Turn: t2" in shown.out and "<!-- agent:claude-code session:abc123" in shown.out
+    assert (
+        "Session: abc123  Turn: t2" in shown.out
+        and "<!-- agent:claude-code session:abc123" in shown.out
+    )
     assert box.ok("expand", hit, "-j").json["chunk_hash"] == hit
     assert box.ok("index", str(box.memory), "--exclude", "x", "--max-chunk-size", "9").code == 0
 
@@ -132,7 +150,8 @@ def test_its_flags_are_accepted_and_say_when_they_have_no_effect(box):
 def test_our_anchors_end_where_its_readers_want_it():
     path = "/home/u/.claude/projects/-p/s.jsonl"
     assert (
-        Anchor("s", "t", "claude-code", "transcript", path).render() == f"<!-- session:s turn:t transcript:{path} -->"
+        Anchor("s", "t", "claude-code", "transcript", path).render()
+        == f"<!-- session:s turn:t transcript:{path} -->"
     )
     assert "agent:codex" in Anchor("s", "t", "codex", "transcript", path).render()
 
@@ -141,13 +160,23 @@ def test_what_it_captured_is_known_by_any_line_of_the_turn_and_by_its_minute(tmp
     memory = str(tmp_path / "p" / ".memsearch" / "memory")
     journal = Journal(Home(tmp_path / "home").ensure())
     uuid = "7b14fd28-a015-40f3-a91c-ed1f01f726c0"
-    journal.append_turn(memory, "2026-02-09", "10:00", "- x", Anchor("s", uuid, "claude-code", "transcript", "/x"))
-    journal.append_turn(memory, "2026-02-09", "10:01", "- y", Anchor("c", "", "codex", "rollout", "/r"))
+    journal.append_turn(
+        memory, "2026-02-09", "10:00", "- x", Anchor("s", uuid, "claude-code", "transcript", "/x")
+    )
+    journal.append_turn(
+        memory, "2026-02-09", "10:01", "- y", Anchor("c", "", "codex", "rollout", "/r")
+    )
     ours = Anchor("s", "prompt-id", "claude-code", "transcript", "/x")
-    assert not journal.append_turn(memory, "2026-02-09", "10:00", "- x", ours, aliases=[uuid]).written
+    assert not journal.append_turn(
+        memory, "2026-02-09", "10:00", "- x", ours, aliases=[uuid]
+    ).written
     turn = Anchor("c", "turn-of-codex", "codex", "rollout", "/r")
-    assert not journal.append_turn(memory, "2026-02-09", "10:00", "- y", turn, times=["2026-02-09 10:01"]).written
-    assert journal.append_turn(memory, "2026-02-09", "10:30", "- z", turn, times=["2026-02-09 10:30"]).written
+    assert not journal.append_turn(
+        memory, "2026-02-09", "10:00", "- y", turn, times=["2026-02-09 10:01"]
+    ).written
+    assert journal.append_turn(
+        memory, "2026-02-09", "10:30", "- z", turn, times=["2026-02-09 10:30"]
+    ).written
 
 
 def test_a_hook_waits_for_what_comes_late_without_keeping_the_agent(box):
@@ -157,15 +186,23 @@ def test_a_hook_waits_for_what_comes_late_without_keeping_the_agent(box):
     from tests.conftest import until
 
     process = subprocess.Popen(
-        box.argv("hook", "claude-code", "Stop"), cwd=box.project, env={**box.env, "MEMSEARCH_NO_SERVICE": "1"},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdout.read() == b"{}\n" and process.wait(30) == 0  # it has ended, and nothing was said to it yet
+        box.argv("hook", "claude-code", "Stop"),
+        cwd=box.project,
+        env={**box.env, "MEMSEARCH_NO_SERVICE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert (
+        process.stdout.read() == b"{}\n" and process.wait(30) == 0
+    )  # it has ended, and nothing was said to it yet
     assert not box.home.inbox.exists() or not list(box.home.inbox.iterdir())
     process.stdin.write(b'{"session_id": "late", "cwd": "/p"}')
     process.stdin.close()
     until(
-        lambda: box.home.inbox.exists() and [f for f in box.home.inbox.glob("*.json") if "late" in f.read_text()],
+        lambda: (
+            box.home.inbox.exists()
+            and [f for f in box.home.inbox.glob("*.json") if "late" in f.read_text()]
+        ),
         20,
         "the event",
     )
@@ -184,10 +221,13 @@ def test_a_hook_whose_stdout_is_closed_says_nothing_and_does_not_fail(box):
     assert done.code == 0 and done.err == ""
 
 
-# -- its hooks run our command ---------------------------------------------------------------------------------
+# -- its hooks run our command
+# ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", ["plugins.codex.summarize.provider", "plugins.claude_code.summarize.provider"])
+@pytest.mark.parametrize(
+    "key", ["plugins.codex.summarize.provider", "plugins.claude_code.summarize.provider"]
+)
 def test_its_hooks_write_the_notes_themselves_until_a_model_is_named(box, key):
     """An answer that is neither empty nor `native` makes them call `summarize`, at each turn."""
     assert box.ok("config", "get", key).out.strip() == ""
@@ -204,13 +244,22 @@ def test_summarize_asks_the_model_that_is_named_and_prints_bullets(box):
     model = MockModel(lambda request: "- User asked for a fix\n- Agent fixed it")
     secret = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
     try:
-        refused = box.run("summarize", "--plugin", "claude-code", "--agent-name", "Claude Code", stdin=b"[User] fix it")
+        refused = box.run(
+            "summarize",
+            "--plugin",
+            "claude-code",
+            "--agent-name",
+            "Claude Code",
+            stdin=b"[User] fix it",
+        )
         assert refused.code == 2 and refused.out == ""
         box.ok("config", "set", "llm.providers.mine.base_url", f"{model.url}/v1")
         box.ok("config", "set", "llm.providers.mine.model", "m")
         box.ok("config", "set", "llm.providers.mine.api_key", "k")
         box.ok("config", "set", "plugins.claude-code.summarize.provider", "mine")
-        told = box.ok("summarize", "--plugin", "claude-code", stdin=f"[User] fix it with {secret}".encode())
+        told = box.ok(
+            "summarize", "--plugin", "claude-code", stdin=f"[User] fix it with {secret}".encode()
+        )
         assert told.out == "- User asked for a fix\n- Agent fixed it\n"
         assert secret not in model.said() and "fix it with" in model.said()
         assert box.ok("spend", "--json").json["today_tokens"] > 0
@@ -232,28 +281,58 @@ def test_its_collections_and_paths_name_a_project_from_wherever_it_calls(box):
     for name in ("a", "b"):
         work = box.root / f"work-{name}"
         (work / ".memsearch" / "memory").mkdir(parents=True)
-        (work / ".memsearch" / "memory" / "2026-02-09.md").write_text(f"### 10:00\n- giraffes of {name} eat leaves\n")
+        (work / ".memsearch" / "memory" / "2026-02-09.md").write_text(
+            f"### 10:00\n- giraffes of {name} eat leaves\n"
+        )
         works.append(work)
     for work in works:
-        indexed = box.ok("index", str(work / ".memsearch" / "memory"), "--collection", collection(work), cwd=box.user)
+        indexed = box.ok(
+            "index",
+            str(work / ".memsearch" / "memory"),
+            "--collection",
+            collection(work),
+            cwd=box.user,
+        )
         assert "1 file" in indexed.out
     for work, other in (works, works[::-1]):
         found = box.ok(
-            "search", "giraffes", "--top-k", "5", "--json-output", "--collection", collection(work), cwd=box.user
+            "search",
+            "giraffes",
+            "--top-k",
+            "5",
+            "--json-output",
+            "--collection",
+            collection(work),
+            cwd=box.user,
         ).json
-        assert [hit["source"] for hit in found] == [str(work / ".memsearch" / "memory" / "2026-02-09.md")]
-        shown = box.ok("expand", found[0]["chunk_hash"], "--collection", collection(work), cwd=other)
+        assert [hit["source"] for hit in found] == [
+            str(work / ".memsearch" / "memory" / "2026-02-09.md")
+        ]
+        shown = box.ok(
+            "expand", found[0]["chunk_hash"], "--collection", collection(work), cwd=other
+        )
         assert f"giraffes of {work.name[-1]}" in shown.out
-    assert box.ok("project", "--all", "--json").json["projects"] and not (box.user / ".memsearch" / "memory").exists()
+    assert (
+        box.ok("project", "--all", "--json").json["projects"]
+        and not (box.user / ".memsearch" / "memory").exists()
+    )
 
 
 @pytest.mark.parametrize(
-    "query", ["rm -rf giraffes", "path:src/db.ts giraffes", "project:acme giraffes", 'agent:codex "giraffes']
+    "query",
+    [
+        "rm -rf giraffes",
+        "path:src/db.ts giraffes",
+        "project:acme giraffes",
+        'agent:codex "giraffes',
+    ],
 )
 def test_its_queries_are_words_not_filters(box, query):
     box.write("2026-02-09", "### 10:00\n- giraffes eat leaves\n")
     box.index()
-    found = box.ok("search", query, "--top-k", "5", "--json-output", "--collection", "ms_project_00000000").json
+    found = box.ok(
+        "search", query, "--top-k", "5", "--json-output", "--collection", "ms_project_00000000"
+    ).json
     assert [hit["day"] for hit in found] == ["2026-02-09"]
 
 
@@ -262,16 +341,26 @@ def test_its_note_on_a_stale_index_is_brought_up_to_date_and_none_is_made(box):
     state = box.project / ".memsearch" / ".index-state.json"
     box.index()
     assert not state.exists()
-    state.write_text('{"schema_version": 1, "status": "error", "last_error": "x", "operation": "index"}')
+    state.write_text(
+        '{"schema_version": 1, "status": "error", "last_error": "x", "operation": "index"}'
+    )
     box.index()
     now = json.loads(state.read_text())
     assert (
-        now["status"] == "ok" and now["operation"] == "index" and now["last_error"] is None and now["last_success_at"]
+        now["status"] == "ok"
+        and now["operation"] == "index"
+        and now["last_error"] is None
+        and now["last_success_at"]
     )
 
 
 def test_its_upgrade_hint_is_warned_of(box):
-    assert "none that would" in next(c for c in box.run("doctor", "--json").json["checks"] if "plugins" in c["what"])["detail"]  # fmt: skip
+    assert (
+        "none that would"
+        in next(c for c in box.run("doctor", "--json").json["checks"] if "plugins" in c["what"])[
+            "detail"
+        ]
+    )
     (box.home.root / ".pypi-latest").write_text("0.4.23")
     told = box.run("doctor")
     assert told.code == 5 and "pip install --upgrade memsearch" in told.out
@@ -281,7 +370,10 @@ def test_its_upgrade_hint_is_warned_of(box):
 def test_its_drafts_of_skills_are_told_at_a_session_s_start(box):
     """The one call of its plugins at each start; drafting and installing are not done here."""
     assert box.ok("skills", "status", "--hint").out == ""
-    assert "No candidate skill" in box.ok("skills", "status").out and "No skills" in box.ok("skills", "list").out
+    assert (
+        "No candidate skill" in box.ok("skills", "status").out
+        and "No skills" in box.ok("skills", "list").out
+    )
     store = box.project / ".memsearch" / "skill-candidates"
     text = b"---\nname: x\n---\nDo it.\n"
     now = "gitblob:" + hashlib.sha1(b"blob %d\0" % len(text) + text).hexdigest()
@@ -299,6 +391,10 @@ def test_its_drafts_of_skills_are_told_at_a_session_s_start(box):
     )
     assert "New: made; updated: changed." in box.ok("skills", "status").out
     state = box.ok("skills", "status", "-j").json
-    assert (state["candidate_count"], state["pending_count"], state["pending_names"]) == (3, 2, ["changed", "made"])
+    assert (state["candidate_count"], state["pending_count"], state["pending_names"]) == (
+        3,
+        2,
+        ["changed", "made"],
+    )
     listed = box.ok("skills", "list").out
     assert "- done [candidate, seen 3x, installed]" in listed and "\x1b" not in listed

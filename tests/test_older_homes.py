@@ -1,4 +1,6 @@
-"""A home that an earlier version made goes on: caches of other layouts are built again or moved, nothing is embedded twice."""
+"""A home that an earlier version made goes on: caches of other layouts are built again or moved,
+nothing is embedded twice.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_a_home_of_the_first_layouts_goes_on(box):
     state = box.index()
     assert state["embedded"] == 0 and state["chunks"] == 5 and state["reason"] == ""
     assert "this version" in box.ok("health", "--json").json["notice"]
-    assert list(box.home.root.glob("cache.db.broken*")) == []  # a copy of all notes that nobody would remove
+    assert (
+        list(box.home.root.glob("cache.db.broken*")) == []
+    )  # a copy of all notes that nobody would remove
     found = box.ok("search", "redis ttl", "--json").json
     assert found["mode"] == "hybrid" and "Redis" in found["hits"][0]["content"]
     assert pending(box.home) is None

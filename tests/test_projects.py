@@ -1,4 +1,6 @@
-"""Which project a folder belongs to: one answer for hooks, commands and the service, whatever is renamed, moved or linked."""
+"""Which project a folder belongs to: one answer for hooks, commands and the service, whatever is
+renamed, moved or linked.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ def test_a_worktree_shares_the_memory_and_does_not_take_it_away(repo, tmp_path):
         registry.at(locate(repo, home), register=True),
         registry.at(locate(tmp_path / "tree", home), register=True),
     )
-    assert here.memory == there.memory == str(repo / ".memsearch" / "memory") and here.collection == there.collection
+    assert (
+        here.memory == there.memory == str(repo / ".memsearch" / "memory")
+        and here.collection == there.collection
+    )
     registry.close()
 
 
@@ -73,7 +78,9 @@ def test_a_rename_or_a_clone_is_the_same_project(repo, tmp_path):
 @pytest.mark.slow
 def test_looking_something_up_makes_no_project(box: Box):
     def known() -> list[str]:
-        return [project["root"] for project in box.ok("project", "--all", "--json").json["projects"]]
+        return [
+            project["root"] for project in box.ok("project", "--all", "--json").json["projects"]
+        ]
 
     for command in (["search", "anything"], ["trace", "anything"], ["context"], ["status"]):
         box.run(*command)
@@ -82,7 +89,9 @@ def test_looking_something_up_makes_no_project(box: Box):
     box.ok("add", "Deploys go out on Tuesdays")
     assert known() == [str(box.project)] and box.ok("project", "--json").json == named
     until(
-        lambda: box.run("search", "when do deploys go out", "--json").json["hits"], 30, "the first note"
+        lambda: box.run("search", "when do deploys go out", "--json").json["hits"],
+        30,
+        "the first note",
     )  # the service has seen the folder
 
 
@@ -119,10 +128,14 @@ def test_a_project_s_settings_keep_their_mode_and_a_failed_write_leaves_nothing(
     file.chmod(0o644)
     safe_files.put(str(file), b"# new\n")
     assert file.read_bytes() == b"# new\n" and stat.S_IMODE(file.stat().st_mode) == 0o644
-    monkeypatch.setattr(os, "replace", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        os, "replace", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
     with pytest.raises(OSError, match="No space"):
         safe_files.put(str(file), b"# newer\n")
-    assert file.read_bytes() == b"# new\n" and [entry.name for entry in box.project.iterdir()] == [file.name]
+    assert file.read_bytes() == b"# new\n" and [entry.name for entry in box.project.iterdir()] == [
+        file.name
+    ]
     monkeypatch.undo()
     outside = box.root / "outside.toml"
     outside.write_text("theirs")

@@ -1,7 +1,8 @@
-"""What users of rival tools lost, by the numbers of the owner's list, and the tests that hold it here.
+"""What users of rival tools lost, by the numbers of the owner's list, and the tests that hold it
+here.
 
-Every row names at least one test; this one checks that they exist. Rows 28 (Windows) and 81 to 84 (maintenance by a model) are
-of parts that this product does not have yet.
+Every row names at least one test; this one checks that they exist. Rows 28 (Windows) and 81 to 84
+(maintenance by a model) are of parts that this product does not have yet.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ ROWS = {
     78: "test_nothing_is_written_outside_and_nothing_is_looked_up test_one_turn_of_a_million_lines_is_opened_without_reading_them_again",
     79: "test_a_secret_does_not_survive test_secrets_of_old_sessions_reach_neither_notes_nor_evidence",
     80: "test_hostile_model_text_forges_nothing test_an_id_that_is_none_stands_in_no_anchor",
-}  # fmt: skip
+}
 
 
 def test_every_row_has_a_test():

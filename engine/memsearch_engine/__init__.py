@@ -7,17 +7,20 @@
         for hit in memory.search("which postgres on staging", limit=5):
             print(hit.day, hit.text)
 
-Rooms, from the ground up: ``home`` (paths), ``settings``, ``projects``, ``secrets``, ``journal`` (the truth), ``transcripts``
-(what was said), ``actions`` (what was done), ``index`` (the cache), ``search``, ``capture``, ``recall`` (what sessions are told), ``longterm``, ``service`` (the resident process) and ``memory``
-(the verbs). Nothing here knows a screen. What stands in ``__all__`` and README's page keeps its meaning from version to
-version; what is deeper, ``Memory``'s own workings among it, may change with any.
+Rooms, from the ground up: ``home`` (paths), ``settings``, ``projects``, ``secrets``, ``journal``
+(the truth), ``transcripts`` (what was said), ``actions`` (what was done), ``index`` (the cache),
+``search``, ``capture``, ``recall`` (what sessions are told), ``longterm``, ``service`` (the
+resident process) and ``memory`` (the verbs). Nothing here knows a screen. What stands in
+``__all__`` and README's page keeps its meaning from version to version; what is deeper,
+``Memory``'s own workings among it, may change with any.
 """
 
 from __future__ import annotations
 
 __version__ = "0.4.0"
 
-#: Where each name lives, and as what where it has another name there. They are imported when they are asked for: a hook and ``--help`` need none of them.
+#: Where each name lives, and as what where it has another name there. They are imported when they
+#: are asked for: a hook and ``--help`` need none of them.
 _PUBLIC = {
     "Absence": "search.explain",
     "Act": "actions.index",
@@ -175,7 +178,14 @@ if TYPE_CHECKING:
     from memsearch_engine.core.agent_registry import everyone as all_agents
     from memsearch_engine.core.agent_registry import live as agents_live
     from memsearch_engine.core.agent_registry import names as agent_names
-    from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+    from memsearch_engine.core.errors import (
+        Conflict,
+        MemsearchError,
+        NotFound,
+        SettingsError,
+        Unreachable,
+        UsageError,
+    )
     from memsearch_engine.core.home import Home
     from memsearch_engine.core.llm.spend import Spent
     from memsearch_engine.core.llm.tokens import estimate as estimate_tokens

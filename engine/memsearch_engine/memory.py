@@ -1,8 +1,9 @@
 """One project's memory, or all of them: every verb that a program, a command or a screen has.
 
-It decides, once and for all callers, which project is meant, what is taken out of a text before it is written, what is compared
-before a note is changed, and who is told of it. It talks to the resident process, starts it when it is needed, and does without it:
-reading never fails for want of it. It knows no screen and no command line.
+It decides, once and for all callers, which project is meant, what is taken out of a text before it
+is written, what is compared before a note is changed, and who is told of it. It talks to the
+resident process, starts it when it is needed, and does without it: reading never fails for want of
+it. It knows no screen and no command line.
 """
 
 from __future__ import annotations
@@ -62,11 +63,13 @@ _NOTES_ASKED = 5  # whose turns are looked into for how something was done
 class Memory:
     """One project's memory (or all of them).
 
-    It may be shared by threads: what is open is locked or bound to none. In asyncio, call it by ``asyncio.to_thread``.
+    It may be shared by threads: what is open is locked or bound to none. In asyncio, call it by
+    ``asyncio.to_thread``.
 
     Args:
         path: a folder inside the project; the current one by default.
-        home: where indexes, settings and the history lie; ``MEMSEARCH_HOME``, else ``~/.memsearch`` by default.
+        home: where indexes, settings and the history lie; ``MEMSEARCH_HOME``, else
+            ``~/.memsearch`` by default.
         everything: all registered projects instead of one.
         project: a registered project by name instead of the one at *path* (``*``: all).
 
@@ -88,9 +91,15 @@ class Memory:
         project: str | None = None,
     ) -> None:
         self.home = (
-            home if isinstance(home, Home) else Home(Path(home).expanduser().absolute()) if home else Home.from_env()
+            home
+            if isinstance(home, Home)
+            else Home(Path(home).expanduser().absolute())
+            if home
+            else Home.from_env()
         )
-        with contextlib.suppress(FileNotFoundError):  # a folder that is gone matters to who asks for its project
+        with contextlib.suppress(
+            FileNotFoundError
+        ):  # a folder that is gone matters to who asks for its project
             path = path or os.getcwd()
         self._path, self._place = path, None
         self.everything = everything or project == "*"
@@ -102,7 +111,9 @@ class Memory:
         self.shortfall = ""  # why an answer was less than it could be
         if project and not self.everything:
             chosen = self._named([project])[0]
-            self._place = Place(chosen.root, chosen.memory, locate(chosen.root, self.home).common_dir)
+            self._place = Place(
+                chosen.root, chosen.memory, locate(chosen.root, self.home).common_dir
+            )
 
     def __enter__(self) -> Memory:
         return self
@@ -118,7 +129,8 @@ class Memory:
             self._journal.history.close()
             self._journal.origin.close()
 
-    # -- where ----------------------------------------------------------------------------------------------
+    # -- where
+    # ----------------------------------------------------------------------------------------------
 
     @property
     def place(self) -> Place:
@@ -156,7 +168,9 @@ class Memory:
         self._projects = self._find_projects(register=True)
 
     def known(self) -> list[Project]:
-        """Every project that the home knows, one row per path where it lives, newest first. Raises Unreachable."""
+        """Every project that the home knows, one row per path where it lives, newest first. Raises
+        Unreachable.
+        """
         from memsearch_engine.core.project_registry import Registry
 
         with contextlib.closing(Registry(self.home)) as registry:
@@ -184,14 +198,20 @@ class Memory:
 
     @property
     def settings(self) -> Settings:
-        """The owner's settings, read now; what a project's file may set concerns the index alone. Raises SettingsError."""
+        """The owner's settings, read now; what a project's file may set concerns the index alone.
+        Raises SettingsError.
+        """
         from memsearch_engine.core.settings import load
 
         return load(self.home)
 
     @property
     def place_param(self) -> dict[str, str]:
-        return {"root": self.place.root, "memory": self.place.memory, "common_dir": self.place.common_dir}
+        return {
+            "root": self.place.root,
+            "memory": self.place.memory,
+            "common_dir": self.place.common_dir,
+        }
 
     def connect(self, *, start: bool = True) -> Connection:
         """A connection to the resident process, started where none runs. Raises Unreachable."""
@@ -207,11 +227,15 @@ class Memory:
         progress: Callable[[dict[str, Any]], None] | None = None,
         **params: Any,
     ) -> T:
-        """One call to the service; once more where it ended meanwhile (a restart, an update, a kill)."""
+        """One call to the service; once more where it ended meanwhile (a restart, an update, a
+        kill).
+        """
         for attempt in range(_CALLS):
             connection = connect(self.home, start=start)
             try:
-                return connection.call(method, kind, timeout_s=timeout_s, progress=progress, **params)
+                return connection.call(
+                    method, kind, timeout_s=timeout_s, progress=progress, **params
+                )
             except ServiceGone:
                 if attempt == _CALLS - 1:
                     raise
@@ -219,7 +243,8 @@ class Memory:
                 connection.close()
         raise AssertionError("unreachable")
 
-    # -- L1 -------------------------------------------------------------------------------------------------
+    # -- L1
+    # -------------------------------------------------------------------------------------------------
 
     def search(
         self,
@@ -233,14 +258,19 @@ class Memory:
         """Search by meaning and words; by words alone where the index can't answer in time.
 
         Args:
-            wait: start the service if needed and give it ``HYBRID_WAIT_S``; else answer from what is here now.
+            wait: start the service if needed and give it ``HYBRID_WAIT_S``; else answer from
+                what is here now.
         """
-        answer = self._as_of(self._search(query, limit * _fetched(query), mode, fusion, wait), query, limit)
+        answer = self._as_of(
+            self._search(query, limit * _fetched(query), mode, fusion, wait), query, limit
+        )
         self._mark_contradicting(answer.hits)
         return answer
 
     def _mark_contradicting(self, hits: list[Hit]) -> None:
-        """Mark hits whose file contradicts what the owner decided: they are shown, and injected nowhere."""
+        """Mark hits whose file contradicts what the owner decided: they are shown, and injected
+        nowhere.
+        """
         from memsearch_engine.journal.model import CONTRADICTS
 
         with contextlib.suppress(MemsearchError):  # nothing can be told: they are shown as they are
@@ -252,10 +282,14 @@ class Memory:
     def _search(self, query: str, limit: int, mode: str, fusion: str, wait: bool) -> Answer:
         if mode == "lexical" and not wait:
             return self._lexical(query, limit)
-        if os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0") and (reason := self._would_leave()):
+        if os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0") and (
+            reason := self._would_leave()
+        ):
             return self._fallback(query, limit, reason)
         start = time.monotonic()
-        query = query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # argv may hold any bytes
+        query = query.encode("utf-8", "surrogateescape").decode(
+            "utf-8", "replace"
+        )  # argv may hold any bytes
         try:
             connection = connect(self.home, start=wait, wait_s=HYBRID_WAIT_S)
         except Unreachable as error:
@@ -283,7 +317,9 @@ class Memory:
             connection.close()
 
     def _would_leave(self) -> str:
-        """Why the service, which may have been started without ``--offline``, is not asked; '' where it stays on this machine."""
+        """Why the service, which may have been started without ``--offline``, is not asked; ''
+        where it stays on this machine.
+        """
         from memsearch_engine.core.network import is_local
         from memsearch_engine.core.settings import load
 
@@ -298,8 +334,8 @@ class Memory:
         return self._as_of(self._lexical(query, limit * _fetched(query)), query, limit)
 
     def admitted(self, query: str) -> list[Target]:
-        """All notes that the filters of *query* admit (``agent:codex after:7d is:pinned -draft``), in no order, however many they are; words
-        that are searched for count for nothing.
+        """All notes that the filters of *query* admit (``agent:codex after:7d is:pinned -draft``),
+        in no order, however many they are; words that are searched for count for nothing.
 
         Raises:
             UsageError: it names an unknown project.
@@ -314,7 +350,9 @@ class Memory:
         return [Target(row.path, row.entry_id, row.hash) for row in rows]
 
     def _as_of(self, answer: Answer, query: str, limit: int) -> Answer:
-        """*answer*, with the notes as they stood on the day that the query asks for, where it does (``as-of:``)."""
+        """*answer*, with the notes as they stood on the day that the query asks for, where it does
+        (``as-of:``).
+        """
         if "as-of:" not in query.lower():
             return answer
         from memsearch_engine.search.as_of import put_back
@@ -327,7 +365,8 @@ class Memory:
         return answer
 
     def then(self, day: str, projects: list[Project] | None = None) -> Then:
-        """What of the notes of these projects (of this one, by default) was changed after the end of *day* (``YYYY-MM-DD``), as it stood then.
+        """What of the notes of these projects (of this one, by default) was changed after the end
+        of *day* (``YYYY-MM-DD``), as it stood then.
 
         Raises:
             Unreachable: the history can't be read.
@@ -339,7 +378,9 @@ class Memory:
         memories = {os.path.abspath(project.memory) for project in scope}
         longterm: dict[tuple[str, str], str] = {}
         with contextlib.suppress(MemsearchError, OSError):  # the notes are told without it
-            longterm = stood.at(self.home, sorted({project.id[:8] for project in scope}), end_of(day))
+            longterm = stood.at(
+                self.home, sorted({project.id[:8] for project in scope}), end_of(day)
+            )
         return Then(self.journal.history, sorted(memories), day, longterm)
 
     def _lexical(self, query: str, limit: int) -> Answer:
@@ -352,7 +393,9 @@ class Memory:
 
     def _fallback(self, query: str, limit: int, reason: str) -> Answer:
         answer = self._lexical(query, limit)
-        answer.reason = "; ".join(dict.fromkeys(part for part in (reason, answer.reason, self.shortfall) if part))
+        answer.reason = "; ".join(
+            dict.fromkeys(part for part in (reason, answer.reason, self.shortfall) if part)
+        )
         return answer
 
     def _scope(self, names: list[str]) -> list[Project]:
@@ -360,7 +403,11 @@ class Memory:
 
     def _named(self, names: list[str]) -> list[Project]:
         known = self.known()
-        chosen = known if "*" in names else [p for p in known if {p.slug, p.name, p.id, p.collection} & set(names)]
+        chosen = (
+            known
+            if "*" in names
+            else [p for p in known if {p.slug, p.name, p.id, p.collection} & set(names)]
+        )
         if not chosen:
             raise UsageError(
                 f"no project named {', '.join(names)}",
@@ -368,7 +415,8 @@ class Memory:
             )
         return chosen
 
-    # -- L3 -------------------------------------------------------------------------------------------------
+    # -- L3
+    # -------------------------------------------------------------------------------------------------
 
     @property
     def folders(self) -> AgentFolders:
@@ -384,14 +432,21 @@ class Memory:
         return self._folders
 
     def conversation(
-        self, entry: Entry, *, turn: str = "", context: int | None = None, near: datetime | None = None
+        self,
+        entry: Entry,
+        *,
+        turn: str = "",
+        context: int | None = None,
+        near: datetime | None = None,
     ) -> Excerpt:
-        """The conversation behind an entry, from its agent, else from the archive. Raises NotFound where it is lost.
+        """The conversation behind an entry, from its agent, else from the archive. Raises NotFound
+        where it is lost.
 
         Args:
             turn: another turn of the same session.
             context: turns on both sides; None for the whole session.
-            near: when the entry was noted; then a conversation that lacks the turn is opened at the one that began nearest.
+            near: when the entry was noted; then a conversation that lacks the turn is opened at
+                the one that began nearest.
         """
         from memsearch_engine.agents.transcripts.evidence import Archive
         from memsearch_engine.agents.transcripts.locate import Excerpt, around, place_at, window
@@ -400,7 +455,9 @@ class Memory:
         try:
             return window(self._live(entry), turn, context)
         except NotFound:
-            kept = Archive(self.home).get(entry.agent, entry.session, turn) if entry.anchor else None
+            kept = (
+                Archive(self.home).get(entry.agent, entry.session, turn) if entry.anchor else None
+            )
             if kept is not None:
                 return Excerpt(str(self.home.evidence), [kept], 0, 0, 1, "archived")
             if near is None:
@@ -414,7 +471,8 @@ class Memory:
             return found
 
     def turns_around(self, entry: Entry, place: int, context: int) -> Excerpt:
-        """The turn at *place* of the conversation behind an entry, counted from 0, with *context* turns on both sides.
+        """The turn at *place* of the conversation behind an entry, counted from 0, with *context*
+        turns on both sides.
 
         Raises NotFound where the agent has the conversation no more.
         """
@@ -424,8 +482,10 @@ class Memory:
         return around(live, max(0, min(place, len(live.ids) - 1)), context)
 
     def turn_with(self, entry: Entry, words: Sequence[str], start: int, step: int) -> int:
-        """The place of the next turn (*step* 1) or the one before (-1) from *start* in which one of *words* (casefolded) stands; -1 where
-        there is none. Raises NotFound where the agent has the conversation no more."""
+        """The place of the next turn (*step* 1) or the one before (-1) from *start* in which one of
+        *words* (casefolded) stands; -1 where there is none. Raises NotFound where the agent has the
+        conversation no more.
+        """
         from memsearch_engine.agents.transcripts.locate import place_with
 
         return place_with(self._live(entry), words, start, step)
@@ -435,12 +495,17 @@ class Memory:
 
         anchor = entry.anchor
         if anchor is None:
-            raise NotFound(f"entry {entry.id} was written by hand: no conversation stands behind it")
-        return anchored(anchor.agent, anchor.session, anchor.path, self.folders, cache=self.home.offsets)
+            raise NotFound(
+                f"entry {entry.id} was written by hand: no conversation stands behind it"
+            )
+        return anchored(
+            anchor.agent, anchor.session, anchor.path, self.folders, cache=self.home.offsets
+        )
 
     def evidence(self, entry: Entry) -> str:
-        """``live`` where the agent still has the conversation, ``archived`` where we keep it, else ``lost``; '' for notes
-        that a person wrote."""
+        """``live`` where the agent still has the conversation, ``archived`` where we keep it, else
+        ``lost``; '' for notes that a person wrote.
+        """
         from memsearch_engine.agents.transcripts.evidence import Archive
         from memsearch_engine.agents.transcripts.locate import find_session
 
@@ -449,9 +514,14 @@ class Memory:
             return ""
         if find_session(anchor.agent, anchor.session, anchor.path, self.folders):
             return "live"
-        return "archived" if Archive(self.home).has(anchor.agent, anchor.session, anchor.turn) else "lost"
+        return (
+            "archived"
+            if Archive(self.home).has(anchor.agent, anchor.session, anchor.turn)
+            else "lost"
+        )
 
-    # -- L2 and lists ---------------------------------------------------------------------------------------
+    # -- L2 and lists
+    # ---------------------------------------------------------------------------------------
 
     def section(self, name: str) -> Section:
         """The entry behind an entry or chunk id. Looks in this project, then in all."""
@@ -473,21 +543,27 @@ class Memory:
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
 
     def files(self) -> list[DayFile]:
-        """All markdown files of the memory folders and of what teams share, also undated ones, newest day first."""
+        """All markdown files of the memory folders and of what teams share, also undated ones,
+        newest day first.
+        """
         from memsearch_engine.journal.shared import list_notes
 
         found = [file for project in self.projects for file in list_notes(project.memory).files]
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
 
     def copies(self) -> list[tuple[str, str]]:
-        """(copy, original) of each file that a sync program or a file manager has copied beside another one."""
+        """(copy, original) of each file that a sync program or a file manager has copied beside
+        another one.
+        """
         from memsearch_engine.journal.files import original_of
 
         return [(file.path, of) for file in self.files() if (of := original_of(file.path))]
 
     def counts(self, project: Project | None = None) -> dict[str, int]:
-        """What is indexed of a project (this one by default): ``files``, ``failed`` of them, ``days``, ``entries``, ``chunks``, and how many
-        ``distinct`` ones; {} where there is no index. Raises MemsearchError where it is damaged."""
+        """What is indexed of a project (this one by default): ``files``, ``failed`` of them,
+        ``days``, ``entries``, ``chunks``, and how many ``distinct`` ones; {} where there is no
+        index. Raises MemsearchError where it is damaged.
+        """
         return self.catalog.counts((project or self.project).id) if self.catalog else {}
 
     def waits(self, name: str) -> Waits | None:
@@ -498,14 +574,18 @@ class Memory:
         from memsearch_engine.journal.quarantine import held_back
 
         section = self.section(name)
-        found = held_back(self.journal.origin, self.memory_of(section.path), [section.entry], section.path)
+        found = held_back(
+            self.journal.origin, self.memory_of(section.path), [section.entry], section.path
+        )
         return found[0][1] if found else None
 
     def unreadable(self) -> list[tuple[str, str]]:
         """Files in the memory folders that can't be read, each with why."""
         from memsearch_engine.journal.shared import list_notes
 
-        return [problem for project in self.projects for problem in list_notes(project.memory).problems]
+        return [
+            problem for project in self.projects for problem in list_notes(project.memory).problems
+        ]
 
     def source(self, path: str) -> str:
         """A file of notes as it is written. Raises OSError."""
@@ -524,7 +604,9 @@ class Memory:
         return self.document(file.path).entries
 
     def every_entry(self) -> Iterator[tuple[DayFile, Entry]]:
-        """All entries, newest day first. Files that can't be read are left out (`doctor` names them)."""
+        """All entries, newest day first. Files that can't be read are left out (`doctor` names
+        them).
+        """
         for file in self.days():
             with contextlib.suppress(OSError):
                 for entry in self.read(file):
@@ -532,7 +614,9 @@ class Memory:
 
     def root_of(self, memory: str) -> str:
         """The folder of the project whose memory folder this is."""
-        return next((project.root for project in self.projects if project.memory == memory), self.place.root)
+        return next(
+            (project.root for project in self.projects if project.memory == memory), self.place.root
+        )
 
     def project_of(self, path: str) -> Project | None:
         """Whose notes a file holds, its own or shared ones; None where no project's."""
@@ -546,13 +630,18 @@ class Memory:
         return project.memory if project else os.path.dirname(path)
 
     def owns(self, path: str) -> bool:
-        """Whether a file is one of these projects' notes, or holds what their long-term memory knows."""
+        """Whether a file is one of these projects' notes, or holds what their long-term memory
+        knows.
+        """
         path = os.path.normpath(path)
         longterm = (str(self.home.longterm_search / project.id[:8]) for project in self.projects)
-        return self.project_of(path) is not None or any(path.startswith(folder + os.sep) for folder in longterm)
+        return self.project_of(path) is not None or any(
+            path.startswith(folder + os.sep) for folder in longterm
+        )
 
     def note(self, name: str) -> Note:
-        """The entry behind the id of a hit, an entry or a chunk (or an unambiguous beginning of one), as it stands now.
+        """The entry behind the id of a hit, an entry or a chunk (or an unambiguous beginning of
+        one), as it stands now.
 
         Raises:
             NotFound: no such entry in any project. UsageError: too short an id, or one of several.
@@ -563,7 +652,9 @@ class Memory:
         return Note.of(entry, path)
 
     def expand(self, name: str) -> Note:
-        """The same, read for its content: counts as a use of its session, which is then remembered longer, and of what was told."""
+        """The same, read for its content: counts as a use of its session, which is then remembered
+        longer, and of what was told.
+        """
         note = self.note(name)
         self.opened(note.id, note.agent, note.session)
         return note
@@ -583,13 +674,21 @@ class Memory:
         return self.note(turn_id(turn.agent, turn.session, turn.turn))
 
     def entries(
-        self, day: str = "", *, agent: str = "", limit: int | None = None, last: str = "", as_of: str = ""
+        self,
+        day: str = "",
+        *,
+        agent: str = "",
+        limit: int | None = None,
+        last: str = "",
+        as_of: str = "",
     ) -> list[Note]:
-        """Notes of one *day* (``YYYY-MM-DD``) or of all, newest day first, each day as its file has it.
+        """Notes of one *day* (``YYYY-MM-DD``) or of all, newest day first, each day as its file has
+        it.
 
         Args:
             last: with *day*: the last of several days, *day* being the first.
-            as_of: a day, at whose end notes are looked at: as they stood then, as far as the history goes back.
+            as_of: a day, at whose end notes are looked at: as they stood then, as far as the
+                history goes back.
         """
         from memsearch_engine.journal.note import Note
 
@@ -601,7 +700,11 @@ class Memory:
             with contextlib.suppress(OSError):
                 now = self.read(file)
                 entries = then.read(file, now) if then else now
-                found += [Note.of(entry, file.path) for entry in entries if not agent or entry.agent == agent]
+                found += [
+                    Note.of(entry, file.path)
+                    for entry in entries
+                    if not agent or entry.agent == agent
+                ]
             if limit is not None and len(found) >= limit:
                 break
         return found[:limit]
@@ -609,11 +712,13 @@ class Memory:
     def transcript(
         self, name: str, *, turn: str = "", context: int = 0, full: bool = False, raw: bool = False
     ) -> Excerpt:
-        """The conversation that an entry came from, from its agent, else from the copy that was kept. Counts as a use of its session.
+        """The conversation that an entry came from, from its agent, else from the copy that was
+        kept. Counts as a use of its session.
 
         Args:
             turn: another turn of the same session. context: turns on both sides.
-            full: whole texts and outputs; else about 15,000 tokens at most, the nearest turns first (``Excerpt.left_out``).
+            full: whole texts and outputs; else about 15,000 tokens at most, the nearest turns
+                first (``Excerpt.left_out``).
             raw: with the secrets that stand in it; they are replaced otherwise.
 
         Raises:
@@ -627,14 +732,25 @@ class Memory:
         return self._presentable(found, full, raw)
 
     def transcript_file(
-        self, path: str, *, turn: str = "", session: str = "", context: int = 0, full: bool = False, raw: bool = False
+        self,
+        path: str,
+        *,
+        turn: str = "",
+        session: str = "",
+        context: int = 0,
+        full: bool = False,
+        raw: bool = False,
     ) -> Excerpt:
-        """A transcript of any agent by its file, whole or around a turn; ``session`` where the file is a database of many."""
+        """A transcript of any agent by its file, whole or around a turn; ``session`` where the file
+        is a database of many.
+        """
         from memsearch_engine.agents.transcripts.locate import open_file
 
         if not os.path.isfile(path):
             raise NotFound(f"no transcript file {path}")
-        return self._presentable(open_file(path, turn, session, context=context, cache=self.home.offsets), full, raw)
+        return self._presentable(
+            open_file(path, turn, session, context=context, cache=self.home.offsets), full, raw
+        )
 
     def _presentable(self, found: Excerpt, full: bool, raw: bool) -> Excerpt:
         if not raw:  # what one agent was told must not reach another's model
@@ -652,7 +768,8 @@ class Memory:
         return why_not(self.catalog, self.projects, self.section(name), query, self.search)
 
     def trace(self, query: str = "", *, note: str = "") -> list[Word]:
-        """What was noted on the matter that *query* is about, oldest first: the last word is what holds now.
+        """What was noted on the matter that *query* is about, oldest first: the last word is what
+        holds now.
 
         Args:
             note: an entry's id, for the matter of that note; then nothing is searched for.
@@ -662,12 +779,16 @@ class Memory:
         """
         from memsearch_engine.search.chains import Word
 
-        return self.call("trace", list[Word], timeout_s=_LONG_S, place=self.place_param, query=query, note=note)
+        return self.call(
+            "trace", list[Word], timeout_s=_LONG_S, place=self.place_param, query=query, note=note
+        )
 
     def amends(self, newer: str, older: str, yes: bool | None = True) -> bool | None:
-        """Say that a note amends an older one, that it doesn't (False), or leave it to their words again (None). Returns what had been said.
+        """Say that a note amends an older one, that it doesn't (False), or leave it to their words
+        again (None). Returns what had been said.
 
-        What amends another is told in its place, and found before it. Raises NotFound: no such entry.
+        What amends another is told in its place, and found before it. Raises NotFound: no such
+        entry.
         """
         from memsearch_engine.search.overrides import say
 
@@ -683,7 +804,8 @@ class Memory:
         """What was found to amend what when notes were compared, and what the owner has said of it.
 
         Args:
-            name: a note: what it amends and what amends it, the surest first. Without it: what is likely but not clear, and waits for the
+            name: a note: what it amends and what amends it, the surest first. Without it: what
+                is likely but not clear, and waits for the
                 owner's word (``amends``), the newest first.
 
         Raises:
@@ -695,7 +817,9 @@ class Memory:
         if self.catalog is None:
             return []
         if not name:
-            return linked.undecided(self.catalog, said(self.home), sorted({p.id for p in self.projects}), limit)
+            return linked.undecided(
+                self.catalog, said(self.home), sorted({p.id for p in self.projects}), limit
+            )
         section = self.section(name)
         project = section.project or self.project
         found = linked.of_note(self.catalog, said(self.home), project.id, section.entry.id)[:limit]
@@ -706,20 +830,25 @@ class Memory:
         return heeded(found, project.memory, self.journal.origin)
 
     def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
-        """Pairs of notes that give one setting two values with no word of a change, and on which the owner has said nothing
-        (``amends``), the newest first."""
+        """Pairs of notes that give one setting two values with no word of a change, and on which
+        the owner has said nothing (``amends``), the newest first.
+        """
         from memsearch_engine.search import contradictions
         from memsearch_engine.search.overrides import said
 
         if self.catalog is None:
             return []
-        return contradictions.undecided(self.catalog, said(self.home), sorted({p.id for p in self.projects}), limit)
+        return contradictions.undecided(
+            self.catalog, said(self.home), sorted({p.id for p in self.projects}), limit
+        )
 
-    # -- what was done --------------------------------------------------------------------------------------
+    # -- what was done
+    # --------------------------------------------------------------------------------------
 
     def how(self, asked: str, *, limit: int = 10) -> list[Way]:
-        """The commands by which something was done, best first: those that have the words asked for, then those of the turns whose
-        notes are found by them."""
+        """The commands by which something was done, best first: those that have the words asked
+        for, then those of the turns whose notes are found by them.
+        """
         from memsearch_engine.actions import answers
 
         turns = [
@@ -732,7 +861,8 @@ class Memory:
             return answers.how(actions, self._memories, asked, self._stands(), turns)[:limit]
 
     def fix(self, error: str, *, limit: int = 5) -> list[Fix]:
-        """Where an error was met, and what mended it: the same error first, then those that are alike.
+        """Where an error was met, and what mended it: the same error first, then those that are
+        alike.
 
         Args:
             error: what was printed, whole or some words of it.
@@ -743,10 +873,12 @@ class Memory:
             return answers.fix(actions, self._memories, error, self._stands())[:limit]
 
     def blame(self, path: str | os.PathLike[str], *, limit: int = 20) -> list[Act]:
-        """The turns that wrote to a file, newest first; ``note(act.entry)`` is what was noted of one.
+        """The turns that wrote to a file, newest first; ``note(act.entry)`` is what was noted of
+        one.
 
         Args:
-            path: absolute, relative to the current folder or to the project, or the last parts of one.
+            path: absolute, relative to the current folder or to the project, or the last parts
+                of one.
         """
         from memsearch_engine.actions import answers, work
 
@@ -779,7 +911,11 @@ class Memory:
 
         def stands(act: Act) -> bool:
             if act.entry not in known:
-                known[act.entry] = catalog is None or bool(catalog.by_entry(act.entry)) or self._is_there(act.entry)
+                known[act.entry] = (
+                    catalog is None
+                    or bool(catalog.by_entry(act.entry))
+                    or self._is_there(act.entry)
+                )
             return known[act.entry]
 
         return stands
@@ -790,21 +926,26 @@ class Memory:
         except MemsearchError:
             return False
 
-    # -- writing --------------------------------------------------------------------------------------------
+    # -- writing
+    # --------------------------------------------------------------------------------------------
 
     def add(self, text: str, *, day: str = "", time: str = "", by: str = "") -> Note:
-        """Write a note into today's file, or into that of *day* (``YYYY-MM-DD``), as of now or of *time* (``HH:MM``). Undoable.
+        """Write a note into today's file, or into that of *day* (``YYYY-MM-DD``), as of now or of
+        *time* (``HH:MM``). Undoable.
 
-        What an agent writes is marked as its word (``by``), and waits for its user where it tells agents what to do, or its session took in
-        content from outside.
+        What an agent writes is marked as its word (``by``), and waits for its user where it tells
+        agents what to do, or its session took in content from outside.
 
         Args:
-            by: the agent that writes, as it calls itself; '' for whom this process's environment names.
+            by: the agent that writes, as it calls itself; '' for whom this process's
+                environment names.
 
-        Secrets are replaced (``Note.replaced``); what would begin another entry, a comment or an anchor is escaped.
+        Secrets are replaced (``Note.replaced``); what would begin another entry, a comment or an
+        anchor is escaped.
 
         Raises:
-            UsageError: there is nothing in it, or *day* or *time* is none. Unreachable: it can't be written.
+            UsageError: there is nothing in it, or *day* or *time* is none. Unreachable: it
+                can't be written.
         """
         from memsearch_engine.journal.note import Note
         from memsearch_engine.secrets.scan import redact
@@ -813,7 +954,10 @@ class Memory:
         if not clean.strip():
             raise UsageError("nothing to write")
         if not clean.lstrip().startswith(("-", "*", "#", ">", "|", "`")):
-            clean = "\n".join(f"  {line}" if number else f"- {line}" for number, line in enumerate(clean.splitlines()))
+            clean = "\n".join(
+                f"  {line}" if number else f"- {line}"
+                for number, line in enumerate(clean.splitlines())
+            )
         day, time = _moment(day, time)
         marks = self._marks_of(by, clean)
         added = self.journal.add_note(self.place.memory, day, time, clean, marks=marks)
@@ -824,9 +968,24 @@ class Memory:
         except (MemsearchError, OSError, MemoryError) as error:
             why = str(error) or "not enough memory"
             return Note(
-                added.entry_id, "", day, time, "", "", "", "note", clean[:_TITLE], clean, clean, marks, added.path, 0, 0,
-                replaced=replaced, unconfirmed=why,
-            )  # fmt: skip
+                added.entry_id,
+                "",
+                day,
+                time,
+                "",
+                "",
+                "",
+                "note",
+                clean[:_TITLE],
+                clean,
+                clean,
+                marks,
+                added.path,
+                0,
+                0,
+                replaced=replaced,
+                unconfirmed=why,
+            )
 
     def _marks_of(self, by: str, text: str) -> dict[str, str]:
         """The marks of what an agent writes; {} where a person does."""
@@ -839,7 +998,9 @@ class Memory:
         return {"by": author.agent} | ({"trust": str(why)} if why else {})
 
     def _prepare(self) -> None:
-        """Make what the next session is told include what was just written, also where no service runs."""
+        """Make what the next session is told include what was just written, also where no service
+        runs.
+        """
         from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.recall import prepare
 
@@ -847,8 +1008,11 @@ class Memory:
         with contextlib.suppress(OSError, MemsearchError):
             prepare(self.home, load(self.home), self.place.memory, self.project.id)
 
-    def edit(self, name: str, text: str, *, if_match: str = "", path: str = "", is_checked: bool = False) -> Note:
-        """Replace an entry's text; its heading, anchors and marks stay. Secrets in it are replaced. Undoable.
+    def edit(
+        self, name: str, text: str, *, if_match: str = "", path: str = "", is_checked: bool = False
+    ) -> Note:
+        """Replace an entry's text; its heading, anchors and marks stay. Secrets in it are replaced.
+        Undoable.
 
         Args:
             if_match: the hash that the entry must still have; '' for whatever it has now.
@@ -856,7 +1020,8 @@ class Memory:
             is_checked: a person has seen the text; else what an agent writes waits as in ``add``.
 
         Raises:
-            NotFound: no such entry. Conflict: it changed since it was read; ``current`` has what stands there.
+            NotFound: no such entry. Conflict: it changed since it was read; ``current`` has
+                what stands there.
             UsageError: the text is empty, or would begin another entry.
         """
         from memsearch_engine.journal.note import Note
@@ -865,15 +1030,21 @@ class Memory:
 
         path, entry = self._found(name, path)
         clean, found = redact(text, self.home)
-        now = self.journal.edit(self.memory_of(path), Target(path, entry.id, if_match or entry.hash), clean)
+        now = self.journal.edit(
+            self.memory_of(path), Target(path, entry.id, if_match or entry.hash), clean
+        )
         if not is_checked and (marks := self._marks_of("", clean)):
             for mark in marks:
-                now = self.journal.mark(self.memory_of(path), target_of(path, now), mark, marks[mark])
+                now = self.journal.mark(
+                    self.memory_of(path), target_of(path, now), mark, marks[mark]
+                )
         self._prepare()
         return Note.of(now, path, tuple(finding.placeholder for finding in found))
 
     def mark(self, name: str, mark: str, value: str | None = "") -> Note:
-        """Set a mark of an entry (``pin``, ``expires``, ``confidence``, ``superseded-by``), or take it away with None. Undoable."""
+        """Set a mark of an entry (``pin``, ``expires``, ``confidence``, ``superseded-by``), or take
+        it away with None. Undoable.
+        """
         from memsearch_engine.journal.note import Note
         from memsearch_engine.journal.write import target_of
 
@@ -907,13 +1078,17 @@ class Memory:
         return gone
 
     def remove(self, targets: Sequence[Target]) -> None:
-        """Remove entries as somebody saw them, all or none; one step of undo. Raises NotFound, Conflict."""
+        """Remove entries as somebody saw them, all or none; one step of undo. Raises NotFound,
+        Conflict.
+        """
         if targets:
             self.journal.delete(self.memory_of(targets[0].path), list(targets))
             self._prepare()
 
     def mark_each(self, targets: Sequence[Target], mark: str, value: str | None) -> list[Entry]:
-        """Set a mark of several entries as somebody saw them, all or none; one step of undo. Raises NotFound, Conflict."""
+        """Set a mark of several entries as somebody saw them, all or none; one step of undo. Raises
+        NotFound, Conflict.
+        """
         if not targets:
             return []
         marked = self.journal.mark_each(self.memory_of(targets[0].path), list(targets), mark, value)
@@ -922,9 +1097,9 @@ class Memory:
 
     def _check_is_note(self, section: Section) -> None:
         """Raises UsageError for what an agent keeps itself."""
-        if section.path.startswith(f"{self.home.longterm_search}{os.sep}") and section.path.endswith(
-            f"{os.sep}native.md"
-        ):
+        if section.path.startswith(
+            f"{self.home.longterm_search}{os.sep}"
+        ) and section.path.endswith(f"{os.sep}native.md"):
             raise UsageError(
                 f"{section.entry.id} is in an agent's own file, and no note",
                 "`memsearch native import` makes one of it",
@@ -941,13 +1116,18 @@ class Memory:
 
         entry = read_day(path).find(name)
         if entry is None:
-            raise NotFound(f"no entry {name} in {path}", "`memsearch entries` lists what is there; it may have moved")
+            raise NotFound(
+                f"no entry {name} in {path}",
+                "`memsearch entries` lists what is there; it may have moved",
+            )
         return entry
 
     def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
-        """Take back the last change of this project, of one entry (also a deleted one) or of all projects. Works across restarts.
+        """Take back the last change of this project, of one entry (also a deleted one) or of all
+        projects. Works across restarts.
 
-        Returns what was undone, newest first; [] where there is nothing. Raises Conflict where an entry changed since.
+        Returns what was undone, newest first; [] where there is nothing. Raises Conflict where an
+        entry changed since.
         """
         done = self.journal.undo(*self._step(name, everywhere))
         if done:
@@ -973,31 +1153,41 @@ class Memory:
             return name
 
     def history(self, name: str = "", *, limit: int = 20, everywhere: bool = False) -> list[Change]:
-        """Changes of this project's notes (or of all projects'), or of one entry (also a deleted one), newest first."""
+        """Changes of this project's notes (or of all projects'), or of one entry (also a deleted
+        one), newest first.
+        """
         log = self.journal.history
         where = "" if everywhere else os.path.abspath(self.place.memory)
         found = log.of_entry(self._also_deleted(name)) if name else log.recent(where, limit)
         return found[:limit]
 
     def forget_changes(self, days: float, *, dry_run: bool = False) -> int:
-        """Forget changes older than so many days, of all projects: they can't be undone any more. How many."""
+        """Forget changes older than so many days, of all projects: they can't be undone any more.
+        How many.
+        """
         return self.journal.history.prune(max_days=days, dry_run=dry_run)
 
     def restore(self, change: int) -> Change:
-        """Bring an entry back to how it stood before a change (its ``seq``), as a new change that can itself be undone."""
+        """Bring an entry back to how it stood before a change (its ``seq``), as a new change that
+        can itself be undone.
+        """
         done = self.journal.restore(change)
         self._prepare()
         return done
 
-    # -- what sessions are told -----------------------------------------------------------------------------
+    # -- what sessions are told
+    # -----------------------------------------------------------------------------
 
     def remember(self, fact: str, *, everywhere: bool = False, by: str = "") -> Fact:
-        """Note a fact down that every new session of this project (or of all) is told until it is forgotten.
+        """Note a fact down that every new session of this project (or of all) is told until it is
+        forgotten.
 
-        What an agent writes is told as its word. Where ``add`` would have it wait, it becomes a note that does (``Fact.waits``).
+        What an agent writes is told as its word. Where ``add`` would have it wait, it becomes a
+        note that does (``Fact.waits``).
 
         Args:
-            by: the agent that writes, as it calls itself; '' for whom this process's environment names.
+            by: the agent that writes, as it calls itself; '' for whom this process's
+                environment names.
         """
         from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.facts import Fact as Made
@@ -1017,13 +1207,17 @@ class Memory:
         return noted
 
     def forgettable(self, words: str) -> list[Match]:
-        """Lines of the long-term memory, of this project and of everywhere, that hold every word of *words* (or the fact of that id)."""
+        """Lines of the long-term memory, of this project and of everywhere, that hold every word of
+        *words* (or the fact of that id).
+        """
         from memsearch_engine.longterm.recall import find
 
         return find(self.home, words, "" if self.everything else self.project.id)
 
     def forget(self, words: str, matches: list[Match]) -> int:
-        """Take what ``forgettable`` found out of the long-term memory. Returns the number by which it can be restored."""
+        """Take what ``forgettable`` found out of the long-term memory. Returns the number by which
+        it can be restored.
+        """
         from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.recall import forget, refresh
 
@@ -1035,29 +1229,47 @@ class Memory:
         """Remembered facts that hold here, oldest first."""
         from memsearch_engine.longterm.facts import facts
 
-        return [fact for fact in facts(self.home) if self.everything or fact.scope in ("", self.project.id[:8])]
+        return [
+            fact
+            for fact in facts(self.home)
+            if self.everything or fact.scope in ("", self.project.id[:8])
+        ]
 
     def context(self, agent: str = "claude-code") -> Context:
-        """Exactly what a new session of *agent* in this project would be told, and how many tokens that is."""
+        """Exactly what a new session of *agent* in this project would be told, and how many tokens
+        that is.
+        """
         from memsearch_engine.core import agent_registry
         from memsearch_engine.core.settings import load
         from memsearch_engine.injection.session_start import build
         from memsearch_engine.longterm.recall import outdated, told, told_of_page
 
         if agent not in agent_registry.names():
-            raise UsageError(f"no agent named {agent}", f"known: {', '.join(agent_registry.names())}")
+            raise UsageError(
+                f"no agent named {agent}", f"known: {', '.join(agent_registry.names())}"
+            )
         settings = load(self.home)
         inject = settings.recall.inject
-        page = told_of_page(self.home, settings, self.place.memory, self.project.id) if inject else ""
-        kept = told(self.home, self.project.id, settings.longterm.max_tokens, page) if inject else ""
+        page = (
+            told_of_page(self.home, settings, self.place.memory, self.project.id) if inject else ""
+        )
+        kept = (
+            told(self.home, self.project.id, settings.longterm.max_tokens, page) if inject else ""
+        )
         most = settings.recall.max_tokens if inject else 0
         return build(
-            self.home, self.place.memory, agent_registry.context_lines(agent), most, longterm=kept, origin=self.journal.origin,
+            self.home,
+            self.place.memory,
+            agent_registry.context_lines(agent),
+            most,
+            longterm=kept,
+            origin=self.journal.origin,
             outdated=outdated(self.home, self.project.id),
-        )  # fmt: skip
+        )
 
     def told_at(self, prompt: str, *, agent: str = "", session: str = "") -> Telling:
-        """What a session would be told at *prompt*, and why the other notes found would not be; nothing is told by asking.
+        """What a session would be told at *prompt*, and why the other notes found would not be;
+        nothing is told by asking.
 
         Args:
             agent, session: a session that was told things before; a new one where none is named.
@@ -1068,15 +1280,30 @@ class Memory:
         from memsearch_engine.injection.prompt import Telling
 
         return self.call(
-            "recall", Telling, timeout_s=_LONG_S, place=self.place_param, prompt=prompt, agent=agent, session=session, dry=True
-        )  # fmt: skip
+            "recall",
+            Telling,
+            timeout_s=_LONG_S,
+            place=self.place_param,
+            prompt=prompt,
+            agent=agent,
+            session=session,
+            dry=True,
+        )
 
     def told_after_compaction(self, agent: str, session: str) -> Telling:
-        """What a session would be told if it were compacted now: what it had noted that its agent's summary lacks."""
+        """What a session would be told if it were compacted now: what it had noted that its agent's
+        summary lacks.
+        """
         from memsearch_engine.injection.prompt import Telling
 
         return self.call(
-            "carry_on", Telling, timeout_s=_LONG_S, place=self.place_param, agent=agent, session=session, dry=True
+            "carry_on",
+            Telling,
+            timeout_s=_LONG_S,
+            place=self.place_param,
+            agent=agent,
+            session=session,
+            dry=True,
         )
 
     def receipts(self, session: str = "", limit: int = 50) -> list[Receipt]:
@@ -1086,7 +1313,8 @@ class Memory:
         return listed(self.home, session, limit)
 
     def less(self, name: str) -> list[str]:
-        """Tell a note no more at prompts like those that it was told at; ``more`` takes that back. Returns the entries meant.
+        """Tell a note no more at prompts like those that it was told at; ``more`` takes that back.
+        Returns the entries meant.
 
         Raises:
             NotFound: no session was told that note.
@@ -1096,25 +1324,34 @@ class Memory:
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
         if not (found := injection_log.less(self.home, name)):
-            raise NotFound(f"no session was told {name} at a prompt", "`memsearch context --log` lists what was told")
+            raise NotFound(
+                f"no session was told {name} at a prompt",
+                "`memsearch context --log` lists what was told",
+            )
         return found
 
     def more(self, name: str) -> list[str]:
-        """Take ``less`` back. Returns the entries meant. Raises NotFound where there is nothing to take back."""
+        """Take ``less`` back. Returns the entries meant. Raises NotFound where there is nothing to
+        take back.
+        """
         from memsearch_engine.injection import injection_log
 
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
         if not (found := injection_log.more(self.home, name)):
-            raise NotFound(f"{name} is told wherever it fits", "`memsearch context --less NOTE` makes it rarer")
+            raise NotFound(
+                f"{name} is told wherever it fits", "`memsearch context --less NOTE` makes it rarer"
+            )
         return found
 
     def forget_project(self, name: str) -> Project:
-        """Know a project no more, by its name or the path of its folder: it is neither watched nor searched, and what is indexed of it is
-        dropped. Its notes and their history stay; working in it makes it known again.
+        """Know a project no more, by its name or the path of its folder: it is neither watched nor
+        searched, and what is indexed of it is dropped. Its notes and their history stay; working in
+        it makes it known again.
 
         Raises:
-            UsageError: no project of that name, or several. Unreachable: the service can't be started.
+            UsageError: no project of that name, or several. Unreachable: the service can't be
+                started.
         """
         named = self._named([name]) if os.sep not in name else []
         path = os.path.abspath(name)
@@ -1122,7 +1359,9 @@ class Memory:
         if len(found) != 1:
             several = ", ".join(project.root for project in found)
             raise UsageError(
-                f"several projects are named {name}: {several}" if found else f"no project at {path}",
+                f"several projects are named {name}: {several}"
+                if found
+                else f"no project at {path}",
                 "name one by its path: `memsearch project --all` lists them",
             )
         (project,) = found
@@ -1131,12 +1370,17 @@ class Memory:
         self._projects = None
         return project
 
-    # -- the index ------------------------------------------------------------------------------------------
+    # -- the index
+    # ------------------------------------------------------------------------------------------
 
     def index(
-        self, *paths: str, force: bool = False, progress: Callable[[dict[str, Any]], None] | None = None
+        self,
+        *paths: str,
+        force: bool = False,
+        progress: Callable[[dict[str, Any]], None] | None = None,
     ) -> list[IndexResult]:
-        """Bring the index of this project (or of all) up to date now; the service does so by itself a moment after each change.
+        """Bring the index of this project (or of all) up to date now; the service does so by itself
+        a moment after each change.
 
         Args:
             paths: files and folders that are indexed with this project from now on.
@@ -1149,12 +1393,20 @@ class Memory:
         from memsearch_engine.index.rows import IndexResult
 
         return self.call(
-            "index", list[IndexResult], timeout_s=_LONG_S, progress=progress, place=self.place_param,
-            paths=[os.path.abspath(path) for path in paths], force=force, all_projects=self.everything,
-        )  # fmt: skip
+            "index",
+            list[IndexResult],
+            timeout_s=_LONG_S,
+            progress=progress,
+            place=self.place_param,
+            paths=[os.path.abspath(path) for path in paths],
+            force=force,
+            all_projects=self.everything,
+        )
 
     def watch(self, *, timeout_s: float | None = None) -> Iterator[Update]:
-        """Notes that are added, changed and removed from now on, by whomever; for ever, or for *timeout_s* seconds."""
+        """Notes that are added, changed and removed from now on, by whomever; for ever, or for
+        *timeout_s* seconds.
+        """
         from memsearch_engine.service.changes import updates
 
         return updates(self._listed_anew, self.connect, timeout_s)
@@ -1166,7 +1418,9 @@ class Memory:
 
 
 def _fetched(query: str) -> int:
-    """How many times as many hits are fetched as are wanted: of those of a day that is past, some fall away."""
+    """How many times as many hits are fetched as are wanted: of those of a day that is past, some
+    fall away.
+    """
     return 3 if "as-of:" in query.lower() else 1
 
 

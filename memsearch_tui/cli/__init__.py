@@ -1,1 +1,3 @@
-"""The headless commands, by what people do: recall, notes, index, capture, setup. stdout is data, stderr is talk."""
+"""The headless commands, by what people do: recall, notes, index, capture, setup. stdout is data,
+stderr is talk.
+"""

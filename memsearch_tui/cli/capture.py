@@ -40,13 +40,17 @@ def inbox(ctx: click.Context, json_: bool) -> int:
     if json_:
         output.emit(state)
     else:
-        output.echo(f"{state.captured} captured, {state.already} known already, {state.skipped} trivial")
+        output.echo(
+            f"{state.captured} captured, {state.already} known already, {state.skipped} trivial"
+        )
         for item in state.waiting:
             output.echo(f"waits  {item.event}: {output.safe(item.reason)}")
         for item in state.set_aside:
             output.echo(f"set aside  {item.event}: {output.safe(item.reason)}")
         if state.set_aside:
-            output.say("`memsearch inbox retry` tries these again, `memsearch inbox drop NAME` forgets one")
+            output.say(
+                "`memsearch inbox retry` tries these again, `memsearch inbox drop NAME` forgets one"
+            )
     return 5 if state.waiting or state.set_aside else 0
 
 
@@ -61,7 +65,9 @@ def inbox_retry(json_: bool) -> None:
     if json_:
         output.emit({"retried": count, **to_builtins(state)})
     else:
-        output.echo(f"{many(count, 'event')} tried again; {state.captured} captured, {len(state.waiting)} waiting")
+        output.echo(
+            f"{many(count, 'event')} tried again; {state.captured} captured, {len(state.waiting)} waiting"
+        )
 
 
 @inbox.command("drop", epilog="\b\nExample:\n  memsearch inbox drop 1795292537.json")
@@ -73,7 +79,9 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool)
     """Forget waiting events. Their turns stay in the agents' transcripts."""
     if bool(names) == everything:
         raise UsageError("name events, or pass --all", "`memsearch inbox` lists them")
-    output.confirm("Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes)
+    output.confirm(
+        "Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes
+    )
     count = engine.Capture(Memory()).drop(list(names))
     output.emit({"dropped": count}) if json_ else output.echo(f"{many(count, 'event')} forgotten")
 
@@ -89,10 +97,15 @@ _OUTCOMES: dict[str, list[Outcome]] = {
 }
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch coverage --since 7d\n  memsearch coverage --list failed")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch coverage --since 7d\n  memsearch coverage --list failed"
+)
 @click.option("--since", help="Only from this day on (2026-01-31, 7d).")
 @click.option(
-    "--list", "listed", type=click.Choice(list(_OUTCOMES)), help="The turns of one kind, each with its reason."
+    "--list",
+    "listed",
+    type=click.Choice(list(_OUTCOMES)),
+    help="The turns of one kind, each with its reason.",
 )
 @as_json
 def coverage(since: str | None, listed: str | None, json_: bool) -> int:
@@ -128,7 +141,9 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
         )
     for row in state.days:
         left = "".join(
-            f", {count} {name}" for name in ("waiting", "failed", "orphaned") if (count := getattr(row, name))
+            f", {count} {name}"
+            for name in ("waiting", "failed", "orphaned")
+            if (count := getattr(row, name))
         )
         output.echo(f"{row.day}  {row.agent:12s} {row.covered:4d} of {row.seen:<4d}{left}")
     for alarm in state.alarms:
@@ -145,24 +160,47 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
 @click.argument("agent", type=AGENTS, default="claude-code")
 @click.option("--prompt", default="", help="What a session would be told at this prompt.")
 @click.option(
-    "--compacted", default="", metavar="SESSION", help="What a session of AGENT would be told after a compaction."
+    "--compacted",
+    default="",
+    metavar="SESSION",
+    help="What a session of AGENT would be told after a compaction.",
 )
 @click.option("--log", "log_", is_flag=True, help="What was given to which session, newest first.")
-@click.option("--session", default="", help="Only this session's (with --log); as if in it (with --prompt).")
-@click.option("--less", default=None, metavar="NOTE", help="Don't tell a note at prompts like those it was told at.")
+@click.option(
+    "--session", default="", help="Only this session's (with --log); as if in it (with --prompt)."
+)
+@click.option(
+    "--less",
+    default=None,
+    metavar="NOTE",
+    help="Don't tell a note at prompts like those it was told at.",
+)
 @click.option("--more", default=None, metavar="NOTE", help="Take --less back.")
 @as_json
 def context(
-    agent: str, prompt: str, compacted: str, log_: bool, session: str, less: str | None, more: str | None, json_: bool
+    agent: str,
+    prompt: str,
+    compacted: str,
+    log_: bool,
+    session: str,
+    less: str | None,
+    more: str | None,
+    json_: bool,
 ) -> int:
-    """Show exactly what a new session of AGENT in this folder would be told, and how many tokens that is."""
+    """Show exactly what a new session of AGENT in this folder would be told, and how many tokens
+    that is.
+    """
     memory = Memory()
     if less is not None or more is not None:
         found = memory.less(less) if less is not None else memory.more(more or "")
         if json_:
             output.emit({"notes": found})
         else:
-            how = "not told at such prompts again" if less is not None else "told at such prompts again"
+            how = (
+                "not told at such prompts again"
+                if less is not None
+                else "told at such prompts again"
+            )
             output.say(f"{', '.join(found)}: {how}")
         return 0
     if prompt:
@@ -186,7 +224,8 @@ def context(
     if made.text:
         output.echo(output.safe(made.text))
     output.say(
-        f"about {made.tokens} tokens" + (f"; {many(made.left_out, 'entry')} held back" if made.left_out else "")
+        f"about {made.tokens} tokens"
+        + (f"; {many(made.left_out, 'entry')} held back" if made.left_out else "")
         if made.text
         else "nothing: no notes here yet, or `recall.inject` is off"
     )
@@ -203,8 +242,14 @@ def _told(telling: Telling, json_: bool) -> int:
         output.echo(output.safe(telling.text))
     for seen in telling.considered:
         state = seen.held or "told"
-        output.say(f"{seen.confidence:4.0%} sure  {seen.id}  {seen.day}  {state:16s}  {output.safe(seen.title)[:70]}")
-    output.say(f"about {telling.tokens} tokens" if telling.text else f"nothing is told{': ' * bool(telling.reason)}{telling.reason}")  # fmt: skip
+        output.say(
+            f"{seen.confidence:4.0%} sure  {seen.id}  {seen.day}  {state:16s}  {output.safe(seen.title)[:70]}"
+        )
+    output.say(
+        f"about {telling.tokens} tokens"
+        if telling.text
+        else f"nothing is told{': ' * bool(telling.reason)}{telling.reason}"
+    )
     return 0
 
 
@@ -230,11 +275,14 @@ def _log(receipts: list[Receipt], json_: bool) -> int:
 
 
 @click.command(epilog="\b\nExample:\n  memsearch spend --since 30d")
-@click.option("--since", default="30d", show_default=True, help="From this day on (2026-01-31, 7d).")
+@click.option(
+    "--since", default="30d", show_default=True, help="From this day on (2026-01-31, 7d)."
+)
 @as_json
 def spend(since: str, json_: bool) -> int:
-    """What models have cost by day, the day's cap, and summaries that wait or failed. Nothing is spent unless you chose a
-    model (`capture.summarize.provider`)."""
+    """What models have cost by day, the day's cap, and summaries that wait or failed. Nothing is
+    spent unless you chose a model (`capture.summarize.provider`).
+    """
     day = days_of(since or "")[0]
     memory = Memory()
     settings, capture = memory.settings, engine.Capture(memory)
@@ -263,5 +311,7 @@ def spend(since: str, json_: bool) -> int:
     if settings.capture.summarize.provider != "extractive":
         output.echo(f"today {used:,} of {settings.capture.daily_tokens:,} tokens")
     for failure in state["failures"]:
-        output.say(f"! {failure['entry_id']} ({failure['tries']} tries): {output.safe(failure['reason'])}")
+        output.say(
+            f"! {failure['entry_id']} ({failure['tries']} tries): {output.safe(failure['reason'])}"
+        )
     return 0

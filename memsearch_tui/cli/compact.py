@@ -17,14 +17,24 @@ from memsearch_tui.counted import many
     epilog="\b\nExamples:\n  memsearch compact --day yesterday                        what came of it, in the notes' own words\n  memsearch compact --week --dry-run                       which notes, how many tokens, what it would cost\n  memsearch compact --source 'postgres migration'          of the notes that a query finds\n  memsearch compact -s 2026-11-01..2026-11-07 --llm-provider claude-code\n  memsearch config set compact.provider NAME               a model for all digests (a name under llm.providers)"
 )
 @click.option(
-    "--source", "-s", default="", metavar="WHAT", help="A file, a day, days (A..B) or a query; all notes without it."
+    "--source",
+    "-s",
+    default="",
+    metavar="WHAT",
+    help="A file, a day, days (A..B) or a query; all notes without it.",
 )
 @click.option("--day", default="", metavar="DAY", help="Of one day: 2026-11-24, yesterday, today.")
 @click.option("--week", is_flag=True, help="Of the seven days before today.")
 @click.option("--prompt", default="", help="A prompt of your own; {chunks} stands for the notes.")
-@click.option("--prompt-file", default="", type=click.Path(dir_okay=False), help="The same, in a file.")
 @click.option(
-    "--output-dir", "-o", default="", type=click.Path(file_okay=False), help="Write to memory/DAY.md in another folder."
+    "--prompt-file", default="", type=click.Path(dir_okay=False), help="The same, in a file."
+)
+@click.option(
+    "--output-dir",
+    "-o",
+    default="",
+    type=click.Path(file_okay=False),
+    help="Write to memory/DAY.md in another folder.",
 )
 @click.option(
     "--llm-provider",
@@ -33,19 +43,37 @@ from memsearch_tui.counted import many
     help="Who writes it: under llm.providers, an agent, openai, anthropic, gemini; extractive: nobody.",
 )
 @click.option("--llm-model", default="", help="Another model than the provider's own.")
-@click.option("--llm-base-url", default="", help="Of openai and the like, where it is not described in the settings.")
+@click.option(
+    "--llm-base-url",
+    default="",
+    help="Of openai and the like, where it is not described in the settings.",
+)
 @click.option("--llm-api-key", default="", help="The same; better env:NAME than the key itself.")
-@click.option("--dry-run", "-n", is_flag=True, help="Show what it would take; ask nobody and write nothing.")
+@click.option(
+    "--dry-run", "-n", is_flag=True, help="Show what it would take; ask nobody and write nothing."
+)
 @tolerated
 @as_json
 def compact(
-    source: str, day: str, week: bool, prompt: str, prompt_file: str, output_dir: str, llm_provider: str, llm_model: str,
-    llm_base_url: str, llm_api_key: str, dry_run: bool, json_: bool,
-) -> None:  # fmt: skip
-    """Write a digest of notes into today, as one note; the notes themselves stay as they are. `memsearch undo` takes it back.
+    source: str,
+    day: str,
+    week: bool,
+    prompt: str,
+    prompt_file: str,
+    output_dir: str,
+    llm_provider: str,
+    llm_model: str,
+    llm_base_url: str,
+    llm_api_key: str,
+    dry_run: bool,
+    json_: bool,
+) -> None:
+    """Write a digest of notes into today, as one note; the notes themselves stay as they are.
+    `memsearch undo` takes it back.
 
-    Every line says which notes it comes from (`memsearch expand ID`). Without a model it is made of the notes' own lines: decisions,
-    changes, errors and how they ended, what is open. Notes that wait for your word, that are expired or superseded are left out.
+    Every line says which notes it comes from (`memsearch expand ID`). Without a model it is made of
+    the notes' own lines: decisions, changes, errors and how they ended, what is open. Notes that
+    wait for your word, that are expired or superseded are left out.
     """
     if sum(map(bool, (source, day, week))) > 1:
         raise UsageError("--source, --day and --week each say which notes: choose one")
@@ -64,7 +92,9 @@ def compact(
     if not json_:
         _tell(planned)
     if dry_run:
-        output.emit({"would": _plan_json(planned)}) if json_ else output.say("nothing was asked, and nothing written")
+        output.emit({"would": _plan_json(planned)}) if json_ else output.say(
+            "nothing was asked, and nothing written"
+        )
         return
     folder = compact.folder(output_dir)
     progress = output.Progress()
@@ -101,7 +131,9 @@ def compact(
 
 def _tell(planned: Any) -> None:
     days = len({note.day for note in planned.notes})
-    output.say(f"{many(len(planned.notes), 'note')} of {many(days, 'day')}: {output.safe(planned.picking.title)}")
+    output.say(
+        f"{many(len(planned.notes), 'note')} of {many(days, 'day')}: {output.safe(planned.picking.title)}"
+    )
     for why, count in planned.picking.left_out.items():
         output.say(f"  {count} left out: {why}")
     if planned.provider == "extractive":
@@ -116,8 +148,15 @@ def _tell(planned: Any) -> None:
 
 def _plan_json(planned: Any) -> dict[str, Any]:
     return {
-        "of": planned.picking.title, "notes": len(planned.notes), "days": len({note.day for note in planned.notes}),
-        "left_out": planned.picking.left_out, "provider": planned.provider, "model": planned.model, "calls": planned.calls,
-        "input_tokens": planned.input_tokens, "output_tokens": planned.output_tokens, "usd": planned.usd,
+        "of": planned.picking.title,
+        "notes": len(planned.notes),
+        "days": len({note.day for note in planned.notes}),
+        "left_out": planned.picking.left_out,
+        "provider": planned.provider,
+        "model": planned.model,
+        "calls": planned.calls,
+        "input_tokens": planned.input_tokens,
+        "output_tokens": planned.output_tokens,
+        "usd": planned.usd,
         "left_today": planned.left_today,
-    }  # fmt: skip
+    }

@@ -22,7 +22,13 @@ def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
         _files(memory),
         _model(memory),
     ]
-    checks += [_agents(memory), _conversations(memory, fix=fix), _readers(memory), _trust(memory), _repair(memory)]
+    checks += [
+        _agents(memory),
+        _conversations(memory, fix=fix),
+        _readers(memory),
+        _trust(memory),
+        _repair(memory),
+    ]
     checks += _sync(memory) + _service(memory, fix=fix)
     return checks
 
@@ -41,10 +47,15 @@ def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
     if wrong and fix:
         aside = repair.set_history_aside()
         return _check(
-            "undo history", True, f"a new one was begun; the damaged one is {aside}, which may hold old texts"
+            "undo history",
+            True,
+            f"a new one was begun; the damaged one is {aside}, which may hold old texts",
         )
     return _check(
-        "undo history", not wrong, wrong or "sound", "memsearch doctor --fix sets it aside and begins a new one"
+        "undo history",
+        not wrong,
+        wrong or "sound",
+        "memsearch doctor --fix sets it aside and begins a new one",
     )
 
 
@@ -81,10 +92,14 @@ def _home(memory: Memory, *, fix: bool) -> dict[str, Any]:
         )
     closed = memory.home.close_to_others() if fix else 0
     if exposed := memory.home.exposed():
-        what = f"{many(len(exposed), 'file')} in {root} can be read by others, {exposed[0].name} first"
+        what = (
+            f"{many(len(exposed), 'file')} in {root} can be read by others, {exposed[0].name} first"
+        )
         return _check("home", False, what, "memsearch doctor --fix takes that from them")
     if closed:
-        return _check("home", True, f"{root}: {many(closed, 'file')} can no longer be read by others")
+        return _check(
+            "home", True, f"{root}: {many(closed, 'file')} can no longer be read by others"
+        )
     return _check("home", True, str(root))
 
 
@@ -94,18 +109,26 @@ def _settings(memory: Memory) -> dict[str, Any]:
     except MemsearchError as error:
         return _check("settings", False, str(error), error.hint)
     if settings.warnings:
-        return _check("settings", False, "; ".join(settings.warnings), "remove or correct these keys")
+        return _check(
+            "settings", False, "; ".join(settings.warnings), "remove or correct these keys"
+        )
     return _check("settings", True, "read without a complaint")
 
 
 def _registry(memory: Memory) -> dict[str, Any]:
     if memory.shortfall:
         return _check("project", False, memory.shortfall)
-    return _check("project", True, f"{memory.project.slug} at {memory.place.root}, {memory.project.collection}")
+    return _check(
+        "project",
+        True,
+        f"{memory.project.slug} at {memory.place.root}, {memory.project.collection}",
+    )
 
 
 def _peer(memory: Memory) -> dict[str, Any]:
-    """memsearch's own hooks, which call the command that is first on the PATH, and would have it replaced."""
+    """memsearch's own hooks, which call the command that is first on the PATH, and would have it
+    replaced.
+    """
     from memsearch_engine import __version__
     from memsearch_engine.core import compatibility
 
@@ -141,7 +164,9 @@ def _model(memory: Memory) -> dict[str, Any]:
     except MemsearchError as error:
         return _check("model", False, str(error), error.hint)
     sound = models.is_sound(files)
-    detail = f"{files.model.name} in {files.onnx.parent}" + ("" if sound else ": its checksum is not the known one")
+    detail = f"{files.model.name} in {files.onnx.parent}" + (
+        "" if sound else ": its checksum is not the known one"
+    )
     return _check("model", sound, detail, "reinstall memsearch-tui")
 
 
@@ -179,18 +204,24 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
 
 
 def _readers(memory: Memory) -> dict[str, Any]:
-    """Record kinds in transcripts that no reader knows (an agent's format has changed), and damaged lines."""
+    """Record kinds in transcripts that no reader knows (an agent's format has changed), and damaged
+    lines.
+    """
     try:
         rows = engine.Capture(memory).unknown_records()
     except MemsearchError as error:
         return _check("transcripts", False, str(error), error.hint)
-    text = ", ".join(f"{agent} {version}: {count}x {kind}" for agent, kind, version, count in rows[:5])
+    text = ", ".join(
+        f"{agent} {version}: {count}x {kind}" for agent, kind, version, count in rows[:5]
+    )
     more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
     # known by what they are not: such records are passed over, and what is said is still read
     return _check(
         "transcripts",
         True,
-        f"records passed over, damaged or of unknown kinds: {text}{more}" if rows else "every record is known",
+        f"records passed over, damaged or of unknown kinds: {text}{more}"
+        if rows
+        else "every record is known",
     )
 
 
@@ -206,7 +237,9 @@ def _trust(memory: Memory) -> dict[str, Any]:
     return _check(
         "trust",
         True,
-        f"{many(waiting, 'note')} waiting for your word (`memsearch trust review`)" if waiting else "nothing waits",
+        f"{many(waiting, 'note')} waiting for your word (`memsearch trust review`)"
+        if waiting
+        else "nothing waits",
     )
 
 
@@ -219,7 +252,11 @@ def _repair(memory: Memory) -> dict[str, Any]:
     except MemsearchError as error:
         return _check("notes' quality", False, str(error), error.hint)
     text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    return _check("notes' quality", True, f"{text} (`memsearch repair`)" if text else "no junk, no repetitions")
+    return _check(
+        "notes' quality",
+        True,
+        f"{text} (`memsearch repair`)" if text else "no junk, no repetitions",
+    )
 
 
 def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
@@ -231,25 +268,47 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
             health = service.health()
         inbox = engine.Capture(memory).inbox(timeout_s=60)
     except MemsearchError as error:
-        return [_check("service", False, str(error), error.hint or "memsearch service stop, then try again")]
+        return [
+            _check(
+                "service", False, str(error), error.hint or "memsearch service stop, then try again"
+            )
+        ]
     index_ok = health.index != "broken" and not health.problems
     text = health.index + "".join(f"; {problem.what}" for problem in health.problems)
     checks = [
-        _check("service", True, f"pid {state.pid}, {state.rss_mb:.0f} MB, up {state.uptime_s:.0f} s"),
+        _check(
+            "service", True, f"pid {state.pid}, {state.rss_mb:.0f} MB, up {state.uptime_s:.0f} s"
+        ),
         _check(
             "index",
             index_ok,
             text,
-            next((problem.fix for problem in health.problems if problem.fix not in ("", "memsearch doctor")), "")
+            next(
+                (
+                    problem.fix
+                    for problem in health.problems
+                    if problem.fix not in ("", "memsearch doctor")
+                ),
+                "",
+            )
             or "memsearch doctor --fix reads every file again; memsearch reset builds it anew",
         ),
     ]
     second = health.second
     if second.asked or second.advice:
-        detail = f"{second.name} is asked, too" if second.asked else f"{second.advice} (`{second.fix}`)"
+        detail = (
+            f"{second.name} is asked, too" if second.asked else f"{second.advice} (`{second.fix}`)"
+        )
         checks.append(_check("second model", True, detail))
     alarms = state.alarms
-    checks.append(_check("capture", not alarms, "; ".join(alarms) or "no turn is late", "memsearch plugins status"))
+    checks.append(
+        _check(
+            "capture",
+            not alarms,
+            "; ".join(alarms) or "no turn is late",
+            "memsearch plugins status",
+        )
+    )
     waiting = [*inbox.waiting, *inbox.set_aside]
     checks.append(
         _check(

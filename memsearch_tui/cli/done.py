@@ -23,10 +23,14 @@ _MAX_READ = 1_000_000
     epilog="\b\nExamples:\n  memsearch how 'alembic upgrade'\n  memsearch how 'seed the staging database' --json"
 )
 @click.argument("asked", nargs=-1, required=True)
-@click.option("--limit", "-k", type=click.IntRange(1, 100, clamp=True), default=10, show_default=True)
+@click.option(
+    "--limit", "-k", type=click.IntRange(1, 100, clamp=True), default=10, show_default=True
+)
 @scope
 @as_json
-def how(asked: tuple[str, ...], limit: int, project: str | None, everything: bool, json_: bool) -> int:
+def how(
+    asked: tuple[str, ...], limit: int, project: str | None, everything: bool, json_: bool
+) -> int:
     """How something was run: the commands that worked, by their words or by the notes about it.
 
     Kept are the commands of every captured turn with how they ended; secrets are out.
@@ -58,7 +62,9 @@ def how(asked: tuple[str, ...], limit: int, project: str | None, everything: boo
             )
         )
     if not ways:
-        output.say("no command that worked is known for that - `memsearch search` looks through the notes")
+        output.say(
+            "no command that worked is known for that - `memsearch search` looks through the notes"
+        )
     return 0 if ways else 1
 
 
@@ -66,15 +72,23 @@ def how(asked: tuple[str, ...], limit: int, project: str | None, everything: boo
     epilog="\b\nExamples:\n  memsearch fix \"ModuleNotFoundError: No module named 'psycopg2'\"\n  cargo build 2>&1 | memsearch fix -"
 )
 @click.argument("error", nargs=-1, required=True)
-@click.option("--limit", "-k", type=click.IntRange(1, 100, clamp=True), default=5, show_default=True)
+@click.option(
+    "--limit", "-k", type=click.IntRange(1, 100, clamp=True), default=5, show_default=True
+)
 @scope
 @as_json
-def fix(error: tuple[str, ...], limit: int, project: str | None, everything: bool, json_: bool) -> int:
+def fix(
+    error: tuple[str, ...], limit: int, project: str | None, everything: bool, json_: bool
+) -> int:
     """Where an error was met, and what mended it: what was done until the same command worked.
 
     `-` reads what a program printed from standard input.
     """
-    text = sys.stdin.buffer.read(_MAX_READ).decode("utf-8", "replace") if error == ("-",) else " ".join(error)
+    text = (
+        sys.stdin.buffer.read(_MAX_READ).decode("utf-8", "replace")
+        if error == ("-",)
+        else " ".join(error)
+    )
     if not text.strip():
         raise UsageError("there is no error to look for", 'memsearch fix "the error\'s text"')
     memory = memory_at(project, everything)
@@ -84,37 +98,54 @@ def fix(error: tuple[str, ...], limit: int, project: str | None, everything: boo
             {
                 "fixes": [
                     {
-                        "error": one.met.complaint, "alike": one.alike, "mended": one.words(), **_act_json(one.met),
+                        "error": one.met.complaint,
+                        "alike": one.alike,
+                        "mended": one.words(),
+                        **_act_json(one.met),
                         "between": [act.path or act.command for act in one.between],
                         "mended_by": one.mended.entry if one.mended else "",
                     }
                     for one in found
                 ]
             }
-        )  # fmt: skip
+        )
         return 0 if found else 1
     for one in found:
         same = "the same error" if one.alike == 1 else f"an error alike ({one.alike:.0%})"
-        output.echo(output.style(f"{_when(one.met)} · {same} from {output.safe(one.met.command)}", bold=True))
+        output.echo(
+            output.style(
+                f"{_when(one.met)} · {same} from {output.safe(one.met.command)}", bold=True
+            )
+        )
         output.echo(f"  {output.safe(one.met.complaint)}")
         mended = one.words()
         output.echo(
-            f"  mended: {output.safe(mended)}" if mended else "  not mended in that session, as far as is known"
+            f"  mended: {output.safe(mended)}"
+            if mended
+            else "  not mended in that session, as far as is known"
         )
         for line in _noted(memory, (one.mended or one.met).entry):
             output.echo(output.style(f"  {output.safe(line)}", dim=True))
     if not found:
-        output.say("no failed command with that error is known - `memsearch search` looks through the notes")
+        output.say(
+            "no failed command with that error is known - `memsearch search` looks through the notes"
+        )
     return 0 if found else 1
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch blame app/catalog/cache.py\n  memsearch blame cache.py --all --json")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch blame app/catalog/cache.py\n  memsearch blame cache.py --all --json"
+)
 @click.argument("path")
-@click.option("--limit", "-k", type=click.IntRange(1, 1000, clamp=True), default=20, show_default=True)
+@click.option(
+    "--limit", "-k", type=click.IntRange(1, 1000, clamp=True), default=20, show_default=True
+)
 @scope
 @as_json
 def blame(path: str, limit: int, project: str | None, everything: bool, json_: bool) -> int:
-    """Which turns wrote to a file, newest first, and what was noted of them. The last parts of a path are enough."""
+    """Which turns wrote to a file, newest first, and what was noted of them. The last parts of a
+    path are enough.
+    """
     memory = memory_at(project, everything)
     acts = memory.blame(path, limit=limit)
     if json_:
@@ -123,7 +154,10 @@ def blame(path: str, limit: int, project: str | None, everything: bool, json_: b
     several = len({act.path for act in acts}) > 1
     for act in acts:
         output.echo(
-            output.style(f"{_when(act)}  {act.entry}{f'  {output.safe(act.path)}' if several else ''}", bold=True)
+            output.style(
+                f"{_when(act)}  {act.entry}{f'  {output.safe(act.path)}' if several else ''}",
+                bold=True,
+            )
         )
         for line in _noted(memory, act.entry):
             output.echo(f"  {output.safe(line)}")
@@ -136,9 +170,14 @@ def blame(path: str, limit: int, project: str | None, everything: bool, json_: b
 
 def _act_json(act: Act) -> dict[str, Any]:
     return {
-        "at": datetime.fromtimestamp(act.at).astimezone().isoformat(timespec="seconds"), "agent": act.agent, "session": act.session,
-        "turn": act.turn, "entry_id": act.entry, "ran": act.command, "outside": act.outside,
-    }  # fmt: skip
+        "at": datetime.fromtimestamp(act.at).astimezone().isoformat(timespec="seconds"),
+        "agent": act.agent,
+        "session": act.session,
+        "turn": act.turn,
+        "entry_id": act.entry,
+        "ran": act.command,
+        "outside": act.outside,
+    }
 
 
 def _noted(memory: Memory, entry: str) -> list[str]:

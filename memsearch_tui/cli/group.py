@@ -42,7 +42,11 @@ class Sections(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 2)
-            hint = f" Did you mean {' or '.join(near)}?" if near else " `memsearch --help` lists the commands."
+            hint = (
+                f" Did you mean {' or '.join(near)}?"
+                if near
+                else " `memsearch --help` lists the commands."
+            )
             ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
@@ -60,7 +64,9 @@ class Sections(click.Group):
 )
 @click.option("--version", "-V", "show_version", is_flag=True, help="Print the version.")
 @click.option(
-    "--offline", is_flag=True, help="Let nothing leave this machine (also: network.offline, MEMSEARCH_OFFLINE=1)."
+    "--offline",
+    is_flag=True,
+    help="Let nothing leave this machine (also: network.offline, MEMSEARCH_OFFLINE=1).",
 )
 @click.pass_context
 def cli(ctx: click.Context, show_version: bool, offline: bool) -> None:
@@ -104,7 +110,9 @@ def run(arguments: list[str]) -> int:
         click.echo("interrupted", err=True)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader went away: nothing to complain about
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), 1
+        )  # the reader went away: nothing to complain about
         return 0
     except MemsearchError as error:
         from memsearch_tui.cli.output import echo
@@ -127,7 +135,10 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         from memsearch_tui.cli.output import echo
 
-        echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
+        echo(
+            f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}",
+            err=True,
+        )
         return 3
 
 

@@ -1,4 +1,6 @@
-"""Old sessions: which agents are here, bringing their sessions in, and keeping the conversations behind memories."""
+"""Old sessions: which agents are here, bringing their sessions in, and keeping the conversations
+behind memories.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,16 @@ AGENTS = agent_names()
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch agents\n  memsearch agents --json")
-@click.option("--versions/--no-versions", default=True, help="Ask each program for its version (a second or two).")
+@click.option(
+    "--versions/--no-versions",
+    default=True,
+    help="Ask each program for its version (a second or two).",
+)
 @as_json
 def agents(versions: bool, json_: bool) -> int:
-    """Which agents are on this machine, where their sessions lie, and how many of their turns are in memory."""
+    """Which agents are on this machine, where their sessions lie, and how many of their turns are
+    in memory.
+    """
     progress = output.Progress()
     try:
         rows = engine.Capture(Memory()).agents(versions=versions, progress=progress.told)
@@ -35,7 +43,9 @@ def agents(versions: bool, json_: bool) -> int:
         if not row.program and not row.sessions:
             output.echo(f"{output.style(row.agent, bold=True):12s} not on this machine")
             continue
-        version = row.version or (f"wrote {row.wrote}" if row.wrote else "program not found on PATH")
+        version = row.version or (
+            f"wrote {row.wrote}" if row.wrote else "program not found on PATH"
+        )
         output.echo(f"{output.style(row.agent, bold=True)}  {output.safe(version)}")
         for folder in row.folders:
             output.echo(f"  {output.safe(folder)}")
@@ -43,7 +53,11 @@ def agents(versions: bool, json_: bool) -> int:
         output.echo(
             output.style(
                 "  "
-                + ("captured as turns end" if "capture" in row.can else "sessions read and imported")
+                + (
+                    "captured as turns end"
+                    if "capture" in row.can
+                    else "sessions read and imported"
+                )
                 + (f"; told at {', '.join(told)}" if told else "")
                 + ("; its own model can write notes" if "native" in row.can else "")
                 + ("; MCP" if "mcp" in row.can else ""),
@@ -52,11 +66,15 @@ def agents(versions: bool, json_: bool) -> int:
         )
         output.echo(
             f"  {many(row.sessions, 'session')}, {many(row.turns, 'turn')}: {row.captured} in memory, {row.new} not, "
-            f"{row.trivial} trivial" + (f", {row.homeless} of folders that are gone" if row.homeless else "")
+            f"{row.trivial} trivial"
+            + (f", {row.homeless} of folders that are gone" if row.homeless else "")
         )
         if row.new:
             output.echo(
-                output.style(f"  `memsearch import {row.agent} --dry-run` shows what could be brought in", dim=True)
+                output.style(
+                    f"  `memsearch import {row.agent} --dry-run` shows what could be brought in",
+                    dim=True,
+                )
             )
     return 0
 
@@ -70,7 +88,9 @@ def agents(versions: bool, json_: bool) -> int:
 @click.option("--since", help="Only turns from this day on (2026-01-31, 90d).")
 @click.option("--project", "-p", help="Only turns of this project (a name, or a folder).")
 @click.option(
-    "--orphans", metavar="FOLDER", help="Where turns go whose own project folder is gone (else they are skipped)."
+    "--orphans",
+    metavar="FOLDER",
+    help="Where turns go whose own project folder is gone (else they are skipped).",
 )
 @click.option(
     "--summarize",
@@ -79,7 +99,11 @@ def agents(versions: bool, json_: bool) -> int:
     show_default=True,
     help="llm: by the model of capture.summarize, within its budgets; the extractive note is there at once.",
 )
-@click.option("--expect", metavar="HASH", help="Of a file of shared notes: import it only if this is its hash.")
+@click.option(
+    "--expect",
+    metavar="HASH",
+    help="Of a file of shared notes: import it only if this is its hash.",
+)
 @click.option("--dry-run", is_flag=True, help="Show counts and write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
@@ -95,12 +119,19 @@ def import_(
     yes: bool,
     json_: bool,
 ) -> int:
-    """Bring the agents' old sessions into memory, under the day and time they happened; or notes that somebody has shared in a FILE.
+    """Bring the agents' old sessions into memory, under the day and time they happened; or notes
+    that somebody has shared in a FILE.
 
-    Free and offline unless --summarize llm is given: notes are taken without a model. A second run writes nothing; an interrupted one goes on. Turns of
-    sub-agents, of summarisers and trivial ones are counted and left out; secrets are replaced before anything is written.
+    Free and offline unless --summarize llm is given: notes are taken without a model. A second run
+    writes nothing; an interrupted one goes on. Turns of sub-agents, of summarisers and trivial ones
+    are counted and left out; secrets are replaced before anything is written.
     """
-    if len(names) == 1 and names[0] not in AGENTS and not everything and _is_a_file(names[0], expect):
+    if (
+        len(names) == 1
+        and names[0] not in AGENTS
+        and not everything
+        and _is_a_file(names[0], expect)
+    ):
         from memsearch_tui.cli.share import take
 
         return take(names[0], expect, dry_run, yes, json_)
@@ -112,8 +143,13 @@ def import_(
             "memsearch config set capture.summarize.provider native (or a provider's name)",
         )
     old = engine.Import(
-        memory, names, since=days_of(since or "")[0], into=_memory_of(memory, project), orphans=_folder(orphans), summarize=summarize == "llm",
-    )  # fmt: skip
+        memory,
+        names,
+        since=days_of(since or "")[0],
+        into=_memory_of(memory, project),
+        orphans=_folder(orphans),
+        summarize=summarize == "llm",
+    )
     progress = output.Progress()
     stopped = threading.Event()
     try:
@@ -137,11 +173,15 @@ def import_(
     if json_:
         output.emit(_plan_json(made, report))
     else:
-        output.echo(f"{many(report.written, 'entry')} written, {report.known} were known, {report.skipped} left out")
+        output.echo(
+            f"{many(report.written, 'entry')} written, {report.known} were known, {report.skipped} left out"
+        )
         for where, reason in report.failed[:20]:
             output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
         if report.written:
-            output.say("`memsearch search` finds them by words now; meaning follows in the background")
+            output.say(
+                "`memsearch search` finds them by words now; meaning follows in the background"
+            )
     if stopped.is_set():
         output.say("interrupted - the same command goes on from here")
         return 130
@@ -156,7 +196,9 @@ def _is_a_file(name: str, expect: str | None) -> bool:
 def _check(names: tuple[str, ...], everything: bool) -> None:
     unknown = [name for name in names if name not in AGENTS]
     if unknown:
-        raise UsageError(f"no agent and no file named {', '.join(unknown)}", f"known: {', '.join(AGENTS)}")
+        raise UsageError(
+            f"no agent and no file named {', '.join(unknown)}", f"known: {', '.join(AGENTS)}"
+        )
     if bool(names) == everything:
         raise UsageError("name agents, or pass --all", f"known: {', '.join(AGENTS)}")
 
@@ -180,7 +222,9 @@ def _show_plan(memory: Memory, old: engine.Import, made: engine.ImportPlan) -> N
     settings = memory.settings
     for agent, count in made.counts.items():
         days = f", {count.first_day} to {count.last_day}" if count.new else ""
-        output.echo(f"{output.style(agent, bold=True)}: {many(count.sessions, 'session')}, {many(count.turns, 'turn')}")
+        output.echo(
+            f"{output.style(agent, bold=True)}: {many(count.sessions, 'session')}, {many(count.turns, 'turn')}"
+        )
         who = old.writer(agent)
         cost = (
             f"about {count.tokens:,} tokens, if a model summarised them; none are spent"
@@ -259,7 +303,12 @@ def evidence_status(json_: bool) -> None:
         "kept": found.kept,
         "lost": found.lost,
         "expiring": [
-            {"path": e.path, "deleted_in_days": e.days, "memories": e.memories, "not_kept": e.unkept}
+            {
+                "path": e.path,
+                "deleted_in_days": e.days,
+                "memories": e.memories,
+                "not_kept": e.unkept,
+            }
             for e in found.expiring
         ],
     }
@@ -269,7 +318,9 @@ def evidence_status(json_: bool) -> None:
     output.echo(
         f"kept     {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB ({status.raw / 1e6:.1f} MB unpacked)"
     )
-    output.echo(f"memories {found.live} live, {found.kept} by the kept copy only, {found.lost} lost")
+    output.echo(
+        f"memories {found.live} live, {found.kept} by the kept copy only, {found.lost} lost"
+    )
     unkept = sum(e.unkept for e in found.expiring)
     if found.expiring:
         output.echo(
@@ -289,7 +340,12 @@ def evidence_archive(json_: bool) -> int:
     finally:
         progress.close()
     if json_:
-        output.emit({"kept": kept, "failed": [{"where": where, "reason": reason} for where, reason in failed]})
+        output.emit(
+            {
+                "kept": kept,
+                "failed": [{"where": where, "reason": reason} for where, reason in failed],
+            }
+        )
     else:
         output.echo(f"{many(kept, 'turn')} kept")
         for where, reason in failed[:20]:
@@ -298,13 +354,23 @@ def evidence_archive(json_: bool) -> int:
 
 
 @evidence.command("prune", epilog="\b\nExample:\n  memsearch evidence prune --max-mb 500")
-@click.option("--max-mb", type=click.FloatRange(0), help="At most so many megabytes (evidence.max_mb); 0 is no limit.")
-@click.option("--max-days", type=click.FloatRange(0), help="Nothing older (evidence.max_days); 0 is no limit.")
+@click.option(
+    "--max-mb",
+    type=click.FloatRange(0),
+    help="At most so many megabytes (evidence.max_mb); 0 is no limit.",
+)
+@click.option(
+    "--max-days", type=click.FloatRange(0), help="Nothing older (evidence.max_days); 0 is no limit."
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def evidence_prune(max_mb: float | None, max_days: float | None, dry_run: bool, yes: bool, json_: bool) -> None:
-    """Forget the oldest kept conversations beyond a size or an age. Memories themselves are not touched."""
+def evidence_prune(
+    max_mb: float | None, max_days: float | None, dry_run: bool, yes: bool, json_: bool
+) -> None:
+    """Forget the oldest kept conversations beyond a size or an age. Memories themselves are not
+    touched.
+    """
     memory = Memory()
     limits = memory.settings.evidence
     size = limits.max_mb if max_mb is None else max_mb

@@ -21,12 +21,21 @@ _LONG_S = 24 * 3600
     epilog="\b\nExamples:\n  memsearch index\n  memsearch index docs/ notes.md\n  memsearch index --all --json"
 )
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option("--force", "-f", is_flag=True, help="Read every file again (vectors of known texts are kept).")
+@click.option(
+    "--force", "-f", is_flag=True, help="Read every file again (vectors of known texts are kept)."
+)
 @scope
 @tolerated
 @click.option("--json-output", "-j", "bare", is_flag=True, hidden=True)
 @as_json
-def index(paths: tuple[str, ...], force: bool, project: str | None, everything: bool, bare: bool, json_: bool) -> int:
+def index(
+    paths: tuple[str, ...],
+    force: bool,
+    project: str | None,
+    everything: bool,
+    bare: bool,
+    json_: bool,
+) -> int:
     """Bring the index up to date; PATHS are indexed with this project from now on."""
     memory = memory_at(project, everything, paths)
     progress = output.Progress()
@@ -36,7 +45,16 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
         progress.close()
     total = {
         key: sum(getattr(result, key) for result in results)
-        for key in ("files", "changed", "removed", "entries", "chunks", "embedded", "deleted", "seconds")
+        for key in (
+            "files",
+            "changed",
+            "removed",
+            "entries",
+            "chunks",
+            "embedded",
+            "deleted",
+            "seconds",
+        )
     }
     total["seconds"] = round(total["seconds"], 3)
     failed = [item for result in results for item in result.failed]
@@ -73,9 +91,11 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
 @tolerated
 @as_json
 def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: bool) -> None:
-    """Keep the index up to date and show what changes, until ctrl+c. PATHS are indexed with this project from now on.
+    """Keep the index up to date and show what changes, until ctrl+c. PATHS are indexed with this
+    project from now on.
 
-    The service watches every known project anyway; this only shows it (and keeps the service from going idle).
+    The service watches every known project anyway; this only shows it (and keeps the service from
+    going idle).
     """
     memory = memory_at(project, False, paths)
     own = os.path.realpath(memory.place.memory)
@@ -90,13 +110,21 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
             place=memory.place_param,
             paths=more,
         )
-        output.say(f"watching {memory.place.memory} - ctrl+c ends this, the service goes on until it is idle")
+        output.say(
+            f"watching {memory.place.memory} - ctrl+c ends this, the service goes on until it is idle"
+        )
         version = 0
         last: dict = {}
         while True:
-            version = connection.call("wait", engine.State, timeout_s=90, deadline_s=60, version=version).version
-            (indexed, *_) = connection.call("health", engine.Health, place=memory.place_param).projects
-            counts = {key: getattr(indexed, key) for key in ("files", "entries", "chunks", "vectors")}
+            version = connection.call(
+                "wait", engine.State, timeout_s=90, deadline_s=60, version=version
+            ).version
+            (indexed, *_) = connection.call(
+                "health", engine.Health, place=memory.place_param
+            ).projects
+            counts = {
+                key: getattr(indexed, key) for key in ("files", "entries", "chunks", "vectors")
+            }
             if counts != last:
                 if json_:
                     output.emit({"event": "indexed", **counts})
@@ -118,7 +146,8 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
     if not memory.counts():
         raise Unreachable("there is no index yet", "`memsearch index` makes one")
     rows = [
-        {"project": p.slug, "collection": p.collection, "memory": p.memory, **memory.counts(p)} for p in memory.projects
+        {"project": p.slug, "collection": p.collection, "memory": p.memory, **memory.counts(p)}
+        for p in memory.projects
     ]
     if json_ or bare:
         output.emit({"total_chunks": sum(row["chunks"] for row in rows), "projects": rows})
@@ -151,7 +180,9 @@ def print_health(state: engine.Health, process: engine.Status) -> None:
         f"index    {state.index}  {state.fingerprint}  {state.disk.index / 1e6:.1f} MB"
     )
     if progress := state.progress:
-        output.echo(f"now      {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
+        output.echo(
+            f"now      {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}"
+        )
     for row in state.projects:
         output.echo(
             f"project  {output.safe(row.name)}: {many(row.files, 'file')}, {many(row.entries, 'entry')}, "
@@ -174,7 +205,9 @@ def doctor(fix: bool, json_: bool) -> int:
         output.emit({"checks": checks, "ok": all(check["ok"] for check in checks)})
     else:
         for check in checks:
-            sign = output.style("ok  ", fg="green") if check["ok"] else output.style("FAIL", fg="red")
+            sign = (
+                output.style("ok  ", fg="green") if check["ok"] else output.style("FAIL", fg="red")
+            )
             output.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
             if not check["ok"] and check["fix"]:
                 output.echo(f"       -> {check['fix']}")
@@ -187,7 +220,9 @@ def doctor(fix: bool, json_: bool) -> int:
 @tolerated
 @as_json
 def reset(everything: bool, yes: bool, json_: bool) -> None:
-    """Throw the index away and build it again. Notes stay; vectors of known texts are kept, so nothing is embedded twice."""
+    """Throw the index away and build it again. Notes stay; vectors of known texts are kept, so
+    nothing is embedded twice.
+    """
     output.confirm("Throw the index away and build it again? (notes stay)", yes)
     memory = memory_at(everything=everything)
     projects = engine.Service(memory).reset()
@@ -237,19 +272,24 @@ def models_pull(name: str, json_: bool) -> None:
         )
         return
     if any(model.name == name and model.beside for model in models.known()):
-        output.say(f"{name} is in {folder}: it is asked beside the installed model (`search.models one` ends that)")
+        output.say(
+            f"{name} is in {folder}: it is asked beside the installed model (`search.models one` ends that)"
+        )
     else:
         output.say(f"{name} is in {folder} - `memsearch models use {name}` switches to it")
 
 
 @models.command(
-    "use", epilog="\b\nExamples:\n  memsearch models use multilingual-e5-small\n  memsearch models use ~/models/mine"
+    "use",
+    epilog="\b\nExamples:\n  memsearch models use multilingual-e5-small\n  memsearch models use ~/models/mine",
 )
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def models_use(name: str, yes: bool, json_: bool) -> None:
-    """Switch to a model (a name, or a folder with model.onnx and tokenizer.json); everything is embedded again once."""
+    """Switch to a model (a name, or a folder with model.onnx and tokenizer.json); everything is
+    embedded again once.
+    """
     memory = Memory(everything=True)
     models = engine.Models(memory)
     if models.can_be_made(name):
@@ -258,7 +298,8 @@ def models_use(name: str, yes: bool, json_: bool) -> None:
     models.find(name)
     chunks = sum(memory.counts(project).get("chunks", 0) for project in memory.projects)
     output.confirm(
-        f"{many(chunks, 'chunk')} will be embedded with {name} in the background. Go ahead?", yes or chunks < 100
+        f"{many(chunks, 'chunk')} will be embedded with {name} in the background. Go ahead?",
+        yes or chunks < 100,
     )
     models.use(name)
     if json_:

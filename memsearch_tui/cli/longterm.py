@@ -1,4 +1,6 @@
-"""The long-term memory: what it knows, making it, deciding on it; facts that are remembered and forgotten by hand."""
+"""The long-term memory: what it knows, making it, deciding on it; facts that are remembered and
+forgotten by hand.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from memsearch_tui.counted import many
     epilog="\b\nExamples:\n  memsearch remember 'Deploys go out on Tuesdays only'\n  memsearch remember --global 'Always answer in British English'"
 )
 @click.argument("fact")
-@click.option("--global", "-g", "everywhere", is_flag=True, help="For every project, not only this one.")
+@click.option(
+    "--global", "-g", "everywhere", is_flag=True, help="For every project, not only this one."
+)
 @as_json
 def remember(fact: str, everywhere: bool, json_: bool) -> None:
     """Note a fact down for good: every new session is told, from the next one on."""
@@ -39,16 +43,24 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
                 }
             )
         else:
-            output.echo(f"written down as note {note.id}, which no session gets before the user releases it")
+            output.echo(
+                f"written down as note {note.id}, which no session gets before the user releases it"
+            )
             output.say(f"`memsearch trust review` shows it ({note.waits}, by {note.by})")
         return
     if note.id not in engine.LongTerm(memory).told():
-        output.say("! there is more than a session is told: raise `longterm.max_tokens`, or forget something")
+        output.say(
+            "! there is more than a session is told: raise `longterm.max_tokens`, or forget something"
+        )
     if json_:
         output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
         return
-    output.echo(f"remembered for {'every project' if everywhere else project.name}: {output.safe(note.text)}")
-    output.say(f"`memsearch context` shows what sessions are told; `memsearch forget {note.id}` takes it out again")
+    output.echo(
+        f"remembered for {'every project' if everywhere else project.name}: {output.safe(note.text)}"
+    )
+    output.say(
+        f"`memsearch context` shows what sessions are told; `memsearch forget {note.id}` takes it out again"
+    )
 
 
 @click.command(
@@ -56,22 +68,30 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
 )
 @click.argument("query", nargs=-1, required=True)
 @click.option("--dry-run", "-n", is_flag=True, help="Only show what would go.")
-@click.option("--all", "-a", "everything", is_flag=True, help="What belongs to other projects, too.")
+@click.option(
+    "--all", "-a", "everything", is_flag=True, help="What belongs to other projects, too."
+)
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, json_: bool) -> int:
-    """Take facts out of the long-term memory, at once and for good: lines that hold every word of QUERY, or a fact by its id.
+    """Take facts out of the long-term memory, at once and for good: lines that hold every word of
+    QUERY, or a fact by its id.
 
-    Of this project and of what holds everywhere. Daily notes stay; `memsearch delete` removes those.
+    Of this project and of what holds everywhere. Daily notes stay; `memsearch delete` removes
+    those.
     """
     memory, words = Memory(), " ".join(query)
     found = Memory(everything=everything).forgettable(words)
     rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
     if not json_:
         for match in found:
-            output.echo(f"{match.kind:8s} {output.safe(match.name):18s} {output.clip(match.line, output.width() - 30)}")
+            output.echo(
+                f"{match.kind:8s} {output.safe(match.name):18s} {output.clip(match.line, output.width() - 30)}"
+            )
     if not found:
-        output.emit({"forgotten": [], "number": 0}) if json_ else output.say("nothing in the long-term memory matches")
+        output.emit({"forgotten": [], "number": 0}) if json_ else output.say(
+            "nothing in the long-term memory matches"
+        )
         return 1
     if dry_run:
         output.emit({"would_forget": rows}) if json_ else output.say(f"{len(found)} lines would go")
@@ -81,35 +101,49 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, j
     if json_:
         output.emit({"forgotten": rows, "number": number})
     else:
-        output.say(f"{len(found)} lines forgotten - `memsearch longterm restore {number}` brings them back")
+        output.say(
+            f"{len(found)} lines forgotten - `memsearch longterm restore {number}` brings them back"
+        )
     return 0
 
 
 @click.group()
 def longterm() -> None:
-    """What is true, kept from what happened: learned from sessions, reviewed by you, told to new ones."""
+    """What is true, kept from what happened: learned from sessions, reviewed by you, told to new
+    ones.
+    """
 
 
 @longterm.command(
     epilog="\b\nExamples:\n  memsearch longterm run --wait                 now, with progress\n  memsearch longterm run --wait --phase 1 --since 90d\n  memsearch longterm run --wait --session 3f1c…"
 )
-@click.option("--wait", "-w", is_flag=True, help="Run here and show progress; else the service does it.")
 @click.option(
-    "--phase", type=click.IntRange(0, 2), default=0, help="1: read sessions; 2: consolidate; both by default."
+    "--wait", "-w", is_flag=True, help="Run here and show progress; else the service does it."
+)
+@click.option(
+    "--phase",
+    type=click.IntRange(0, 2),
+    default=0,
+    help="1: read sessions; 2: consolidate; both by default.",
 )
 @click.option("--session", default="", help="One session by id, whatever its age.")
 @click.option("--since", help="Sessions from this day on, however old (2026-01-31, 90d).")
 @as_json
 def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) -> int:
-    """Read sessions that are due and consolidate what they teach. Asks only models that you chose (`memsearch config set
-    longterm.extract.provider NAME`, and `longterm.consolidate.provider`)."""
+    """Read sessions that are due and consolidate what they teach. Asks only models that you chose
+    (`memsearch config set longterm.extract.provider NAME`, and `longterm.consolidate.provider`).
+    """
     import msgspec
 
     day = days_of(since or "")[0]
     begin = datetime.fromisoformat(day).timestamp() if day else 0.0
     learned = engine.LongTerm(Memory())
     if not wait:
-        state = "started" if learned.start(phase=phase, session=session, since=begin) else "running already"
+        state = (
+            "started"
+            if learned.start(phase=phase, session=session, since=begin)
+            else "running already"
+        )
         output.emit({"state": state}) if json_ else output.echo(
             f"{state} - `memsearch longterm status` shows how it goes"
         )
@@ -124,10 +158,19 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
     else:
         _tell(report)
     extracted, made = report.extracted, report.consolidated
-    if session and extracted and not (extracted.succeeded or extracted.empty or extracted.failed or extracted.refused):
+    if (
+        session
+        and extracted
+        and not (extracted.succeeded or extracted.empty or extracted.failed or extracted.refused)
+    ):
         output.say(f"no session {session} was read: `memsearch longterm status --all` lists them")
         return 1
-    return 5 if (extracted and (extracted.failed or extracted.stopped)) or (made and made.state == "failed") else 0
+    return (
+        5
+        if (extracted and (extracted.failed or extracted.stopped))
+        or (made and made.state == "failed")
+        else 0
+    )
 
 
 def _tell(report: Any) -> None:
@@ -152,7 +195,9 @@ def _tell(report: Any) -> None:
         output.echo(f"consolidation: {made.state}: {what}{output.safe(made.reason)}")
 
 
-@longterm.command(epilog="\b\nExamples:\n  memsearch longterm status\n  memsearch longterm status --all")
+@longterm.command(
+    epilog="\b\nExamples:\n  memsearch longterm status\n  memsearch longterm status --all"
+)
 @click.option("--all", "-a", "everything", is_flag=True, help="Every session with its reason.")
 @as_json
 def status(everything: bool, json_: bool) -> int:
@@ -163,20 +208,28 @@ def status(everything: bool, json_: bool) -> int:
         return 0
     for problem in state.problems:
         output.say(f"! {problem}")
-    output.echo(f"memories   {state.memories}  ({state.today_tokens:,} of {state.daily_tokens:,} tokens used today)")
+    output.echo(
+        f"memories   {state.memories}  ({state.today_tokens:,} of {state.daily_tokens:,} tokens used today)"
+    )
     if last := state.consolidation:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last.finished or last.started))
         why = f": {output.safe(last.error)}" if last.error else ""
         output.echo(f"last       {when} {last.state} {last.outcome}{why}")
     if waiting := state.review:
-        output.echo(f"review     {many(waiting.hunks, 'change')} waiting (`memsearch longterm review`)")
+        output.echo(
+            f"review     {many(waiting.hunks, 'change')} waiting (`memsearch longterm review`)"
+        )
     output.echo(f"sessions   {len(state.sessions)}")
     for reason, count in state.reasons.items():
         output.echo(f"  {count:5d}  {output.safe(reason)}")
     for job in state.failed[:20]:
-        output.say(f"! {output.safe(job.key)}: {output.safe(job.error)} ({job.tries_left} tries left)")
+        output.say(
+            f"! {output.safe(job.key)}: {output.safe(job.error)} ({job.tries_left} tries left)"
+        )
     for row in state.sessions if everything else []:
-        output.echo(f"{row.modified}  {row.agent:12s} {output.safe(row.session)}  {output.safe(row.reason)}")
+        output.echo(
+            f"{row.modified}  {row.agent:12s} {output.safe(row.session)}  {output.safe(row.reason)}"
+        )
     return 0
 
 
@@ -186,7 +239,9 @@ def status(everything: bool, json_: bool) -> int:
 @click.argument("name", default="")
 @click.option("--text", is_flag=True, help="memory_summary.md and MEMORY.md, this project's part.")
 @click.option("--all", "-a", "everything", is_flag=True, help="Of all projects.")
-@click.option("--forgotten", is_flag=True, help="What was forgotten, and until when it can come back.")
+@click.option(
+    "--forgotten", is_flag=True, help="What was forgotten, and until when it can come back."
+)
 @as_json
 def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) -> int:
     """What is remembered, where it comes from, how it is used, and when it will be forgotten."""
@@ -202,7 +257,9 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
             output.emit(msgspec.to_builtins(found))
         else:
             output.echo(
-                output.safe(f"{found.raw_memory}\n\n{found.summary}\n\n{found.agent} {found.session}\n{found.path}")
+                output.safe(
+                    f"{found.raw_memory}\n\n{found.summary}\n\n{found.agent} {found.session}\n{found.path}"
+                )
             )
         return 0
     if text:
@@ -214,13 +271,21 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         output.emit({"memories": rows, "notes": facts, "forgotten_by_hand": trash})
         return 0
     for fact in facts:
-        output.echo(f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}: {output.safe(fact.text)}")
+        output.echo(
+            f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}: {output.safe(fact.text)}"
+        )
     for row in rows:
         end = (
-            f"restore until {row.gone_on}" if forgotten else "pinned" if row.pinned else f"forgotten on {row.forget_on}"
+            f"restore until {row.gone_on}"
+            if forgotten
+            else "pinned"
+            if row.pinned
+            else f"forgotten on {row.forget_on}"
         )
         used = f"cited {row.cited}, read {row.read}"
-        output.echo(f"{row.id}  {row.made}  {row.agent:12s} {output.clip(row.title, 48):48s} {used:18s} {end}")
+        output.echo(
+            f"{row.id}  {row.made}  {row.agent:12s} {output.clip(row.title, 48):48s} {used:18s} {end}"
+        )
     for item in trash:
         output.echo(
             f"{item.number:8d}  {item.day}  forgotten by you ({output.safe(item.query)}): {output.clip('; '.join(item.lines), 100)}"
@@ -251,8 +316,12 @@ def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> 
 @click.option("--all", "-a", "everything", is_flag=True, help="All that wait.")
 @click.option("--text", help="Accept one change with these words instead.")
 @as_json
-def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | None, json_: bool) -> int:
-    """Decide on what a consolidation proposes, change by change. What is rejected is not proposed again."""
+def review(
+    verdict: str, names: tuple[str, ...], everything: bool, text: str | None, json_: bool
+) -> int:
+    """Decide on what a consolidation proposes, change by change. What is rejected is not proposed
+    again.
+    """
     import msgspec
 
     learned = engine.LongTerm(Memory())
@@ -278,7 +347,9 @@ def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | N
 
 
 def _named(names: tuple[str, ...]) -> tuple[int, list[int]]:
-    """Changes as they are listed, ``PROPOSAL.CHANGE``: by its number alone, one could hit what a newer proposal put in its place."""
+    """Changes as they are listed, ``PROPOSAL.CHANGE``: by its number alone, one could hit what a
+    newer proposal put in its place.
+    """
     parts = [name.partition(".") for name in names]
     if (
         not all(first.isdecimal() and second.isdecimal() for first, _, second in parts)
@@ -298,7 +369,9 @@ def _show_proposal(learned: engine.LongTerm, proposal: engine.Proposal) -> None:
         f"proposed {when} by {proposal.model} from {many(len(proposal.memories), 'memory')}, {proposal.tokens:,} tokens"
     )
     for hunk in proposal.waiting:
-        output.echo(f"\n{proposal.id}.{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}")
+        output.echo(
+            f"\n{proposal.id}.{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}"
+        )
         for sign, lines, color in (("-", hunk.before, "red"), ("+", hunk.after, "green")):
             for line in lines:
                 output.echo(output.style(f"   {sign} {output.safe(line)}", fg=color))
@@ -312,18 +385,26 @@ def _show_proposal(learned: engine.LongTerm, proposal: engine.Proposal) -> None:
 def restore(name: str, json_: bool) -> None:
     """Bring back what was forgotten: a memory by its id, or what `forget` took by its number."""
     count = engine.LongTerm(Memory()).restore(name)
-    output.emit({"restored": count}) if json_ else output.echo("brought back; the next consolidation works it in")
+    output.emit({"restored": count}) if json_ else output.echo(
+        "brought back; the next consolidation works it in"
+    )
 
 
-@longterm.command("mode", epilog="\b\nExample:\n  memsearch longterm mode claude-code 3f1c0a… disabled")
+@longterm.command(
+    "mode", epilog="\b\nExample:\n  memsearch longterm mode claude-code 3f1c0a… disabled"
+)
 @click.argument("agent", type=click.Choice(agent_names()))
 @click.argument("session")
 @click.argument("mode", type=click.Choice(["enabled", "disabled"]))
 @as_json
 def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_: bool) -> None:
-    """Whether a session may be learned from. `enabled` also releases one that took in content from outside."""
+    """Whether a session may be learned from. `enabled` also releases one that took in content from
+    outside.
+    """
     engine.LongTerm(Memory()).set_mode(agent, session, mode)
-    output.emit({"agent": agent, "session": session, "mode": mode}) if json_ else output.echo(f"{session} is {mode}")
+    output.emit({"agent": agent, "session": session, "mode": mode}) if json_ else output.echo(
+        f"{session} is {mode}"
+    )
 
 
 @longterm.command(epilog="\b\nExample:\n  memsearch longterm clear")

@@ -19,7 +19,11 @@ COMMANDS = {
         "show": ("recall", "show", "Print a day."),
         "days": ("recall", "days", "List the days that have memories."),
         "entries": ("recall", "entries", "List entries."),
-        "trace": ("recall", "trace", "What was decided on a matter, in the order it was; the last holds."),
+        "trace": (
+            "recall",
+            "trace",
+            "What was decided on a matter, in the order it was; the last holds.",
+        ),
         "amends": ("recall", "amends", "Say whether a note amends another, or not."),
         "how": ("done", "how", "How something was run: the commands that worked."),
         "fix": ("done", "fix", "Where an error was met, and what mended it."),
@@ -35,7 +39,11 @@ COMMANDS = {
         "history": ("notes", "history", "List changes, newest first."),
         "restore": ("notes", "restore", "Bring an entry back to an earlier state."),
         "pin": ("notes", "pin", "Pin an entry: it ranks higher and never fades."),
-        "confidence": ("notes", "confidence", "Say how sure an entry is: low ones are not told to agents."),
+        "confidence": (
+            "notes",
+            "confidence",
+            "Say how sure an entry is: low ones are not told to agents.",
+        ),
         "expire": ("notes", "expire", "Let an entry expire on a day."),
         "compact": ("compact", "compact", "Write a digest of a day, a week or a query into today."),
         "export": ("notes", "export", "Write entries as markdown or JSON."),
@@ -53,19 +61,39 @@ COMMANDS = {
         "hook": ("capture", "hook", "Entry point of the agents' hooks (reads a payload on stdin)."),
         "inbox": ("capture", "inbox", "Work off and list what hooks have left."),
         "coverage": ("capture", "coverage", "Turns seen and captured, by agent and day."),
-        "summarize": ("peer", "summarize", "Write notes of the turn on stdin, by an agent's model."),
+        "summarize": (
+            "peer",
+            "summarize",
+            "Write notes of the turn on stdin, by an agent's model.",
+        ),
         "spend": ("capture", "spend", "What models have cost, and what summaries wait."),
         "context": ("capture", "context", "Show what a new session would be told."),
-        "agents": ("history", "agents", "Which agents are here, where their sessions are, what is captured."),
+        "agents": (
+            "history",
+            "agents",
+            "Which agents are here, where their sessions are, what is captured.",
+        ),
         "import": ("history", "import_", "Bring old sessions of the agents into memory."),
-        "evidence": ("history", "evidence", "Keep, count and prune the conversations behind memories."),
+        "evidence": (
+            "history",
+            "evidence",
+            "Keep, count and prune the conversations behind memories.",
+        ),
     },
     "Long term": {
         "remember": ("longterm", "remember", "Note a fact down; every new session is told."),
         "forget": ("longterm", "forget", "Take facts out of the long-term memory."),
         "longterm": ("longterm", "longterm", "Learn from sessions, review, show, clear."),
-        "native": ("native", "native", "What agents remember by themselves: list, show, take into notes."),
-        "skills": ("skills", "skills", "Skills drafted from what recurs: list, show, install, take out."),
+        "native": (
+            "native",
+            "native",
+            "What agents remember by themselves: list, show, take into notes.",
+        ),
+        "skills": (
+            "skills",
+            "skills",
+            "Skills drafted from what recurs: list, show, install, take out.",
+        ),
     },
     "Trust": {
         "secrets": ("trust", "secrets", "Find secrets, and take them out everywhere."),
@@ -73,17 +101,29 @@ COMMANDS = {
         "repair": ("trust", "repair", "Find junk and repetitions; mend them on your word."),
         "sync": ("sync", "sync", "One memory on all your machines, and in all branches."),
         "share": ("share", "share", "Notes for the project's team, or for anybody in a file."),
-        "verify": ("verify", "verify", "Find notes whose files, symbols or commands are gone or elsewhere."),
+        "verify": (
+            "verify",
+            "verify",
+            "Find notes whose files, symbols or commands are gone or elsewhere.",
+        ),
         "supersede": ("trust", "supersede", "Mark a note as overtaken by another."),
     },
     "Setup": {
         "status": ("setup", "status", "One look at everything."),
         "tui": ("setup", "tui", "Open the terminal app."),
         "mcp": ("mcp", "mcp", "Serve this memory to any agent (Model Context Protocol)."),
-        "plugins": ("plugins", "plugins", "Install memsearch into your agents, and take it out again."),
+        "plugins": (
+            "plugins",
+            "plugins",
+            "Install memsearch into your agents, and take it out again.",
+        ),
         "config": ("setup", "config", "Read and change settings."),
         "service": ("setup", "service", "Start, stop and inspect the resident service."),
-        "project": ("setup", "project", "Which project this folder belongs to; its PROJECT.md and USER.md."),
+        "project": (
+            "setup",
+            "project",
+            "Which project this folder belongs to; its PROJECT.md and USER.md.",
+        ),
         "demo": ("setup", "demo", "Try it on a sample year of memories."),
         "completion": ("setup", "completion", "Print a completion script for your shell."),
         "version": ("setup", "version", "Print the version."),
@@ -108,13 +148,20 @@ def main() -> None:
 
 def is_terminal() -> bool:
     """Whether there is somebody to show a screen to."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    return (
+        sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and os.environ.get("TERM", "") not in ("", "dumb")
+    )
 
 
 def _open_app() -> list[str]:
-    """Open the app without what only commands need. Returns the command that was asked for in it; nothing where it can't start: the command
-    says why."""
-    gc.disable()  # all that a start makes stays, and looking through it again and again was a seventh of the start
+    """Open the app without what only commands need. Returns the command that was asked for in it;
+    nothing where it can't start: the command says why.
+    """
+    # all that a start makes stays, and looking through it again and again was a seventh of the
+    # start
+    gc.disable()
     try:
         from memsearch_engine import MemsearchError
 
@@ -131,8 +178,14 @@ def _open_app() -> list[str]:
 
 
 def _utf8() -> None:
-    """Speak UTF-8 whatever the locale says: notes are UTF-8, and a mangled sign is worse than an odd one."""
-    if sys.getfilesystemencoding().lower().replace("-", "") != "utf8" and sys.executable and not sys.flags.utf8_mode:
+    """Speak UTF-8 whatever the locale says: notes are UTF-8, and a mangled sign is worse than an
+    odd one.
+    """
+    if (
+        sys.getfilesystemencoding().lower().replace("-", "") != "utf8"
+        and sys.executable
+        and not sys.flags.utf8_mode
+    ):
         # arguments and names of files were read by that locale already: this start is made again
         with contextlib.suppress(OSError):
             os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])

@@ -18,17 +18,27 @@ _EXTRA = "pip install 'memsearch-tui[mcp]', then try again"
     "  memsearch mcp --http --port 8765     over HTTP on this machine, behind a token\n"
     "  memsearch plugins install mcp --for cursor   writes it into a client's configuration"
 )
-@click.option("--http", is_flag=True, help="Streamable HTTP on 127.0.0.1 instead of standard input and output.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="With --http; 0 takes any."
+    "--http",
+    is_flag=True,
+    help="Streamable HTTP on 127.0.0.1 instead of standard input and output.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="With --http; 0 takes any.",
 )
 def mcp(http: bool, port: int) -> None:
     """Serve this memory to an agent by the Model Context Protocol.
 
-    Tools: recall, open, timeline, note, remember, and forget and correct, which ask the person. It ends when its input is closed,
-    or the process that started it has gone.
+    Tools: recall, open, timeline, note, remember, and forget and correct, which ask the person. It
+    ends when its input is closed, or the process that started it has gone.
     """
-    parent = os.getppid()  # before what takes long to import: the client may be gone when that is done
+    parent = (
+        os.getppid()
+    )  # before what takes long to import: the client may be gone when that is done
     if importlib.util.find_spec("mcp") is None:
         raise Unreachable("serving the Model Context Protocol needs the mcp extra", _EXTRA)
     from memsearch_tui.mcp_server import serve
@@ -37,5 +47,12 @@ def mcp(http: bool, port: int) -> None:
         serve.over_stdio(parent)
         return
     home = Home.from_env()
-    output.say(f"a client has to send `Authorization: Bearer …` with the token in {home.root / serve.TOKEN_FILE}")
-    serve.over_http(home, port, os.getcwd(), lambda address: output.say(f"listening at {address} (ctrl+c ends it)"))
+    output.say(
+        f"a client has to send `Authorization: Bearer …` with the token in {home.root / serve.TOKEN_FILE}"
+    )
+    serve.over_http(
+        home,
+        port,
+        os.getcwd(),
+        lambda address: output.say(f"listening at {address} (ctrl+c ends it)"),
+    )

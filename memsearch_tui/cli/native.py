@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import NativeMemory, NativeSection, UsageError, agent_names, native_path, native_titles
+from memsearch_engine import (
+    NativeMemory,
+    NativeSection,
+    UsageError,
+    agent_names,
+    native_path,
+    native_titles,
+)
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at, scope
@@ -13,7 +20,8 @@ from memsearch_tui.counted import many
 
 @click.group()
 def native() -> None:
-    """Memories that agents keep or read by themselves: auto memories, CLAUDE.md, AGENTS.md and the like.
+    """Memories that agents keep or read by themselves: auto memories, CLAUDE.md, AGENTS.md and the
+    like.
 
     They are only read. `memsearch search 'kind:native WORDS'` finds what stands in them.
     """
@@ -27,8 +35,9 @@ def native() -> None:
 @scope
 @as_json
 def list_(agent: str | None, project: str | None, everything: bool, json_: bool) -> int:
-    """Which files there are, who reads them, and what is wrong with them: parts that are not read at a start, files that no index
-    names, sections that your notes contradict."""
+    """Which files there are, who reads them, and what is wrong with them: parts that are not read
+    at a start, files that no index names, sections that your notes contradict.
+    """
     here = memory_at(project, everything)
     root = "" if everything else here.place.root
     memories = engine.NativeMemories(here).all(agent=agent or "", compare=True)
@@ -37,8 +46,15 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
         return 0
     for memory in memories:
         output.echo(output.style(output.safe(native_path(memory.path, root)), bold=True))
-        facts = [native_titles(memory), output.safe(memory.title), "everywhere" if memory.scope == "everywhere" else ""]
-        facts += [f"by {'the agent' if memory.author == 'agent' else 'you'}", many(len(memory.sections), "section")]
+        facts = [
+            native_titles(memory),
+            output.safe(memory.title),
+            "everywhere" if memory.scope == "everywhere" else "",
+        ]
+        facts += [
+            f"by {'the agent' if memory.author == 'agent' else 'you'}",
+            many(len(memory.sections), "section"),
+        ]
         facts += [f"changed {memory.modified[:10]}" if memory.modified else ""]
         output.echo(f"    {output.style(' · '.join(fact for fact in facts if fact), dim=True)}")
         for problem in _problems(memory):
@@ -57,7 +73,9 @@ def _problems(memory: NativeMemory) -> list[str]:
     if memory.orphaned:
         found.append("nothing that is loaded links to it, so its agent does not come to read it")
     if memory.unread:
-        who = ", ".join(sorted({engine.agent_named(a).title for s in memory.sections for a in s.unread_by}))
+        who = ", ".join(
+            sorted({engine.agent_named(a).title for s in memory.sections for a in s.unread_by})
+        )
         first = next(section.line for section in memory.sections if section.unread_by)
         found.append(
             f"{many(memory.unread, 'section')} from line {first} on: not loaded by {who} when a session starts, or not whole"
@@ -77,7 +95,9 @@ def _problems(memory: NativeMemory) -> list[str]:
 @scope
 @as_json
 def show(name: str, project: str | None, everything: bool, json_: bool) -> int:
-    """Show a file (by its path, or the end of one) or one section (by its id). Secrets in it are not shown."""
+    """Show a file (by its path, or the end of one) or one section (by its id). Secrets in it are
+    not shown.
+    """
     memory, sections = engine.NativeMemories(memory_at(project, everything)).get(name)
     if json_:
         memory.sections = sections
@@ -110,10 +130,16 @@ def _head(section: NativeSection) -> str:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int:
-    """Take sections into today's notes, each with where it is from. What was taken before is left out; `memsearch undo ID` takes a
-    note back."""
+    """Take sections into today's notes, each with where it is from. What was taken before is left
+    out; `memsearch undo ID` takes a note back.
+    """
     natives = engine.NativeMemories(memory_at())
-    chosen = {s.id: (memory, s) for name in names for memory, sections in [natives.get(name)] for s in sections}
+    chosen = {
+        s.id: (memory, s)
+        for name in names
+        for memory, sections in [natives.get(name)]
+        for s in sections
+    }
     new = [(memory, section) for memory, section in chosen.values() if not section.note]
     if not json_:
         for _, section in new:
@@ -122,7 +148,9 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> in
         output.say(f"{many(old, 'section')} of these your notes have already")
     if not new or dry_run:
         if json_:
-            output.emit({"would_take": [section for _, section in new]} if dry_run else {"taken": []})
+            output.emit(
+                {"would_take": [section for _, section in new]} if dry_run else {"taken": []}
+            )
         elif new:
             output.say(f"{many(len(new), 'section')} would be taken")
         return 0 if new else 1
@@ -134,7 +162,9 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> in
         except UsageError as error:  # nothing but a secret
             output.say(f"! {section.id}: {error}")
     if json_:
-        output.emit({"taken": [{"id": note.id, "path": note.path, "text": note.text} for note in notes]})
+        output.emit(
+            {"taken": [{"id": note.id, "path": note.path, "text": note.text} for note in notes]}
+        )
     else:
         output.say(
             f"{many(len(notes), 'note')} written to {notes[0].path if notes else 'nothing'}: "

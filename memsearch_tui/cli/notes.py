@@ -37,7 +37,9 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
     """Write a note into today (from the argument or stdin)."""
     body = _given(text) if text is not None or not sys.stdin.isatty() else None
     if body is None or not body.strip():
-        raise UsageError("nothing to write", "memsearch add 'what to remember', or pipe the text in")
+        raise UsageError(
+            "nothing to write", "memsearch add 'what to remember', or pipe the text in"
+        )
     note = Memory().add(body, day=day_of(day) if day else "")
     _say_replaced(note)
     unconfirmed = {"unconfirmed": note.unconfirmed} if note.unconfirmed else {}
@@ -46,9 +48,13 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
     else:
         output.echo(note.id)
     if note.unconfirmed:
-        output.say(f"written, not confirmed ({note.unconfirmed}): don't add it again; it is in {note.path}")
+        output.say(
+            f"written, not confirmed ({note.unconfirmed}): don't add it again; it is in {note.path}"
+        )
     elif not json_:
-        output.say(f"written to {note.path} - `memsearch expand {note.id}` shows it, `memsearch undo` takes it back")
+        output.say(
+            f"written to {note.path} - `memsearch expand {note.id}` shows it, `memsearch undo` takes it back"
+        )
 
 
 def _say_replaced(note: Note) -> None:
@@ -85,7 +91,9 @@ def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
 )
 @click.argument("names", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Only show what would go.")
-@click.option("--if-match", "hash_", default="", help="Only if the entry still has this hash (one entry).")
+@click.option(
+    "--if-match", "hash_", default="", help="Only if the entry still has this hash (one entry)."
+)
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: bool) -> None:
@@ -93,7 +101,10 @@ def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: 
     memory = Memory()
     notes = [memory.note(name) for name in dict.fromkeys(names)]
     if hash_ and (len(notes) != 1 or notes[0].hash != hash_):
-        raise Conflict("the entry changed since it was read", f"`memsearch expand {names[0]}` shows it as it is")
+        raise Conflict(
+            "the entry changed since it was read",
+            f"`memsearch expand {names[0]}` shows it as it is",
+        )
     if not json_:
         for note in notes:
             output.say(output.style(f"{note.path}:{note.start_line}", dim=True))
@@ -106,7 +117,9 @@ def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: 
         output.emit({"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []})
     else:
         output.say(
-            "nothing was deleted (dry run)" if dry_run else f"{len(gone)} deleted - `memsearch undo` brings it back"
+            "nothing was deleted (dry run)"
+            if dry_run
+            else f"{len(gone)} deleted - `memsearch undo` brings it back"
         )
 
 
@@ -119,7 +132,10 @@ def _step(name: str | None, everything: bool, json_: bool, *, back: bool) -> int
     for change in changes if not json_ else ():
         output.say(f"{verb}: {change.op} of {change.entry_id} ({output.clip(change.title, 60)})")
     if not changes:
-        output.say(f"nothing to be {verb} here" + ("" if everything else " (`--all` looks in all projects)"))
+        output.say(
+            f"nothing to be {verb} here"
+            + ("" if everything else " (`--all` looks in all projects)")
+        )
     return 0 if changes else 1
 
 
@@ -134,7 +150,9 @@ def undo(name: str | None, everything: bool, json_: bool) -> int:
 
 @click.command(epilog="\b\nExample:\n  memsearch redo")
 @click.argument("name", required=False)
-@click.option("--all", "-a", "everything", is_flag=True, help="The last undone change in any project.")
+@click.option(
+    "--all", "-a", "everything", is_flag=True, help="The last undone change in any project."
+)
 @as_json
 def redo(name: str | None, everything: bool, json_: bool) -> int:
     """Do again what was undone."""
@@ -156,7 +174,9 @@ def redo(name: str | None, everything: bool, json_: bool) -> int:
 )
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def history(name: str | None, limit: int, diff: bool, prune_days: float | None, yes: bool, json_: bool) -> int:
+def history(
+    name: str | None, limit: int, diff: bool, prune_days: float | None, yes: bool, json_: bool
+) -> int:
     """List changes, newest first: of this project, or of one entry (also a deleted one)."""
     memory = Memory()
     if prune_days is not None:
@@ -164,7 +184,9 @@ def history(name: str | None, limit: int, diff: bool, prune_days: float | None, 
         count = memory.forget_changes(days, dry_run=True)
         output.confirm(f"Forget {many(count, 'change')}? They can't be undone any more.", yes)
         memory.forget_changes(days)
-        output.emit({"pruned": count}) if json_ else output.echo(f"{many(count, 'change')} forgotten")
+        output.emit({"pruned": count}) if json_ else output.echo(
+            f"{many(count, 'change')} forgotten"
+        )
         return 0
     changes = memory.history(name or "", limit=limit)
     if json_:
@@ -205,7 +227,9 @@ def pin(name: str, off: bool, json_: bool) -> None:
     _mark(name, "pin", None if off else "", json_)
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch confidence 3fa9c1d2 low\n  memsearch confidence 3fa9c1d2 --off")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch confidence 3fa9c1d2 low\n  memsearch confidence 3fa9c1d2 --off"
+)
 @click.argument("name")
 @click.argument("level", required=False, type=click.Choice(["high", "medium", "low"]))
 @click.option("--off", is_flag=True, help="Take the mark away.")
@@ -217,7 +241,9 @@ def confidence(name: str, level: str | None, off: bool, json_: bool) -> None:
     _mark(name, "confidence", level, json_)
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch expire 3fa9c1d2 2026-12-31\n  memsearch expire 3fa9c1d2 --off")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch expire 3fa9c1d2 2026-12-31\n  memsearch expire 3fa9c1d2 --off"
+)
 @click.argument("name")
 @click.argument("day", required=False)
 @click.option("--off", is_flag=True, help="Let it not expire.")
@@ -236,8 +262,16 @@ def expire(name: str, day: str | None, off: bool, json_: bool) -> None:
 )
 @click.option("--query", "-q", help="Only what this finds.")
 @click.option("--day", help="Only this day.")
-@click.option("--format", "format_", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True)
-@click.option("--output", "-o", "target", type=click.Path(dir_okay=False), help="A file instead of stdout.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["markdown", "json"]),
+    default="markdown",
+    show_default=True,
+)
+@click.option(
+    "--output", "-o", "target", type=click.Path(dir_okay=False), help="A file instead of stdout."
+)
 @scope
 @as_json
 def export(
@@ -263,7 +297,9 @@ def export(
         encoded = msgspec.json.encode({"schema_version": output.SCHEMA_VERSION, "entries": entries})
         data = msgspec.json.format(encoded, indent=2).decode()
     else:
-        data = output.safe("\n\n".join(f"<!-- {os.path.basename(note.path)} -->\n{note.content}" for note in notes))
+        data = output.safe(
+            "\n\n".join(f"<!-- {os.path.basename(note.path)} -->\n{note.content}" for note in notes)
+        )
     if target:
         with open(target, "w", encoding="utf-8") as out:
             out.write(data + "\n")
@@ -289,7 +325,9 @@ def _given(text: str | None) -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise UsageError(f"the text on standard input is not UTF-8 (byte {error.start + 1})", NOT_TEXT) from error
+        raise UsageError(
+            f"the text on standard input is not UTF-8 (byte {error.start + 1})", NOT_TEXT
+        ) from error
 
 
 def _editor(text: str) -> str | None:

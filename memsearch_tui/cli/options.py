@@ -37,14 +37,21 @@ def by_the_peer() -> bool:
     return bool(click.get_current_context().meta.get(_COLLECTION))
 
 
-def memory_at(project: str | None = None, everything: bool = False, paths: tuple[str, ...] = ()) -> Memory:
-    """The memory that a command is about: that of the folder where it runs, unless memsearch's tools name another by a path to its
-    notes or by its collection; they are run from anywhere."""
+def memory_at(
+    project: str | None = None, everything: bool = False, paths: tuple[str, ...] = ()
+) -> Memory:
+    """The memory that a command is about: that of the folder where it runs, unless memsearch's
+    tools name another by a path to its notes or by its collection; they are run from anywhere.
+    """
     root = None
     if by_the_peer() and not (project or everything or os.environ.get("MEMSEARCH_DIR")):
         end = os.path.join("", ".memsearch", "memory")
         named = os.path.abspath(paths[0]) if len(paths) == 1 else ""
-        root = named.removesuffix(end) if named.endswith(end) and os.path.isdir(named) else _known_root()
+        root = (
+            named.removesuffix(end)
+            if named.endswith(end) and os.path.isdir(named)
+            else _known_root()
+        )
     return Memory(root, everything=everything, project=project)
 
 
@@ -53,11 +60,15 @@ def _known_root() -> str | None:
     tail = click.get_current_context().meta[_COLLECTION].rpartition("_")[2]
     if not Home.from_env().state_db.exists():
         return None
-    return next((p.root for p in Memory().known() if compatibility.collection_of(p.root) == tail), None)
+    return next(
+        (p.root for p in Memory().known() if compatibility.collection_of(p.root) == tail), None
+    )
 
 
 def days_of(text: str) -> tuple[str, str]:
-    """The first and the last ISO day that a word names (``2026-02-09``, ``2026-02``, ``yesterday``, ``90d``); '' for ''. Raises UsageError."""
+    """The first and the last ISO day that a word names (``2026-02-09``, ``2026-02``, ``yesterday``,
+    ``90d``); '' for ''. Raises UsageError.
+    """
     from datetime import date
 
     from memsearch_engine import UsageError, parse_date
@@ -69,11 +80,15 @@ def days_of(text: str) -> tuple[str, str]:
     return span
 
 
-NOT_TEXT = "give it as UTF-8: `iconv -t UTF-8` converts a file, the terminal's settings name what it sends"
+NOT_TEXT = (
+    "give it as UTF-8: `iconv -t UTF-8` converts a file, the terminal's settings name what it sends"
+)
 
 
 def as_text(given: str) -> str:
-    """*given*, an argument. Raises UsageError where its bytes are no UTF-8: nothing is written with signs replaced."""
+    """*given*, an argument. Raises UsageError where its bytes are no UTF-8: nothing is written with
+    signs replaced.
+    """
     from memsearch_engine import UsageError
 
     if any("\ud800" <= char <= "\udfff" for char in given):
@@ -92,13 +107,19 @@ def day_of(text: str) -> str:
 
 
 def as_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--json", "json_", is_flag=True, help="JSON with a schema_version.")(command)
+    return click.option("--json", "json_", is_flag=True, help="JSON with a schema_version.")(
+        command
+    )
 
 
 def scope(command: Callable[..., Any]) -> Callable[..., Any]:
     """Which projects: this one, a named one, or all."""
-    command = click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")(command)
-    return click.option("--project", "-p", help="A project by name ('*' for all).", callback=_no_provider)(command)
+    command = click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")(
+        command
+    )
+    return click.option(
+        "--project", "-p", help="A project by name ('*' for all).", callback=_no_provider
+    )(command)
 
 
 def _no_provider(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
@@ -110,8 +131,10 @@ def _no_provider(_ctx: click.Context, _param: click.Parameter, value: str | None
 
 
 def tolerated(command: Callable[..., Any]) -> Callable[..., Any]:
-    """memsearch's own flags, accepted so that its skills and plugins keep working. What decides instead is said; the collection,
-    which every call of theirs names, names a project (``memory_at``)."""
+    """memsearch's own flags, accepted so that its skills and plugins keep working. What decides
+    instead is said; the collection, which every call of theirs names, names a project
+    (``memory_at``).
+    """
 
     def drop(_ctx: click.Context, param: click.Parameter, value: Any) -> None:
         if value and param.name not in _SILENT:
@@ -120,10 +143,12 @@ def tolerated(command: Callable[..., Any]) -> Callable[..., Any]:
             )
 
     for name in ("--ignore-file", "--exclude"):
-        command = click.option(name, hidden=True, expose_value=False, callback=drop, multiple=True)(command)
-    command = click.option("--collection", "-c", hidden=True, expose_value=False, callback=_remember, is_eager=True)(
-        command
-    )
+        command = click.option(name, hidden=True, expose_value=False, callback=drop, multiple=True)(
+            command
+        )
+    command = click.option(
+        "--collection", "-c", hidden=True, expose_value=False, callback=_remember, is_eager=True
+    )(command)
     for names in (
         ("--default-collection",),
         ("--max-chunk-size",),

@@ -1,4 +1,6 @@
-"""What commands print: JSON for programs, calm text for people, nothing that a note could use against the terminal."""
+"""What commands print: JSON for programs, calm text for people, nothing that a note could use
+against the terminal.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,19 @@ from memsearch_engine import plain, shown
 SCHEMA_VERSION = 1
 
 
-#: Signs that JSON lets stand and a terminal would act on; inside strings they can be written as escapes.
+#: Signs that JSON lets stand and a terminal would act on; inside strings they can be written as
+#: escapes.
 _ACTS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-#: Looks by number: ``style`` writes a private sign, ``echo`` turns it into the escape. Nothing else gets one to the terminal.
+#: Looks by number: ``style`` writes a private sign, ``echo`` turns it into the escape. Nothing else
+#: gets one to the terminal.
 _LOOKS: list[str] = []
 _FIRST_LOOK, _NO_LOOK = 0xF0001, chr(0xF0000)
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print: the only way from a command to the terminal. Whatever stands in *text*, only looks of ours become escapes."""
+    """Print: the only way from a command to the terminal. Whatever stands in *text*, only looks of
+    ours become escapes.
+    """
     text = shown(text)
     for number, look in enumerate(_LOOKS):
         text = text.replace(chr(_FIRST_LOOK + number), look)
@@ -92,7 +98,9 @@ def confirm(question: str, yes: bool) -> None:
 
 
 class Progress:
-    """A progress line on stderr, only on a terminal and only for what takes longer than half a second."""
+    """A progress line on stderr, only on a terminal and only for what takes longer than half a
+    second.
+    """
 
     def __init__(self) -> None:
         import time
@@ -107,7 +115,9 @@ class Progress:
             return
         done, total = state.get("done", 0), state.get("total", 0)
         share = f"{done}/{total}" if total else ""
-        sys.stderr.write(f"\r\x1b[K{shown(str(state.get('phase', '')))} {shown(str(state.get('project', '')))} {share}")
+        sys.stderr.write(
+            f"\r\x1b[K{shown(str(state.get('phase', '')))} {shown(str(state.get('project', '')))} {share}"
+        )
         sys.stderr.flush()
         self._shown = True
 

@@ -35,13 +35,17 @@ def profile(command: Callable[..., Any]) -> Callable[..., Any]:
     "  memsearch config set plugins.claude-code.project_review.enabled true   every day by itself, where notes have come"
 )
 @click.option(
-    "--provider", default="", help=f"Whom to ask: {', '.join(agent_names()[:2])} …, or a name under llm.providers."
+    "--provider",
+    default="",
+    help=f"Whom to ask: {', '.join(agent_names()[:2])} …, or a name under llm.providers.",
 )
 @click.option("--model", default="", help="Another model than its own.")
 @profile
 @as_json
 def review(provider: str, model: str, page: Page, json_: bool) -> int:
-    """Have a model propose what PROJECT.md (or USER.md) should say. Nothing is written before you accept it."""
+    """Have a model propose what PROJECT.md (or USER.md) should say. Nothing is written before you
+    accept it.
+    """
     pages = engine.Pages(memory_at())
     if not json_:
         output.say(f"asking for {_NAMES[page]} …")
@@ -57,9 +61,13 @@ def review(provider: str, model: str, page: Page, json_: bool) -> int:
         )
     elif result.state == "review":
         _print(pages.get(page).waiting)
-        output.say(f"{many(result.hunks, 'change')}: {output.safe(result.reason)} ({result.tokens:,} tokens)")
+        output.say(
+            f"{many(result.hunks, 'change')}: {output.safe(result.reason)} ({result.tokens:,} tokens)"
+        )
         if result.left_out:
-            output.say(f"{many(result.left_out, 'line')} left out: from too few sessions, or other words for yours")
+            output.say(
+                f"{many(result.left_out, 'line')} left out: from too few sessions, or other words for yours"
+            )
         flag = " --profile" if page == "user" else ""
         output.say(
             f"`memsearch project accept{flag}` takes all of it, `accept{flag} 2` one change, `reject{flag}` none; f5 in the app shows them with their notes"
@@ -71,18 +79,26 @@ def review(provider: str, model: str, page: Page, json_: bool) -> int:
 
 def _print(hunks: list[Hunk]) -> None:
     for hunk in hunks:
-        output.echo(output.style(f"{hunk.number:2d}  {hunk.section.lstrip('# ') or 'at the top'}", bold=True))
+        output.echo(
+            output.style(
+                f"{hunk.number:2d}  {hunk.section.lstrip('# ') or 'at the top'}", bold=True
+            )
+        )
         for line in hunk.before:
             output.echo(f"    - {output.safe(line)}")
         for line in hunk.after:
             output.echo(f"    + {output.safe(line)}")
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch project show\n  memsearch project show --profile --json")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch project show\n  memsearch project show --profile --json"
+)
 @profile
 @as_json
 def show(page: Page, json_: bool) -> int:
-    """Show PROJECT.md (or USER.md), what waits for your word, and which of its lines sessions are not told."""
+    """Show PROJECT.md (or USER.md), what waits for your word, and which of its lines sessions are
+    not told.
+    """
     state = engine.Pages(memory_at()).get(page)
     if json_:
         output.emit(state)
@@ -104,7 +120,11 @@ def show(page: Page, json_: bool) -> int:
 
 
 def _decide(
-    page: Page, verdict: Literal["accepted", "rejected"], numbers: tuple[int, ...], text: str | None, json_: bool
+    page: Page,
+    verdict: Literal["accepted", "rejected"],
+    numbers: tuple[int, ...],
+    text: str | None,
+    json_: bool,
 ) -> None:
     done = engine.Pages(memory_at()).decide(page, verdict, numbers, text=text)
     if json_:
@@ -122,7 +142,9 @@ def _decide(
 @profile
 @as_json
 def accept(numbers: tuple[int, ...], text: str | None, page: Page, json_: bool) -> None:
-    """Write proposed changes into PROJECT.md (or USER.md): those of these numbers, or all. Sessions are told from the next one on."""
+    """Write proposed changes into PROJECT.md (or USER.md): those of these numbers, or all. Sessions
+    are told from the next one on.
+    """
     _decide(page, "accepted", numbers, text, json_)
 
 
@@ -153,14 +175,17 @@ def undo(page: Page, json_: bool) -> int:
 @profile
 @as_json
 def trust(yes: bool, page: Page, json_: bool) -> int:
-    """Say that lines of PROJECT.md (or USER.md) that you have not accepted are yours as they stand: sessions may be told. They are shown first."""
+    """Say that lines of PROJECT.md (or USER.md) that you have not accepted are yours as they stand:
+    sessions may be told. They are shown first.
+    """
     pages = engine.Pages(memory_at())
     strange = pages.get(page).strange
     for _, line in strange if not json_ else ():
         output.echo(output.safe(line))
     if strange:
         output.confirm(
-            f"May sessions be told {'this line' if len(strange) == 1 else f'these {len(strange)} lines'}?", yes
+            f"May sessions be told {'this line' if len(strange) == 1 else f'these {len(strange)} lines'}?",
+            yes,
         )
         pages.release(page, strange)
     if json_:
@@ -190,7 +215,9 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
 @click.option("--profile", is_flag=True, help="With USER.md, too.")
 @as_json
 def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool, json_: bool) -> int:
-    """Give an instruction file of the project (AGENTS.md, CLAUDE.md) what was accepted into PROJECT.md, in a marked block of its own."""
+    """Give an instruction file of the project (AGENTS.md, CLAUDE.md) what was accepted into
+    PROJECT.md, in a marked block of its own.
+    """
     pages = engine.Pages(memory_at())
     if take_out:
         done = pages.withdraw(name)
@@ -209,7 +236,9 @@ def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool, 
         output.confirm(f"Write this into {name}?", yes)
         pages.propose(patch)
         if not json_:
-            output.say(f"written - `memsearch project propose {name} --undo` puts it back byte for byte")
+            output.say(
+                f"written - `memsearch project propose {name} --undo` puts it back byte for byte"
+            )
     if json_:
         output.emit(
             {
@@ -224,5 +253,7 @@ def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool, 
 
 def _diff(patch: Patch) -> list[str]:
     before = patch.before if isinstance(patch.before, bytes) else b""
-    old, new = ((text or b"").decode("utf-8", "replace").splitlines() for text in (before, patch.after))
+    old, new = (
+        (text or b"").decode("utf-8", "replace").splitlines() for text in (before, patch.after)
+    )
     return list(difflib.unified_diff(old, new, "before", "after", lineterm=""))

@@ -12,14 +12,16 @@ from memsearch_engine import Memory, UsageError, agent_named, agent_names, agent
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
 
-#: Measured by `python -m tests.evaluation.recall`: the share of prompts at which something is told, where nothing bears on them and where
-#: something does, and what it takes.
+#: Measured by `python -m tests.evaluation.recall`: the share of prompts at which something is told,
+#: where nothing bears on them and where something does, and what it takes.
 _TOLD_AT, _TOLD_TOKENS = (0.08, 0.38), 140
 _MCP = "mcp"
 
 
 class _Live(click.Choice[str]):
-    """An agent that ours can be put into. One whose sessions are only read is told what it can have instead."""
+    """An agent that ours can be put into. One whose sessions are only read is told what it can have
+    instead.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value in agent_names() and value not in self.choices:
@@ -51,7 +53,9 @@ def plugins() -> None:
 )
 @click.option("--print", "shown", is_flag=True, help="With mcp: only print the entry.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
-@click.option("--replace", is_flag=True, help="Take the place of memsearch's own plugin where it is active.")
+@click.option(
+    "--replace", is_flag=True, help="Take the place of memsearch's own plugin where it is active."
+)
 @click.option(
     "--summaries",
     type=click.Choice(["extractive", "native"]),
@@ -62,7 +66,9 @@ def plugins() -> None:
     default=None,
     help="Claude Code: let it look memories up without asking you each time (asked on a terminal; `uninstall` takes it back).",
 )
-@click.option("--no-trust", is_flag=True, help="Codex: leave trusting the hooks to its own review (`/hooks`).")
+@click.option(
+    "--no-trust", is_flag=True, help="Codex: leave trusting the hooks to its own review (`/hooks`)."
+)
 @as_json
 def plugins_install(
     names: tuple[str, ...],
@@ -75,9 +81,11 @@ def plugins_install(
     no_trust: bool,
     json_: bool,
 ) -> None:
-    """Add memsearch's hooks and skills to the agents' own configuration. Everything else in it stays as it is.
+    """Add memsearch's hooks and skills to the agents' own configuration. Everything else in it
+    stays as it is.
 
-    Notes are taken without a model unless you choose one: nothing is spent that you did not agree to.
+    Notes are taken without a model unless you choose one: nothing is spent that you did not agree
+    to.
     """
     if _MCP in names or client or shown:
         _install_mcp(names, client, shown, dry_run=dry_run, json_=json_)
@@ -87,10 +95,14 @@ def plugins_install(
     done: dict[str, Any] = {}
     allow = _choose_rules(plugins, names, allow, ask=not (json_ or dry_run))
     for agent in names:
-        changes = plugins.install(agent, dry_run=dry_run, replace_peer=replace, trust=not no_trust, allow=allow)
+        changes = plugins.install(
+            agent, dry_run=dry_run, replace_peer=replace, trust=not no_trust, allow=allow
+        )
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
         if not json_:
-            _tell(agent, changes, "would change" if dry_run else "installed", "is installed already")
+            _tell(
+                agent, changes, "would change" if dry_run else "installed", "is installed already"
+            )
             state = plugins.status(agent) if not dry_run else None
             for line in [f"! {text}" for text in state.problems] if state else []:
                 output.say(f"  {output.safe(line)}")
@@ -103,7 +115,9 @@ def plugins_install(
         output.say("new sessions are captured from now on; `memsearch coverage` shows it")
 
 
-def _install_mcp(names: tuple[str, ...], client: str | None, shown: bool, *, dry_run: bool, json_: bool) -> None:
+def _install_mcp(
+    names: tuple[str, ...], client: str | None, shown: bool, *, dry_run: bool, json_: bool
+) -> None:
     clients = engine.McpClients(Memory())
     _only_mcp(clients, names, client, shown)
     if shown:
@@ -113,24 +127,41 @@ def _install_mcp(names: tuple[str, ...], client: str | None, shown: bool, *, dry
     title = clients.title(client)
     changes = clients.install(client, dry_run=dry_run)
     if json_:
-        output.emit({"changed": {client: [{"path": p.path, "what": p.why} for p in changes]}, "dry_run": dry_run})
+        output.emit(
+            {
+                "changed": {client: [{"path": p.path, "what": p.why} for p in changes]},
+                "dry_run": dry_run,
+            }
+        )
         return
     _tell(title, changes, "would change" if dry_run else "installed", "is installed already")
     if importlib.util.find_spec("mcp") is None:
         output.say("! serving it needs the mcp extra: pip install 'memsearch-tui[mcp]'")
     if not dry_run:
-        output.say(f"restart {title}; `memsearch plugins uninstall mcp --for {client}` takes it out again")
+        output.say(
+            f"restart {title}; `memsearch plugins uninstall mcp --for {client}` takes it out again"
+        )
 
 
-def _only_mcp(clients: engine.McpClients, names: tuple[str, ...], client: str | None, shown: bool = False) -> None:
+def _only_mcp(
+    clients: engine.McpClients, names: tuple[str, ...], client: str | None, shown: bool = False
+) -> None:
     if names != (_MCP,):
-        raise UsageError("--for and --print go with mcp alone", "memsearch plugins install mcp --for CLIENT")
+        raise UsageError(
+            "--for and --print go with mcp alone", "memsearch plugins install mcp --for CLIENT"
+        )
     if not (client or shown):
-        raise UsageError("which client?", f"--for {', '.join(clients.names())}; or --print for any other")
+        raise UsageError(
+            "which client?", f"--for {', '.join(clients.names())}; or --print for any other"
+        )
 
 
-def _choose_rules(plugins: engine.Plugins, names: tuple[str, ...], wanted: bool | None, *, ask: bool) -> bool:
-    """Whether agents that ask may look things up without asking; on a terminal the rules are shown before they are asked for."""
+def _choose_rules(
+    plugins: engine.Plugins, names: tuple[str, ...], wanted: bool | None, *, ask: bool
+) -> bool:
+    """Whether agents that ask may look things up without asking; on a terminal the rules are shown
+    before they are asked for.
+    """
     import sys
 
     asking = [(name, found) for name in names if (found := plugins.installer(name)).rules()]
@@ -152,7 +183,9 @@ def _choose_rules(plugins: engine.Plugins, names: tuple[str, ...], wanted: bool 
     return click.confirm("Add them to its settings?", default=False, err=True)
 
 
-def _choose_summaries(memory: Memory, names: tuple[str, ...], wanted: str | None, *, ask: bool) -> None:
+def _choose_summaries(
+    memory: Memory, names: tuple[str, ...], wanted: str | None, *, ask: bool
+) -> None:
     """Set who takes notes; on a terminal, ask once and say what a model would cost a day."""
     import sys
 
@@ -168,12 +201,18 @@ def _choose_summaries(memory: Memory, names: tuple[str, ...], wanted: str | None
                 f"You send about {turns:.0f} prompts a day: what bears on them would be told in {least:,.0f} to {most:,.0f} tokens."
             )
         output.say("Who takes the notes?")
-        output.say("  extractive  free, offline: what was asked, what came out, files, commands, errors")
+        output.say(
+            "  extractive  free, offline: what was asked, what came out, files, commands, errors"
+        )
         about = (
-            f"about {tokens:,} tokens a day, from your last two weeks" if tokens else "no sessions yet to estimate from"
+            f"about {tokens:,} tokens a day, from your last two weeks"
+            if tokens
+            else "no sessions yet to estimate from"
         )
         output.say(f"  native      the agent's own small model writes them ({about})")
-        wanted = click.prompt("Notes by", type=click.Choice(["extractive", "native"]), default="extractive", err=True)
+        wanted = click.prompt(
+            "Notes by", type=click.Choice(["extractive", "native"]), default="extractive", err=True
+        )
     if wanted != now:
         engine.Configuration(memory).set("capture.summarize.provider", wanted)
         output.say(
@@ -183,13 +222,17 @@ def _choose_summaries(memory: Memory, names: tuple[str, ...], wanted: str | None
 
 def _say_what_is_told(memory: Memory) -> None:
     recall = memory.settings.recall
-    parts = [f"notes at their start (at most {recall.max_tokens:,} tokens)"] if recall.inject else []
+    parts = (
+        [f"notes at their start (at most {recall.max_tokens:,} tokens)"] if recall.inject else []
+    )
     if recall.prompt:
         parts.append(
             f"what bears on a prompt, mostly nothing (at most {recall.prompt_tokens}, in a session {recall.session_tokens:,})"
         )
     if recall.action:
-        parts.append("one line where a file, a command or an error is known for something (out of the same)")
+        parts.append(
+            "one line where a file, a command or an error is known for something (out of the same)"
+        )
     if parts:
         output.say(
             f"sessions are told {', '.join(parts)}; `memsearch context --log` keeps the receipts, `recall.*` changes it"
@@ -197,7 +240,9 @@ def _say_what_is_told(memory: Memory) -> None:
 
 
 def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
-    """Of each day of the last two weeks: prompts sent, and tokens that a summariser would have read."""
+    """Of each day of the last two weeks: prompts sent, and tokens that a summariser would have
+    read.
+    """
     from datetime import date, timedelta
 
     since = (date.today() - timedelta(days=14)).isoformat()
@@ -215,7 +260,9 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
 @click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json
-def plugins_uninstall(names: tuple[str, ...], client: str | None, dry_run: bool, json_: bool) -> None:
+def plugins_uninstall(
+    names: tuple[str, ...], client: str | None, dry_run: bool, json_: bool
+) -> None:
     """Put the agents' configuration back as it was. Memories stay."""
     memory = Memory()
     if _MCP in names or client:
@@ -224,9 +271,19 @@ def plugins_uninstall(names: tuple[str, ...], client: str | None, dry_run: bool,
         assert client is not None
         gone = clients.uninstall(client, dry_run=dry_run)
         if json_:
-            output.emit({"changed": {client: [{"path": p.path, "what": p.why} for p in gone]}, "dry_run": dry_run})
+            output.emit(
+                {
+                    "changed": {client: [{"path": p.path, "what": p.why} for p in gone]},
+                    "dry_run": dry_run,
+                }
+            )
         else:
-            _tell(clients.title(client), gone, "would change" if dry_run else "taken out", "is not installed")
+            _tell(
+                clients.title(client),
+                gone,
+                "would change" if dry_run else "taken out",
+                "is not installed",
+            )
         return
     done: dict[str, Any] = {}
     for agent in names:
@@ -240,7 +297,9 @@ def plugins_uninstall(names: tuple[str, ...], client: str | None, dry_run: bool,
         output.emit({"changed": done, "dry_run": dry_run})
 
 
-@plugins.command("status", epilog="\b\nExamples:\n  memsearch plugins status\n  memsearch plugins status codex")
+@plugins.command(
+    "status", epilog="\b\nExamples:\n  memsearch plugins status\n  memsearch plugins status codex"
+)
 @click.argument("names", nargs=-1, type=AGENTS, metavar="[AGENT]...")
 @as_json
 def plugins_status(names: tuple[str, ...], json_: bool) -> int:

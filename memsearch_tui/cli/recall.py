@@ -17,14 +17,23 @@ from memsearch_engine import (
 )
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, by_the_peer, day_of, days_of, memory_at, scope, tolerated
+from memsearch_tui.cli.options import (
+    as_json,
+    by_the_peer,
+    day_of,
+    days_of,
+    memory_at,
+    scope,
+    tolerated,
+)
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
     from memsearch_engine import Amendment, Row, Section, Talk, Turn
 
 _TOOL_LINES = 6
-#: Notes that are looked at for each conversation that is wanted, and at the least; those that are shown of one.
+#: Notes that are looked at for each conversation that is wanted, and at the least; those that are
+#: shown of one.
 _NOTES_OF_A_TALK, _DEEP, _NOTES_SHOWN = 5, 50, 3
 _BADGES = {
     "pin": "pinned",
@@ -50,11 +59,27 @@ _BADGES = {
     type=click.IntRange(1, 200, clamp=True),
     help="How many hits (search.top_k, else 10).",
 )
-@click.option("--mode", type=click.Choice(["hybrid", "dense", "bm25", "lexical"]), default="hybrid", show_default=True)
-@click.option("--fusion", type=click.Choice(["weighted", "rrf"]), help="How the lists are joined (search.fusion).")
-@click.option("--no-wait", is_flag=True, help="Answer from what is here now; never start the service.")
+@click.option(
+    "--mode",
+    type=click.Choice(["hybrid", "dense", "bm25", "lexical"]),
+    default="hybrid",
+    show_default=True,
+)
+@click.option(
+    "--fusion",
+    type=click.Choice(["weighted", "rrf"]),
+    help="How the lists are joined (search.fusion).",
+)
+@click.option(
+    "--no-wait", is_flag=True, help="Answer from what is here now; never start the service."
+)
 @click.option("--explain", is_flag=True, help="Say for each hit why it is there.")
-@click.option("--by", type=click.Choice(["note", "session"]), default="note", help="One hit a note, or a conversation.")
+@click.option(
+    "--by",
+    type=click.Choice(["note", "session"]),
+    default="note",
+    help="One hit a note, or a conversation.",
+)
 @click.option("--source-prefix", help="Only files under this path.")
 @scope
 @tolerated
@@ -76,7 +101,8 @@ def search(
 ) -> int:
     """Find memories by meaning and words.
 
-    Filters: agent: project: session: day: after: before: kind: has:evidence is:pinned is:stale path: branch: as-of: -word "a phrase".
+    Filters: agent: project: session: day: after: before: kind: has:evidence is:pinned is:stale
+    path: branch: as-of: -word "a phrase".
     """
     memory = memory_at(project, everything)
     text = " ".join(query)
@@ -92,7 +118,9 @@ def search(
     answer = memory.search(text, deep, mode, fusion or "", wait=not no_wait)
     talks = answer.by_session()[:limit] if of_sessions else []
     if answer.reason and mode != "lexical":
-        output.say(f"note: {'words only: ' if answer.mode == 'lexical' else ''}{output.safe(answer.reason)}")
+        output.say(
+            f"note: {'words only: ' if answer.mode == 'lexical' else ''}{output.safe(answer.reason)}"
+        )
     if bare:
         output.emit([hit_json(hit, answer) for hit in answer.hits])
     elif json_:
@@ -132,13 +160,21 @@ def _talk_json(talk: Talk, answer: Answer) -> dict[str, Any]:
 def _print_talks(answer: Answer, talks: list[Talk]) -> None:
     room = output.width()
     for talk in talks:
-        days = talk.first_day if talk.first_day == talk.last_day else f"{talk.first_day} to {talk.last_day}"
+        days = (
+            talk.first_day
+            if talk.first_day == talk.last_day
+            else f"{talk.first_day} to {talk.last_day}"
+        )
         head = f"{talk.rank:2d}  {days}"
         facts = [talk.agent or "note", talk.session[:13], many(len(talk.hits), "hit")]
         facts += [f"{talk.confidence:.0%} likely"] if talk.confidence is not None else []
-        output.echo(f"{output.style(head, bold=True)}  {output.style('  '.join(f for f in facts if f), dim=True)}")
+        output.echo(
+            f"{output.style(head, bold=True)}  {output.style('  '.join(f for f in facts if f), dim=True)}"
+        )
         for hit in talk.hits[:_NOTES_SHOWN]:
-            output.echo(f"    {hit.time or '     '}  {hit.row.chunk_id}  {output.clip(hit.title, room - 30)}")
+            output.echo(
+                f"    {hit.time or '     '}  {hit.row.chunk_id}  {output.clip(hit.title, room - 30)}"
+            )
         if len(talk.hits) > _NOTES_SHOWN:
             output.echo(output.style(f"    and {len(talk.hits) - _NOTES_SHOWN} more", dim=True))
     if talks:
@@ -211,7 +247,9 @@ def _print_hits(answer: Answer, explain: bool) -> None:
             output.echo(output.style("--  below: only faintly alike", dim=True))
             doubtful = True
         row = hit.row
-        badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]
+        badges = [
+            text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks
+        ]
         newer = answer.overtaken.get(hit.id)
         badges += [f"overtaken by {newer.rank}, of {newer.day}"] if newer else []
         later = answer.preceded.get(hit.id)
@@ -222,7 +260,9 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         where = "agents' own" if row.kind == "native" else where
         head = f"{hit.rank:2d}  {row.day or where} {row.time}".rstrip()
         name = row.entry_id if row.kind == "native" else row.chunk_id
-        facts = "  ".join([row.agent or row.kind, name, *badges, *(["by meaning"] if hit.by_meaning else [])])
+        facts = "  ".join(
+            [row.agent or row.kind, name, *badges, *(["by meaning"] if hit.by_meaning else [])]
+        )
         output.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
         for line in [line for line in row.embedded.splitlines() if line.strip()][:3]:
             output.echo(f"    {output.clip(line, room - 4)}")
@@ -247,13 +287,28 @@ def _print_hits(answer: Answer, explain: bool) -> None:
 @click.command(epilog="\b\nExample:\n  memsearch expand 3fa9c1d2 --json")
 @click.argument("name")
 @click.option("--json-output", "-j", "bare", is_flag=True, help="As --json.")
-@click.option("--lines", "-n", type=click.IntRange(0, 1000), help="So many lines of the file before and after it.")
-@click.option("--section/--no-section", default=True, help="The whole section (the default), or the hit's own lines.")
+@click.option(
+    "--lines",
+    "-n",
+    type=click.IntRange(0, 1000),
+    help="So many lines of the file before and after it.",
+)
+@click.option(
+    "--section/--no-section",
+    default=True,
+    help="The whole section (the default), or the hit's own lines.",
+)
 @scope
 @tolerated
 @as_json
 def expand(
-    name: str, bare: bool, lines: int | None, section: bool, project: str | None, everything: bool, json_: bool
+    name: str,
+    bare: bool,
+    lines: int | None,
+    section: bool,
+    project: str | None,
+    everything: bool,
+    json_: bool,
 ) -> None:
     """Show the whole section behind a hit (its chunk or entry id)."""
     from memsearch_engine import Ground, shared_author  # 30 ms, which a search need not pay
@@ -264,7 +319,11 @@ def expand(
     memory.opened(entry.id, entry.agent, entry.session)
     amendments, standing = _amendments(memory, entry.id), Ground(memory).of(found)
     newer = [pair for pair in amendments if pair.older.entry_id == entry.id]
-    shown = {**note_json(Note.of(entry, found.path)), "chunk_hash": found.own_chunk, "heading": entry.heading}
+    shown = {
+        **note_json(Note.of(entry, found.path)),
+        "chunk_hash": found.own_chunk,
+        "heading": entry.heading,
+    }
     shown |= {
         "overtaken_by": [pair.newer.entry_id for pair in newer],
         "amends": [pair.older.entry_id for pair in amendments if pair not in newer],
@@ -280,13 +339,25 @@ def expand(
         return
     by = shared_author(found.path)
     whose = f"  shared by {output.safe(by)}" if by else ""
-    output.echo(output.style(f"{found.day} {entry.time}  {entry.agent or 'note'}  {entry.id}{whose}", bold=True))
-    output.echo(output.style(f"Source: {found.path} (lines {shown['start_line']}-{shown['end_line']})", dim=True))
+    output.echo(
+        output.style(
+            f"{found.day} {entry.time}  {entry.agent or 'note'}  {entry.id}{whose}", bold=True
+        )
+    )
+    output.echo(
+        output.style(
+            f"Source: {found.path} (lines {shown['start_line']}-{shown['end_line']})", dim=True
+        )
+    )
     if entry.anchor:
-        output.echo(f"Session: {entry.session}  Turn: {entry.turn}\n{entry.anchor.kind.title()}: {entry.anchor.path}")
+        output.echo(
+            f"Session: {entry.session}  Turn: {entry.turn}\n{entry.anchor.kind.title()}: {entry.anchor.path}"
+        )
     for pair in amendments:
         other, what = (pair.newer, "Overtaken by") if pair in newer else (pair.older, "Amends")
-        output.echo(f"{what}: {other.entry_id} of {other.day}, {output.safe(other.title)} ({output.safe(pair.why)})")
+        output.echo(
+            f"{what}: {other.entry_id} of {other.day}, {output.safe(other.title)} ({output.safe(pair.why)})"
+        )
     for finding in standing.stale if standing else ():
         output.echo(f"Since then: {output.safe(finding.words)}")
     if standing and standing.unmerged:
@@ -323,7 +394,11 @@ def note_json(note: Note) -> dict[str, Any]:
         "content": note.content,
         "body": note.text,
         "marks": note.marks,
-        "anchor": {"session": anchor.session, "turn": anchor.turn, anchor.kind or "path": anchor.path}
+        "anchor": {
+            "session": anchor.session,
+            "turn": anchor.turn,
+            anchor.kind or "path": anchor.path,
+        }
         if anchor
         else None,
     }
@@ -335,25 +410,45 @@ def note_json(note: Note) -> dict[str, Any]:
 @click.argument("target")
 @click.option("--turn", "-t", default="", help="The turn to open (an id, or the beginning of one).")
 @click.option("--session", default="", help="The session, where TARGET is a database of many.")
-@click.option("--raw", is_flag=True, help="With the secrets that stand in it (they are replaced otherwise).")
 @click.option(
-    "--context", "-c", "context", default=0, type=click.IntRange(0, 1000), help="So many turns before and after."
+    "--raw", is_flag=True, help="With the secrets that stand in it (they are replaced otherwise)."
 )
-@click.option("--full", is_flag=True, help="Whole tool outputs and texts; else long ones lose their middle.")
-@click.option("--json-output", "-j", "bare", is_flag=True, help="memsearch's bare list of messages.")
+@click.option(
+    "--context",
+    "-c",
+    "context",
+    default=0,
+    type=click.IntRange(0, 1000),
+    help="So many turns before and after.",
+)
+@click.option(
+    "--full", is_flag=True, help="Whole tool outputs and texts; else long ones lose their middle."
+)
+@click.option(
+    "--json-output", "-j", "bare", is_flag=True, help="memsearch's bare list of messages."
+)
 @as_json
 def transcript(
-    target: str, turn: str, session: str, raw: bool, context: int, full: bool, bare: bool, json_: bool
+    target: str,
+    turn: str,
+    session: str,
+    raw: bool,
+    context: int,
+    full: bool,
+    bare: bool,
+    json_: bool,
 ) -> None:
     """Open the conversation that a memory came from.
 
-    TARGET is an entry, a chunk, a transcript file or an agent's database. Where the agent has deleted it, the kept copy is
-    shown. Without --turn, a file is shown whole.
+    TARGET is an entry, a chunk, a transcript file or an agent's database. Where the agent has
+    deleted it, the kept copy is shown. Without --turn, a file is shown whole.
     """
 
     memory = Memory()
     if os.path.sep in target or os.path.exists(target):
-        found = memory.transcript_file(target, turn=turn, session=session, context=context, full=full, raw=raw)
+        found = memory.transcript_file(
+            target, turn=turn, session=session, context=context, full=full, raw=raw
+        )
     else:
         found = memory.transcript(target, turn=turn, context=context, full=full, raw=raw)
     if bare:
@@ -374,15 +469,24 @@ def transcript(
     if found.left_out:
         output.say(f"note: {many(found.left_out, 'character')} left out; --full has them")
     if found.state == "archived":
-        output.say("note: the agent no longer has this conversation; this is the copy that was kept")
+        output.say(
+            "note: the agent no longer has this conversation; this is the copy that was kept"
+        )
     for number, item in enumerate(found.turns):
         if number:
             output.echo()
-        output.echo(output.style(f"── {item.started}  turn {output.safe(item.turn)}  {item.status}", dim=True))
+        output.echo(
+            output.style(
+                f"── {item.started}  turn {output.safe(item.turn)}  {item.status}", dim=True
+            )
+        )
         output.echo(output.style("you", bold=True) + f"  {output.safe(item.user)}")
         for tool in item.tools:
             output.echo(
-                output.style(f"  $ {output.safe(tool.name)}: {output.clip(tool.input, output.width() - 8)}", dim=True)
+                output.style(
+                    f"  $ {output.safe(tool.name)}: {output.clip(tool.input, output.width() - 8)}",
+                    dim=True,
+                )
             )
             for line in output.safe(tool.output).splitlines()[:_TOOL_LINES]:
                 output.echo(output.style(f"    {output.clip(line, output.width() - 4)}", dim=True))
@@ -393,7 +497,9 @@ def transcript(
 
 def _messages(item: Turn) -> list[dict[str, Any]]:
     """A turn as memsearch's list of messages."""
-    tools = [{"name": tool.name, "command": tool.input, "output": tool.output} for tool in item.tools]
+    tools = [
+        {"name": tool.name, "command": tool.input, "output": tool.output} for tool in item.tools
+    ]
     return [
         {"role": "user", "uuid": item.turn, "text": item.user, "tools": []},
         {"role": "assistant", "uuid": item.turn, "text": item.assistant, "tools": tools},
@@ -437,7 +543,9 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
         output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
     else:
         for row in rows:
-            output.echo(f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), dim=True)}")
+            output.echo(
+                f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), dim=True)}"
+            )
         for path, of in copies:
             output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
         if not rows:
@@ -452,7 +560,10 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
 )
 @click.option("--day", help="Only this day (2026-02-09, today, 3d).")
 @click.option("--agent", help="Only this agent's.")
-@click.option("--as-of", help="As they stood at the end of a day: what was edited or deleted since is put back.")
+@click.option(
+    "--as-of",
+    help="As they stood at the end of a day: what was edited or deleted since is put back.",
+)
 @click.option("--limit", "-n", default=50, type=click.IntRange(1), show_default=True)
 @scope
 @as_json
@@ -477,7 +588,9 @@ def entries(
         for note in rows:
             head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
             head += f"  by {output.safe(note.author)}" if note.author else ""
-            output.echo(f"{output.style(head, dim=True)}  {output.clip(note.title, output.width() - len(head) - 2)}")
+            output.echo(
+                f"{output.style(head, dim=True)}  {output.clip(note.title, output.width() - len(head) - 2)}"
+            )
         if not rows:
             output.say("no entries here - `memsearch days --all` looks in all projects")
     return 0 if rows else 1
@@ -489,9 +602,11 @@ def entries(
 @click.argument("query", nargs=-1, required=True)
 @as_json
 def trace(query: tuple[str, ...], json_: bool) -> int:
-    """What was noted on a matter, oldest first: each newer word with what it replaces. The last one holds.
+    """What was noted on a matter, oldest first: each newer word with what it replaces. The last one
+    holds.
 
-    Which note amends which is told from their words; `memsearch amends` corrects that, `memsearch supersede` marks a note for good.
+    Which note amends which is told from their words; `memsearch amends` corrects that, `memsearch
+    supersede` marks a note for good.
     """
     memory = Memory()
     words = memory.trace(" ".join(query))
@@ -502,14 +617,26 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
         return 0 if words else 1
     for word in words:
         row = word.row
-        output.echo(output.style(f"{row.day} {row.time or '     '}  {row.agent or 'note'}  {row.entry_id}", bold=True))
+        output.echo(
+            output.style(
+                f"{row.day} {row.time or '     '}  {row.agent or 'note'}  {row.entry_id}", bold=True
+            )
+        )
         for older, sure in sorted(word.replaces.items(), key=lambda item: days.get(item[0], "")):
             if older in days:
                 why = next(
-                    (f": {pair.why}" for pair in _amendments(memory, row.entry_id) if pair.older.entry_id == older), ""
+                    (
+                        f": {pair.why}"
+                        for pair in _amendments(memory, row.entry_id)
+                        if pair.older.entry_id == older
+                    ),
+                    "",
                 )
                 output.echo(
-                    output.style(f"  amends {older} of {days[older]} ({sure:.0%} sure){output.safe(why)}", dim=True)
+                    output.style(
+                        f"  amends {older} of {days[older]} ({sure:.0%} sure){output.safe(why)}",
+                        dim=True,
+                    )
                 )
         for line in row.text.splitlines():
             if line.strip() and not line.startswith(("#", "<!--")):
@@ -530,14 +657,18 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
 @click.option("--off", "verdict", flag_value="off", help="Let their words tell again.")
 @as_json
 def amends(newer: str | None, older: str | None, verdict: str | None, json_: bool) -> int:
-    """Say whether the note NEWER amends the note OLDER; it outweighs what their words tell. Both stay as they are.
+    """Say whether the note NEWER amends the note OLDER; it outweighs what their words tell. Both
+    stay as they are.
 
-    Without OLDER, show what was found when notes were compared. `memsearch trace` shows a whole matter.
+    Without OLDER, show what was found when notes were compared. `memsearch trace` shows a whole
+    matter.
     """
     memory = Memory()
     if newer is None or older is None:
         if verdict:
-            raise UsageError("a word on what amends what needs both notes", "memsearch amends NEWER OLDER --no")
+            raise UsageError(
+                "a word on what amends what needs both notes", "memsearch amends NEWER OLDER --no"
+            )
         return _show_amendments(memory.amendments(newer or ""), json_)
     said = {"no": False, "off": None, None: True}[verdict]
     before = memory.amends(newer, older, said)
@@ -561,16 +692,22 @@ def _show_amendments(found: list[Amendment], json_: bool) -> int:
     if json_:
         pairs = [
             {
-                "newer": _entry_json(pair.newer), "older": _entry_json(pair.older), "sure": pair.sure, "said": pair.said,
-                "shared": pair.shared, "changes": pair.changes, "holds": pair.holds,
+                "newer": _entry_json(pair.newer),
+                "older": _entry_json(pair.older),
+                "sure": pair.sure,
+                "said": pair.said,
+                "shared": pair.shared,
+                "changes": pair.changes,
+                "holds": pair.holds,
             }
             for pair in found
-        ]  # fmt: skip
+        ]
         output.emit({"amendments": pairs})
         return 0
     for pair in found:
         output.echo(
-            output.style(f"{pair.newer.entry_id} amends {pair.older.entry_id}", bold=True) + f"  {pair.sure:.0%} sure"
+            output.style(f"{pair.newer.entry_id} amends {pair.older.entry_id}", bold=True)
+            + f"  {pair.sure:.0%} sure"
         )
         for row in (pair.newer, pair.older):
             output.echo(f"  {row.day} {row.time or '     '}  {output.safe(row.title)}")
@@ -585,9 +722,15 @@ def _show_amendments(found: list[Amendment], json_: bool) -> int:
 
 def _entry_json(row: Row) -> dict[str, Any]:
     return {
-        "entry_id": row.entry_id, "day": row.day, "time": row.time, "agent": row.agent, "session": row.session, "turn": row.turn,
-        "source": row.path, "content": row.text,
-    }  # fmt: skip
+        "entry_id": row.entry_id,
+        "day": row.day,
+        "time": row.time,
+        "agent": row.agent,
+        "session": row.session,
+        "turn": row.turn,
+        "source": row.path,
+        "content": row.text,
+    }
 
 
 @click.command("why-not", epilog="\b\nExample:\n  memsearch why-not 'connection pool' 3fa9c1d2")

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, MemsearchError, SettingsError, Unreachable, __version__, agent_names, all_agents
+from memsearch_engine import (
+    Memory,
+    MemsearchError,
+    SettingsError,
+    Unreachable,
+    __version__,
+    agent_names,
+    all_agents,
+)
 
 from memsearch_tui.cli import output, pages
 from memsearch_tui.cli.main import is_terminal
@@ -51,9 +59,13 @@ def status(json_: bool = False) -> None:
         return
     output.echo(f"project  {state['project']}  {output.safe(state['memory'])}")
     if days:
-        output.echo(f"notes    {many(len(days), 'day')}, {state['oldest_day']} to {state['newest_day']}")
+        output.echo(
+            f"notes    {many(len(days), 'day')}, {state['oldest_day']} to {state['newest_day']}"
+        )
     else:
-        output.echo("notes    none yet - `memsearch demo` shows what it looks like with a year of them")
+        output.echo(
+            "notes    none yet - `memsearch demo` shows what it looks like with a year of them"
+        )
     if counts:
         output.echo(
             f"index    {many(counts['entries'], 'entry')}, {many(counts['chunks'], 'chunk')}"
@@ -71,12 +83,23 @@ def status(json_: bool = False) -> None:
         output.say(f"! {output.safe(alarm)}")
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch tui\n  memsearch tui --all\n  memsearch tui --plain")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch tui\n  memsearch tui --all\n  memsearch tui --plain"
+)
 @click.option("--project", "-p", help="Open on this project.")
 @click.option("--all", "-a", "everything", is_flag=True, help="Open on all projects.")
 @click.option("--theme", help="Textual theme name.")
-@click.option("--plain", is_flag=True, help="Line by line, for screen readers: nothing is drawn over, no colours.")
-def tui(project: str | None = None, everything: bool = False, theme: str | None = None, plain: bool = False) -> int:
+@click.option(
+    "--plain",
+    is_flag=True,
+    help="Line by line, for screen readers: nothing is drawn over, no colours.",
+)
+def tui(
+    project: str | None = None,
+    everything: bool = False,
+    theme: str | None = None,
+    plain: bool = False,
+) -> int:
     """Open the terminal app."""
     if plain:
         from memsearch_tui.library import Library
@@ -84,7 +107,9 @@ def tui(project: str | None = None, everything: bool = False, theme: str | None 
 
         return talk(Library(Memory(everything=everything, project=project)))
     if not is_terminal():
-        raise Unreachable("the app needs a terminal", "the commands do all that it does: `memsearch --help`")
+        raise Unreachable(
+            "the app needs a terminal", "the commands do all that it does: `memsearch --help`"
+        )
     from memsearch_tui.app import run
     from memsearch_tui.screens.browse import DEMO
 
@@ -101,11 +126,24 @@ def config() -> None:
     """Read and change settings (~/.memsearch/config.toml)."""
 
 
-@config.command("list", epilog="\b\nExamples:\n  memsearch config list\n  memsearch config list --global --json-output")
-@click.option("--resolved", "which", flag_value="resolved", default="resolved", help="As they hold here (the default).")
+@config.command(
+    "list",
+    epilog="\b\nExamples:\n  memsearch config list\n  memsearch config list --global --json-output",
+)
+@click.option(
+    "--resolved",
+    "which",
+    flag_value="resolved",
+    default="resolved",
+    help="As they hold here (the default).",
+)
 @click.option("--global", "which", flag_value="global", help="Only what your own file says.")
-@click.option("--project", "which", flag_value="project", help="Only what this project's file says.")
-@click.option("--json-output", "-j", "bare", is_flag=True, help="memsearch's nested object, its own keys too.")
+@click.option(
+    "--project", "which", flag_value="project", help="Only what this project's file says."
+)
+@click.option(
+    "--json-output", "-j", "bare", is_flag=True, help="memsearch's nested object, its own keys too."
+)
 @click.option("--default-collection", hidden=True)
 @as_json
 def config_list(which: str, bare: bool, default_collection: str | None, json_: bool) -> None:
@@ -118,7 +156,9 @@ def config_list(which: str, bare: bool, default_collection: str | None, json_: b
     settings = own.load()
     rows = {key: _value(settings, key) for key in own.types()}
     if json_:
-        output.emit({"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings})
+        output.emit(
+            {"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings}
+        )
         return
     for key, kind in own.types().items():
         output.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + kind, dim=True)}")
@@ -150,7 +190,11 @@ def _nested(own: engine.Configuration, which: str, collection: str | None, json_
             table["milvus"]["collection"] = collection
     else:
         table = own.written(in_project=which == "project")
-    output.echo(msgspec.json.encode(_hidden(table)).decode() if json_ else tomlkit.dumps(_hidden(table)) or "(empty)")
+    output.echo(
+        msgspec.json.encode(_hidden(table)).decode()
+        if json_
+        else tomlkit.dumps(_hidden(table)) or "(empty)"
+    )
 
 
 def _is_set(own: engine.Configuration, key: str) -> bool:
@@ -192,11 +236,17 @@ def config_get(key: str, default_collection: str | None, json_: bool) -> None:
 
 
 def _named(own: engine.Configuration, key: str) -> object:
-    """A value inside the tables that have names of the user's own: llm.providers.NAME.…, plugins.AGENT.summarize.…"""
+    """A value inside the tables that have names of the user's own: llm.providers.NAME.…,
+    plugins.AGENT.summarize.…
+    """
     from memsearch_engine import Provider, SkillTask, Summarize, Task
 
     settings, parts = own.load(), key.split(".")
-    if len(parts) == 4 and parts[:2] == ["llm", "providers"] and parts[3] in Provider.__struct_fields__:
+    if (
+        len(parts) == 4
+        and parts[:2] == ["llm", "providers"]
+        and parts[3] in Provider.__struct_fields__
+    ):
         found: Any = settings.llm.providers.get(parts[2]) or Provider()
         return _hidden({parts[3]: getattr(found, parts[3])})[parts[3]]
     if (
@@ -206,12 +256,19 @@ def _named(own: engine.Configuration, key: str) -> object:
         and parts[3] in Summarize.__struct_fields__
     ):
         if parts[3] == "provider":
-            # memsearch's hooks hand turns to a model whatever else this says; '' and native are theirs to do
-            names = dict.fromkeys((key, key.replace("_", "-", 1), key.replace("claude-code", "claude_code", 1)))
+            # memsearch's hooks hand turns to a model whatever else this says; '' and native are
+            # theirs to do
+            names = dict.fromkeys(
+                (key, key.replace("_", "-", 1), key.replace("claude-code", "claude_code", 1))
+            )
             return next((found for name in names if (found := own.raw_of_owner(name, ""))), "")
         plugin = settings.plugins.get(parts[1].replace("_", "-"))
         return getattr((plugin and plugin.summarize) or settings.capture.summarize, parts[3])
-    if len(parts) == 4 and parts[0] == "plugins" and parts[2] in ("project_review", "user_profile", "memory_to_skill"):
+    if (
+        len(parts) == 4
+        and parts[0] == "plugins"
+        and parts[2] in ("project_review", "user_profile", "memory_to_skill")
+    ):
         task_type = SkillTask if parts[2] == "memory_to_skill" else Task
         if parts[3] in task_type.__struct_fields__:
             plugin = settings.plugins.get(parts[1].replace("_", "-"))
@@ -225,7 +282,9 @@ def _named(own: engine.Configuration, key: str) -> object:
 )
 @click.argument("key")
 @click.argument("value")
-@click.option("--project", is_flag=True, help="In this project's .memsearch.toml, which may set only a few.")
+@click.option(
+    "--project", is_flag=True, help="In this project's .memsearch.toml, which may set only a few."
+)
 @as_json
 def config_set(key: str, value: str, project: bool, json_: bool) -> None:
     """Change one setting; comments in the file stay."""
@@ -262,16 +321,28 @@ def config_unset(key: str, json_: bool) -> None:
 def config_init() -> None:
     """Ask for the settings that matter at first. Nothing is written before the last answer."""
     memory = Memory()
-    own, models, plugins = engine.Configuration(memory), engine.Models(memory), engine.Plugins(memory)
+    own, models, plugins = (
+        engine.Configuration(memory),
+        engine.Models(memory),
+        engine.Plugins(memory),
+    )
     current = memory.settings
     if not sys.stdin.isatty():
-        raise click.UsageError("the wizard needs a terminal; `memsearch config set KEY VALUE` does not")
-    output.say(f"Settings go to {own.file}. Enter keeps what stands in brackets, ctrl+c changes nothing.")
+        raise click.UsageError(
+            "the wizard needs a terminal; `memsearch config set KEY VALUE` does not"
+        )
+    output.say(
+        f"Settings go to {own.file}. Enter keeps what stands in brackets, ctrl+c changes nothing."
+    )
     here = [agent.name for agent in all_agents() if shutil.which(agent.program)]
     answers: dict[str, str] = {}
 
-    output.say(f"\nAgents on this machine: {', '.join(here) or 'none of ' + ', '.join(agent_names())}.")
-    capture = click.confirm("Take a note of every finished turn?", current.capture.enabled, err=True)
+    output.say(
+        f"\nAgents on this machine: {', '.join(here) or 'none of ' + ', '.join(agent_names())}."
+    )
+    capture = click.confirm(
+        "Take a note of every finished turn?", current.capture.enabled, err=True
+    )
     answers["capture.enabled"] = str(capture).lower()
     if capture:
         output.say(
@@ -282,7 +353,12 @@ def config_init() -> None:
             "Who writes the notes", writers, current.capture.summarize.provider
         )
 
-    output.say("\n" + "; ".join(f"{model.name}: {model.languages}, {model.size_mb} MB" for model in models.known()))
+    output.say(
+        "\n"
+        + "; ".join(
+            f"{model.name}: {model.languages}, {model.size_mb} MB" for model in models.known()
+        )
+    )
     using = current.embedding.model or models.DEFAULT
     names = [model.name for model in models.known()]
     model = _choose("Model for meaning", names, using)
@@ -290,7 +366,11 @@ def config_init() -> None:
     if model != using and not missing:
         answers["embedding.model"] = model
     server = current.milvus.uri
-    where = "\nMilvus URI (-: files on this machine)" if server else "\nMilvus URI (enter: files on this machine)"
+    where = (
+        "\nMilvus URI (-: files on this machine)"
+        if server
+        else "\nMilvus URI (enter: files on this machine)"
+    )
     uri = click.prompt(where, server, show_default=bool(server), err=True)
     answers["milvus.uri"] = "" if uri == "-" else uri
     if answers["milvus.uri"] != server:
@@ -314,12 +394,16 @@ def config_init() -> None:
         )
     waiting = [agent for agent in here if not plugins.status(agent).installed]
     if capture and waiting:
-        output.say(f"next: `memsearch plugins install {' '.join(waiting)}` lets them hand over their turns")
+        output.say(
+            f"next: `memsearch plugins install {' '.join(waiting)}` lets them hand over their turns"
+        )
 
 
 def _choose(question: str, names: list[str], current: str) -> str:
     """One of *names*; what stands now (a folder, say) may always be kept."""
-    return click.prompt(question, current, type=click.Choice(list(dict.fromkeys([*names, current]))), err=True)
+    return click.prompt(
+        question, current, type=click.Choice(list(dict.fromkeys([*names, current]))), err=True
+    )
 
 
 def _as_typed(value: Any) -> str:
@@ -358,7 +442,9 @@ def service_start(json_: bool) -> None:
 def service_stop(json_: bool) -> None:
     """Stop it; nothing is lost, the next command starts it again."""
     stopped = engine.Service(Memory()).stop()
-    output.emit({"stopped": stopped}) if json_ else output.say("stopped" if stopped else "it was not running")
+    output.emit({"stopped": stopped}) if json_ else output.say(
+        "stopped" if stopped else "it was not running"
+    )
 
 
 @service.command("status", epilog="\b\nExample:\n  memsearch service status --json")
@@ -372,7 +458,9 @@ def service_status(json_: bool) -> int:
     if json_:
         output.emit(state)
     elif state.running:
-        output.echo(f"running, pid {state.pid}, up {state.uptime_s:.0f} s, {state.rss_mb:.0f} MB, index {state.index}")
+        output.echo(
+            f"running, pid {state.pid}, up {state.uptime_s:.0f} s, {state.rss_mb:.0f} MB, index {state.index}"
+        )
         used = f"by {state.last_use} " if state.last_use else ""
         output.echo(
             f"last used {used}{state.idle_s:.0f} s ago; ends after {state.idle_limit_s / 60:g} minutes without use"
@@ -380,7 +468,9 @@ def service_status(json_: bool) -> int:
         for reason in state.kept_up_by:
             output.echo(f"kept up by {output.safe(reason)}")
         for work in state.own_work:
-            output.echo(f"by itself  {output.safe(work)} (postpones nothing, is resumed by the next service)")
+            output.echo(
+                f"by itself  {output.safe(work)} (postpones nothing, is resumed by the next service)"
+            )
     else:
         output.echo("not running (it starts when needed)")
     return 0 if state.running else 1
@@ -398,7 +488,9 @@ def service_logs(lines: int, json_: bool) -> int:
         output.say(f"no log yet ({service.log})")
         return 1
     if json_:
-        output.emit({"file": str(service.log), "lines": [output.safe(line.rstrip("\n")) for line in tail]})
+        output.emit(
+            {"file": str(service.log), "lines": [output.safe(line.rstrip("\n")) for line in tail]}
+        )
     else:
         output.echo(output.safe("".join(tail)), nl=False)
     return 0
@@ -412,7 +504,9 @@ def service_logs(lines: int, json_: bool) -> int:
 @as_json
 @click.pass_context
 def project(ctx: click.Context, everything: bool, json_: bool) -> None:
-    """Show which project this folder belongs to, its memory folder and its collection; keep its PROJECT.md and USER.md."""
+    """Show which project this folder belongs to, its memory folder and its collection; keep its
+    PROJECT.md and USER.md.
+    """
     if ctx.invoked_subcommand is not None:
         return
     memory = Memory(everything=everything)
@@ -437,7 +531,8 @@ def project(ctx: click.Context, everything: bool, json_: bool) -> None:
 
 
 @project.command(
-    "forget", epilog="\b\nExamples:\n  memsearch project forget website\n  memsearch project forget ~/old/website --yes"
+    "forget",
+    epilog="\b\nExamples:\n  memsearch project forget website\n  memsearch project forget ~/old/website --yes",
 )
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
@@ -450,12 +545,29 @@ def project_forget(name: str, yes: bool, json_: bool) -> None:
     output.confirm(f"Search and watch {name} no more? Its notes and their history stay.", yes)
     gone = Memory().forget_project(name)
     if json_:
-        output.emit({"forgotten": {"id": gone.id, "name": gone.name, "root": gone.root, "memory": gone.memory}})
+        output.emit(
+            {
+                "forgotten": {
+                    "id": gone.id,
+                    "name": gone.name,
+                    "root": gone.root,
+                    "memory": gone.memory,
+                }
+            }
+        )
         return
     output.say(f"{output.safe(gone.root)} is forgotten; working in it makes it known again")
 
 
-for _command in (pages.review, pages.show, pages.accept, pages.reject, pages.undo, pages.trust, pages.propose):
+for _command in (
+    pages.review,
+    pages.show,
+    pages.accept,
+    pages.reject,
+    pages.undo,
+    pages.trust,
+    pages.propose,
+):
     project.add_command(_command)
 
 
@@ -466,13 +578,17 @@ for _command in (pages.review, pages.show, pages.accept, pages.reject, pages.und
 @click.option("--fresh", is_flag=True, help="Write it anew, even if it is there.")
 @as_json
 def demo(no_open: bool, fresh: bool, json_: bool) -> int:
-    """Try it on a sample year: three projects, four agents, in a temporary home. Your own notes are not touched."""
+    """Try it on a sample year: three projects, four agents, in a temporary home. Your own notes are
+    not touched.
+    """
     from memsearch_tui.demo.command import run
 
     return run(open_app=not no_open and not json_, fresh=fresh, json_=json_)
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch completion bash >> ~/.bashrc\n  memsearch completion zsh >> ~/.zshrc")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch completion bash >> ~/.bashrc\n  memsearch completion zsh >> ~/.zshrc"
+)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print a completion script: memsearch completion bash >> ~/.bashrc"""

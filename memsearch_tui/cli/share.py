@@ -1,4 +1,6 @@
-"""Notes for the project's team: sharing them, listing what is shared, packs for people without the repository."""
+"""Notes for the project's team: sharing them, listing what is shared, packs for people without the
+repository.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
-_SIGNS = {ShareChange.NEW: "+", ShareChange.CHANGED: "~", ShareChange.SAME: "=", ShareChange.REFUSED: "!"}
+_SIGNS = {
+    ShareChange.NEW: "+",
+    ShareChange.CHANGED: "~",
+    ShareChange.SAME: "=",
+    ShareChange.REFUSED: "!",
+}
 _SINCE = {
     "changed": "your note says something else by now: `memsearch share` it again",
     "superseded": "your note is superseded by now: share the newer one, `--withdraw` this",
@@ -33,13 +40,22 @@ _SOME_REFUSED = 5
 )
 @click.argument("names", nargs=-1, metavar="[ENTRY]...")
 @click.option(
-    "--filter", "-f", "query", metavar="FILTERS", help="All notes that these admit (`is:pinned after:90d agent:codex`)."
+    "--filter",
+    "-f",
+    "query",
+    metavar="FILTERS",
+    help="All notes that these admit (`is:pinned after:90d agent:codex`).",
 )
 @click.option(
-    "--as", "author", metavar="NAME", help="Under this name; else share.author, what git calls you, your login."
+    "--as",
+    "author",
+    metavar="NAME",
+    help="Under this name; else share.author, what git calls you, your login.",
 )
 @click.option(
-    "--review", metavar="DAY", help="When they are to be looked at again (2026-12-01, 90d); in half a year by default."
+    "--review",
+    metavar="DAY",
+    help="When they are to be looked at again (2026-12-01, 90d); in half a year by default.",
 )
 @click.option(
     "--pack",
@@ -62,22 +78,29 @@ def share(
     yes: bool,
     json_: bool,
 ) -> int:
-    """Notes for the project's team, in `.memsearch/shared/`: copies without secrets and without paths of this machine.
+    """Notes for the project's team, in `.memsearch/shared/`: copies without secrets and without
+    paths of this machine.
 
-    They are committed and reviewed like any other file of the project. Whoever has it finds and is told them under the name of their
-    author, in sessions without a person and in CI, too; what reads like an order to agents waits for each reader's word. `memsearch
-    undo` takes a share back."""
+    They are committed and reviewed like any other file of the project. Whoever has it finds and is
+    told them under the name of their author, in sessions without a person and in CI, too; what
+    reads like an order to agents waits for each reader's word. `memsearch undo` takes a share back.
+    """
     memory, wanted = Memory(), bool(names or query)
     sharing = engine.Sharing(memory)
     if withdraw:
         if query or pack:
-            raise UsageError("--withdraw takes back the notes that are named", "`memsearch share` lists what is shared")
+            raise UsageError(
+                "--withdraw takes back the notes that are named",
+                "`memsearch share` lists what is shared",
+            )
         return _withdraw(sharing, names, dry_run, yes, json_)
     if not wanted and not pack:
         return _list(memory, sharing, json_)
     planned = None
     if wanted:
-        planned = sharing.plan(names, query=query or "", author=author or "", review=_day(review), for_pack=bool(pack))
+        planned = sharing.plan(
+            names, query=query or "", author=author or "", review=_day(review), for_pack=bool(pack)
+        )
         if not planned:
             raise UsageError(f"no note is admitted by {query}", "`memsearch entries` lists them")
     if pack:
@@ -87,7 +110,12 @@ def share(
 
 
 def _share(
-    memory: Memory, sharing: engine.Sharing, planned: list[engine.PlannedShare], dry_run: bool, yes: bool, json_: bool
+    memory: Memory,
+    sharing: engine.Sharing,
+    planned: list[engine.PlannedShare],
+    dry_run: bool,
+    yes: bool,
+    json_: bool,
 ) -> int:
     new = [one for one in planned if one.change in (ShareChange.NEW, ShareChange.CHANGED)]
     refused = [one for one in planned if one.change is ShareChange.REFUSED]
@@ -96,19 +124,29 @@ def _share(
     ignored = bool(new) and sharing.is_ignored(new[0].path)
     files: list[str] = []
     if new and not dry_run:
-        output.confirm(f"Write {many(len(new), 'note')}, as {output.safe(new[0].author)}, into .memsearch/shared?", yes)
+        output.confirm(
+            f"Write {many(len(new), 'note')}, as {output.safe(new[0].author)}, into .memsearch/shared?",
+            yes,
+        )
         files = sharing.share(new)
     if json_:
         output.emit(
-            {"notes": [_planned_json(one) for one in planned], "files": files, "ignored_by_git": ignored, "dry_run": dry_run}
-        )  # fmt: skip
+            {
+                "notes": [_planned_json(one) for one in planned],
+                "files": files,
+                "ignored_by_git": ignored,
+                "dry_run": dry_run,
+            }
+        )
     elif files:
         there = (
             ""
             if os.path.abspath(os.getcwd()).startswith(memory.place.root)
             else f" in {output.safe(memory.place.root)}"
         )
-        output.say(f"{many(len(new), 'note')} shared: commit .memsearch/shared{there} · `memsearch undo` takes it back")
+        output.say(
+            f"{many(len(new), 'note')} shared: commit .memsearch/shared{there} · `memsearch undo` takes it back"
+        )
     elif not new:
         output.say("nothing to share")
     if ignored and not json_:
@@ -138,23 +176,36 @@ def _pack(
         output.emit({"path": made.path, "notes": made.notes, "hash": made.hash, "dry_run": False})
     else:
         output.echo(f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}")
-        output.say(f"whoever gets it: `memsearch import {output.safe(made.path)}`, and compares the hash with you")
+        output.say(
+            f"whoever gets it: `memsearch import {output.safe(made.path)}`, and compares the hash with you"
+        )
     return _SOME_REFUSED if refused else 0
 
 
-def _withdraw(sharing: engine.Sharing, names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int:
+def _withdraw(
+    sharing: engine.Sharing, names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool
+) -> int:
     if not names:
         raise UsageError("name the notes to take back", "`memsearch share` lists what is shared")
     gone = sharing.named(names)
     for one in () if json_ else gone:
-        output.echo(f"- {output.safe(one.author)}  {one.day} {one.time}  {one.id[:8]}  {output.safe(one.title)[:80]}")
+        output.echo(
+            f"- {output.safe(one.author)}  {one.day} {one.time}  {one.id[:8]}  {output.safe(one.title)[:80]}"
+        )
     if not dry_run:
         output.confirm(f"Take {many(len(gone), 'shared note')} out of the work tree?", yes)
         sharing.withdraw([one.id for one in gone])
     if json_:
-        output.emit({"withdrawn": [{"entry_id": one.id, "path": one.path} for one in gone], "dry_run": dry_run})
+        output.emit(
+            {
+                "withdrawn": [{"entry_id": one.id, "path": one.path} for one in gone],
+                "dry_run": dry_run,
+            }
+        )
     elif not dry_run:
-        output.say(f"{many(len(gone), 'note')} withdrawn: commit that · `memsearch undo` brings them back")
+        output.say(
+            f"{many(len(gone), 'note')} withdrawn: commit that · `memsearch undo` brings them back"
+        )
     return 0
 
 
@@ -163,10 +214,14 @@ def _list(memory: Memory, sharing: engine.Sharing, json_: bool) -> int:
 
     found = sharing.listed()
     if json_:
-        output.emit({"author": sharing.author(), "notes": [msgspec.to_builtins(one) for one in found]})
+        output.emit(
+            {"author": sharing.author(), "notes": [msgspec.to_builtins(one) for one in found]}
+        )
         return 0
     if not found:
-        output.echo("nothing is shared in this project; `memsearch share ENTRY…` shares notes with its team")
+        output.echo(
+            "nothing is shared in this project; `memsearch share ENTRY…` shares notes with its team"
+        )
         return 0
     for one in found:
         title = output.safe(one.title)[:90]
@@ -198,18 +253,30 @@ def _states(one: engine.SharedNote) -> list[str]:
 def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
     for one in planned:
         where = os.path.relpath(one.path, memory.place.root) if one.path else one.day
-        why = f": {one.why}" if one.why else f": {one.change}" if one.change is ShareChange.SAME else ""
+        why = (
+            f": {one.why}"
+            if one.why
+            else f": {one.change}"
+            if one.change is ShareChange.SAME
+            else ""
+        )
         output.echo(
             f"{_SIGNS[one.change]} {output.safe(where)}  {output.style(output.safe(one.title)[:70], bold=True)}{output.safe(why)}"
         )
         if one.change in (ShareChange.NEW, ShareChange.CHANGED):
-            body = [line for line in one.lines if line.strip() and not line.startswith(("### ", "<!--"))]
+            body = [
+                line for line in one.lines if line.strip() and not line.startswith(("### ", "<!--"))
+            ]
             for line in body[:_LINES]:
                 output.echo(f"    {output.safe(line)}")
             if len(body) > _LINES:
-                output.echo(output.style(f"    … {many(len(body) - _LINES, 'more line')}", dim=True))
+                output.echo(
+                    output.style(f"    … {many(len(body) - _LINES, 'more line')}", dim=True)
+                )
             if one.replaced:
-                output.echo(output.style(f"    {many(len(one.replaced), 'secret')} left out", dim=True))
+                output.echo(
+                    output.style(f"    {many(len(one.replaced), 'secret')} left out", dim=True)
+                )
 
 
 def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool) -> int:
@@ -234,13 +301,21 @@ def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool)
         files, conflicts = sharing.take(received)
     if json_:
         output.emit(
-            {"hash": received.hash, "project": received.project, "notes": [_planned_json(one) for one in received.notes],
-             "files": files, "conflicts": conflicts, "dry_run": dry_run}
-        )  # fmt: skip
+            {
+                "hash": received.hash,
+                "project": received.project,
+                "notes": [_planned_json(one) for one in received.notes],
+                "files": files,
+                "conflicts": conflicts,
+                "dry_run": dry_run,
+            }
+        )
     elif files:
         output.say(f"{many(len(new), 'note')} taken in · `memsearch undo` takes it back")
         if conflicts:
-            output.say(f"{many(len(conflicts), 'note')} had been changed here, too: `memsearch sync conflicts` decides")
+            output.say(
+                f"{many(len(conflicts), 'note')} had been changed here, too: `memsearch sync conflicts` decides"
+            )
     elif not new:
         output.say("nothing new in it")
     return _SOME_REFUSED if any(one.change is ShareChange.REFUSED for one in received.notes) else 0
@@ -248,9 +323,16 @@ def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool)
 
 def _planned_json(one: engine.PlannedShare) -> dict[str, Any]:
     return {
-        "entry_id": one.entry_id, "title": one.title, "day": one.day, "author": one.author, "path": one.path, "change": one.change.name.lower(),
-        "why": one.why, "text": "\n".join(one.lines), "replaced": list(one.replaced),
-    }  # fmt: skip
+        "entry_id": one.entry_id,
+        "title": one.title,
+        "day": one.day,
+        "author": one.author,
+        "path": one.path,
+        "change": one.change.name.lower(),
+        "why": one.why,
+        "text": "\n".join(one.lines),
+        "replaced": list(one.replaced),
+    }
 
 
 def _day(text: str | None) -> str:
@@ -258,7 +340,11 @@ def _day(text: str | None) -> str:
     if not text:
         return ""
     today, named = date.today(), date.fromisoformat(days_of(text)[0])
-    ahead = today + (today - named) if text[-1:] in "dwmy" else named  # elsewhere, 90d are those that have passed
+    ahead = (
+        today + (today - named) if text[-1:] in "dwmy" else named
+    )  # elsewhere, 90d are those that have passed
     if ahead <= today:
-        raise UsageError(f"{text} is not ahead", "a note is looked at again on a day to come: 2026-12-01, 90d")
+        raise UsageError(
+            f"{text} is not ahead", "a note is looked at again on a day to come: 2026-12-01, 90d"
+        )
     return ahead.isoformat()

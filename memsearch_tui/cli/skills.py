@@ -26,18 +26,32 @@ def skills() -> None:
     epilog="\b\nExamples:\n  memsearch skills distill --provider codex\n  memsearch config set plugins.claude-code.memory_to_skill.enabled true   every day by itself, where notes have come"
 )
 @click.option(
-    "--plugin", default="", metavar="AGENT", help=f"Whose settings say who is asked: {', '.join(agent_names()[:4])} …"
+    "--plugin",
+    default="",
+    metavar="AGENT",
+    help=f"Whose settings say who is asked: {', '.join(agent_names()[:4])} …",
 )
-@click.option("--provider", default="", help="Whom to ask instead: an agent, or a name under llm.providers.")
+@click.option(
+    "--provider", default="", help="Whom to ask instead: an agent, or a name under llm.providers."
+)
 @click.option("--model", default="", help="Another model than its own.")
-@click.option("--force", is_flag=True, help="Though no note has come since the last time, or the pause is not over.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Though no note has come since the last time, or the pause is not over.",
+)
 @as_json
 def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) -> int:
-    """Have a model draft skills from what recurred: each rests on notes of several sessions, and its commands were run here."""
+    """Have a model draft skills from what recurred: each rests on notes of several sessions, and
+    its commands were run here.
+    """
     if not json_:
         output.say("asking for what recurs …")
     result = engine.Skills(memory_at()).distill(
-        agent=plugin.replace("_", "-"), provider=provider, model=model, force=force or bool(provider)
+        agent=plugin.replace("_", "-"),
+        provider=provider,
+        model=model,
+        force=force or bool(provider),
     )
     if json_:
         output.emit(result)
@@ -63,7 +77,9 @@ def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) ->
     epilog="\b\nExample:\n  memsearch skills add --name release-notes --description 'Write the release notes; before a release' --body-file -"
 )
 @click.option("--name", required=True, help="What it is called; becomes its folder.")
-@click.option("--description", required=True, help="One sentence: what it does, and when to use it.")
+@click.option(
+    "--description", required=True, help="One sentence: what it does, and when to use it."
+)
 @click.option(
     "--body-file",
     required=True,
@@ -101,7 +117,7 @@ def status(hint: bool, bare: bool, json_: bool) -> None:
                 "new_count": len(new),
                 "updated_count": len(updated),
                 "pending_names": sorted(new + updated),
-            }  # fmt: skip
+            }
         )
         return
     if not new and not updated:
@@ -113,7 +129,11 @@ def status(hint: bool, bare: bool, json_: bool) -> None:
         "review and install."
     )
     if not hint:
-        parts = [f"{word}: {', '.join(names)}" for word, names in (("New", new), ("updated", updated)) if names]
+        parts = [
+            f"{word}: {', '.join(names)}"
+            for word, names in (("New", new), ("updated", updated))
+            if names
+        ]
         output.echo(output.safe("; ".join(parts) + "."))
 
 
@@ -127,8 +147,14 @@ def list_(bare: bool, json_: bool) -> None:
         output.emit({"skills": [_json(item) for item in found]})
         return
     for item in found:
-        state = {"new": "install ready", "edited": "installed, and edited there"}.get(item.state, item.state)
-        output.echo(output.safe(f"- {item.name} [candidate, seen {item.seen}x, {state}] - {item.description}"))
+        state = {"new": "install ready", "edited": "installed, and edited there"}.get(
+            item.state, item.state
+        )
+        output.echo(
+            output.safe(
+                f"- {item.name} [candidate, seen {item.seen}x, {state}] - {item.description}"
+            )
+        )
         for problem in _evidence(item):
             output.echo(f"    ! {problem}")
     if not found:
@@ -136,9 +162,15 @@ def list_(bare: bool, json_: bool) -> None:
 
 
 def _evidence(item: SkillCandidate) -> list[str]:
-    found = ["this home did not draft it: it came with a clone, or from another program"] if item.is_strange else []
+    found = (
+        ["this home did not draft it: it came with a clone, or from another program"]
+        if item.is_strange
+        else []
+    )
     if item.gone:
-        found.append(f"{len(item.gone)} of the {many(len(item.sources), 'note')} that it rests on are gone")
+        found.append(
+            f"{len(item.gone)} of the {many(len(item.sources), 'note')} that it rests on are gone"
+        )
     if item.overtaken:
         found.append(
             f"{len(item.overtaken)} of the {many(len(item.sources), 'note')} that it rests on are overtaken: {', '.join(item.overtaken)}"
@@ -158,7 +190,8 @@ def show(name: str, json_: bool) -> None:
         return
     output.echo(output.safe(item.text.rstrip()))
     output.say(
-        f"{item.state}; {output.safe(item.path)}" + (f"; from {', '.join(item.sources)}" if item.sources else "")
+        f"{item.state}; {output.safe(item.path)}"
+        + (f"; from {', '.join(item.sources)}" if item.sources else "")
     )
     for path in item.installed:
         output.say(f"installed: {output.safe(path)}")
@@ -170,12 +203,20 @@ def show(name: str, json_: bool) -> None:
     epilog="\b\nExamples:\n  memsearch skills install release-notes                          where this project's agents look\n  memsearch skills install release-notes --path .claude/skills --path ~/.codex/skills"
 )
 @click.argument("name")
-@click.option("--path", "paths", multiple=True, metavar="DIR", help="A folder of skills; may be given several times.")
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    metavar="DIR",
+    help="A folder of skills; may be given several times.",
+)
 @click.option("--dry-run", "-n", is_flag=True, help="Show the files; write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int:
-    """Copy a draft into folders where agents look for skills. The files are shown first; `memsearch skills uninstall` takes them out again."""
+    """Copy a draft into folders where agents look for skills. The files are shown first; `memsearch
+    skills uninstall` takes them out again.
+    """
     found = engine.Skills(memory_at())
     planned = found.planned(name, paths)
     changes = [patch for patch in planned if patch.changes]
@@ -191,7 +232,11 @@ def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool, json_: 
     installed = found.install(name, planned) if not dry_run else []
     if json_:
         output.emit(
-            {"name": name, "installed": installed, "would_write": [patch.path for patch in changes] if dry_run else []}
+            {
+                "name": name,
+                "installed": installed,
+                "would_write": [patch.path for patch in changes] if dry_run else [],
+            }
         )
     elif installed and changes:
         output.say(f"{name} is installed - `memsearch skills uninstall {name}` takes it out")
@@ -203,7 +248,13 @@ def _shown(patch: Patch) -> list[str]:
     if not isinstance(patch.before, bytes):
         return new
     return list(
-        difflib.unified_diff(patch.before.decode("utf-8", "replace").splitlines(), new, "before", "after", lineterm="")
+        difflib.unified_diff(
+            patch.before.decode("utf-8", "replace").splitlines(),
+            new,
+            "before",
+            "after",
+            lineterm="",
+        )
     )
 
 
@@ -211,12 +262,17 @@ def _shown(patch: Patch) -> list[str]:
 @click.argument("name")
 @as_json
 def uninstall(name: str, json_: bool) -> int:
-    """Take the installed copies of a draft out, as it was before. One that was edited since stays where it is."""
+    """Take the installed copies of a draft out, as it was before. One that was edited since stays
+    where it is.
+    """
     done = engine.Skills(memory_at()).uninstall(name)
     if json_:
         output.emit({"changed": done})
     else:
-        output.say("\n".join(f"taken out: {output.safe(path)}" for path in done) or "nothing of it was to be taken out")
+        output.say(
+            "\n".join(f"taken out: {output.safe(path)}" for path in done)
+            or "nothing of it was to be taken out"
+        )
     return 0 if done else 1
 
 
@@ -225,11 +281,15 @@ def uninstall(name: str, json_: bool) -> int:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def remove(name: str, yes: bool, json_: bool) -> None:
-    """Take a draft away, and its installed copies out. `memsearch skills restore` brings the draft back."""
+    """Take a draft away, and its installed copies out. `memsearch skills restore` brings the draft
+    back.
+    """
     found = engine.Skills(memory_at())
     item = found.get(name)
     output.confirm(
-        f"Take {name} away" + (f", and out of {many(len(item.installed), 'folder')}" if item.installed else "") + "?",
+        f"Take {name} away"
+        + (f", and out of {many(len(item.installed), 'folder')}" if item.installed else "")
+        + "?",
         yes,
     )
     found.remove(name)
@@ -249,7 +309,16 @@ def restore(name: str, json_: bool) -> None:
 
 def _json(item: SkillCandidate) -> dict[str, object]:
     return {
-        "name": item.name, "description": item.description, "seen": item.seen, "pending": item.is_pending, "is_new": item.state == "new",
-        "state": item.state, "path": item.path, "sources": item.sources, "reason": item.reason, "installed": item.installed, "gone": item.gone,
+        "name": item.name,
+        "description": item.description,
+        "seen": item.seen,
+        "pending": item.is_pending,
+        "is_new": item.state == "new",
+        "state": item.state,
+        "path": item.path,
+        "sources": item.sources,
+        "reason": item.reason,
+        "installed": item.installed,
+        "gone": item.gone,
         "overtaken": item.overtaken,
-    }  # fmt: skip
+    }

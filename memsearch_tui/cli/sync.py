@@ -1,4 +1,6 @@
-"""Bringing together what was written in several places: git's merge driver, and notes that were changed twice."""
+"""Bringing together what was written in several places: git's merge driver, and notes that were
+changed twice.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,14 @@ from memsearch_tui.counted import many
 )
 @as_json
 @click.pass_context
-def sync(context: click.Context, accept_deletions: bool, bring_back: bool, rejoin: bool, json_: bool) -> int | None:
+def sync(
+    context: click.Context, accept_deletions: bool, bring_back: bool, rejoin: bool, json_: bool
+) -> int | None:
     """One memory on all your machines, and in all branches of a repository.
 
-    Without a command: fetch what the others wrote, put it together with what was written here, and send that."""
+    Without a command: fetch what the others wrote, put it together with what was written here, and
+    send that.
+    """
     if context.invoked_subcommand is not None:
         return None
     answer = engine.SyncAnswer(accept_deletions, bring_back, rejoin)
@@ -52,20 +58,28 @@ def sync(context: click.Context, accept_deletions: bool, bring_back: bool, rejoi
     epilog="\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git\n  memsearch sync add /media/stick/memory.git",
 )
 @click.argument("remote", metavar="REMOTE")
-@click.option("--encrypt", is_flag=True, help="Nothing that can be read lies there (age; the `encryption` extra).")
+@click.option(
+    "--encrypt",
+    is_flag=True,
+    help="Nothing that can be read lies there (age; the `encryption` extra).",
+)
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
-    """Name the git repository where your machines meet, and go there for the first time. It has to be empty, or a memory.
+    """Name the git repository where your machines meet, and go there for the first time. It has to
+    be empty, or a memory.
 
-    Whoever can read that repository can read your notes, unless it is encrypted from the beginning: then your other machines need
-    `sync.key` of this one's home. Secrets are looked for before anything is sent, and nothing is then."""
+    Whoever can read that repository can read your notes, unless it is encrypted from the beginning:
+    then your other machines need `sync.key` of this one's home. Secrets are looked for before
+    anything is sent, and nothing is then.
+    """
     syncing = engine.Sync(Memory())
     if not json_:
         output.say(f"looking at {output.safe(remote)} …")
     remote = syncing.check(remote, encrypt=encrypt)
     output.confirm(
-        f"Notes of all projects, remembered facts and MEMORY.md go to {output.safe(remote)} from now on. Begin?", yes
+        f"Notes of all projects, remembered facts and MEMORY.md go to {output.safe(remote)} from now on. Begin?",
+        yes,
     )
     key = syncing.add(remote, encrypt=encrypt)
     if key and not json_:
@@ -89,7 +103,9 @@ def remove(json_: bool) -> None:
     if json_:
         output.emit({"removed": remote})
     else:
-        output.say(f"{output.safe(remote)} is not asked any more" if remote else "there is no remote")
+        output.say(
+            f"{output.safe(remote)} is not asked any more" if remote else "there is no remote"
+        )
 
 
 @sync.command("rewrite", epilog="\b\nExample:\n  memsearch sync rewrite")
@@ -98,11 +114,16 @@ def remove(json_: bool) -> None:
 def rewrite(yes: bool, json_: bool) -> None:
     """Have the remote's history begin anew with what stands there now, after a secret was scrubbed.
 
-    The other machines stop until each is told `memsearch sync --rejoin`. A server may keep what nobody can reach any more until it
-    tidies up (`git gc --prune=now` there); copies that somebody else made keep it for good."""
+    The other machines stop until each is told `memsearch sync --rejoin`. A server may keep what
+    nobody can reach any more until it tidies up (`git gc --prune=now` there); copies that somebody
+    else made keep it for good.
+    """
     syncing = engine.Sync(Memory())
     remote = syncing.state(elsewhere=False).remote
-    output.confirm(f"Replace the history of {output.safe(remote or 'the remote')} by what stands there now?", yes)
+    output.confirm(
+        f"Replace the history of {output.safe(remote or 'the remote')} by what stands there now?",
+        yes,
+    )
     syncing.rewrite()
     output.emit({"rewritten": remote}) if json_ else output.say(
         "done; on each of the other machines: `memsearch sync --rejoin`. On the server: `git gc --prune=now`"
@@ -112,14 +133,18 @@ def rewrite(yes: bool, json_: bool) -> None:
 @sync.command("status", epilog="\b\nExample:\n  memsearch sync status")
 @as_json
 def status(json_: bool) -> int:
-    """Where your machines meet, how the last round went, and what needs your word. Exits 5 where something does."""
+    """Where your machines meet, how the last round went, and what needs your word. Exits 5 where
+    something does.
+    """
     import msgspec
 
     state = engine.Sync(Memory()).state()
     if json_:
         output.emit(msgspec.to_builtins(state))
     elif not state.remote:
-        output.echo("this machine meets no other; `memsearch sync add REMOTE` names a git repository of yours")
+        output.echo(
+            "this machine meets no other; `memsearch sync add REMOTE` names a git repository of yours"
+        )
     else:
         output.echo(
             f"remote    {output.safe(state.remote)}"
@@ -140,9 +165,13 @@ def status(json_: bool) -> int:
 @click.argument("folder", type=click.Path(file_okay=False))
 @as_json
 def attach(name: str, folder: str, json_: bool) -> None:
-    """Say which folder here is a project of another machine. Clones of one git repository find each other by themselves."""
+    """Say which folder here is a project of another machine. Clones of one git repository find each
+    other by themselves.
+    """
     found = engine.Sync(Memory()).attach(name, folder)
-    output.emit({"project": found, "folder": folder}) if json_ else output.say("`memsearch sync` fetches its notes")
+    output.emit({"project": found, "folder": folder}) if json_ else output.say(
+        "`memsearch sync` fetches its notes"
+    )
 
 
 def _say_round(done: engine.SyncRound, json_: bool) -> int:
@@ -166,7 +195,9 @@ def _say_details(done: engine.SyncRound) -> None:
     if done.turns_left:
         output.echo("more conversations go with the next rounds")
     if done.conflicts:
-        output.echo(f"! {many(done.conflicts, 'note')} changed in two places: `memsearch sync conflicts` decides")
+        output.echo(
+            f"! {many(done.conflicts, 'note')} changed in two places: `memsearch sync conflicts` decides"
+        )
     for problem in (*done.problems, *([done.error] if done.error else [])):
         output.echo(f"! {output.safe(problem)}")
 
@@ -192,14 +223,25 @@ def _ago(moment: float) -> str:
     "  memsearch sync conflicts 3fa9c1d2 --text 'Port 6543, since May'   neither",
 )
 @click.argument("name", metavar="ENTRY", required=False)
-@click.option("--keep", type=click.Choice(["shown", "other", "both"]), help="Which text holds; both: each is a note.")
+@click.option(
+    "--keep",
+    type=click.Choice(["shown", "other", "both"]),
+    help="Which text holds; both: each is a note.",
+)
 @click.option("--text", help="The text that holds in the place of both.")
 @scope
 @as_json
 def conflicts(
-    name: str | None, keep: str | None, text: str | None, everything: bool, project: str | None, json_: bool
+    name: str | None,
+    keep: str | None,
+    text: str | None,
+    everything: bool,
+    project: str | None,
+    json_: bool,
 ) -> int:
-    """List notes whose text was changed in two places, or decide one. Sessions are told neither text until then."""
+    """List notes whose text was changed in two places, or decide one. Sessions are told neither
+    text until then.
+    """
     syncing = engine.Sync(Memory(everything=everything, project=project))
     if name is None:
         if keep or text:
@@ -235,7 +277,13 @@ def _as_json(case: engine.Contested) -> dict[str, Any]:
             else {"entry_id": entry.id, "hash": entry.hash, "time": entry.time, "text": entry.body}
         )
 
-    return {"id": case.id, "source": case.path, "day": case.day, "shown": side(case.entry), "other": side(case.other)}
+    return {
+        "id": case.id,
+        "source": case.path,
+        "day": case.day,
+        "shown": side(case.entry),
+        "other": side(case.other),
+    }
 
 
 def _say(case: engine.Contested) -> None:
@@ -252,13 +300,16 @@ def git_driver() -> None:
 
 
 @git_driver.command(
-    "install", epilog="\b\nExample:\n  memsearch sync git-driver install --dry-run     show what would change"
+    "install",
+    epilog="\b\nExample:\n  memsearch sync git-driver install --dry-run     show what would change",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
-    """Name the driver in this clone's configuration, and in `.memsearch/.gitattributes` which files it is for."""
+    """Name the driver in this clone's configuration, and in `.memsearch/.gitattributes` which files
+    it is for.
+    """
     syncing = engine.Sync(Memory())
     planned = syncing.install_driver(dry_run=True)
     if not json_:
@@ -271,7 +322,9 @@ def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
     elif not planned:
         output.say("it is installed already")
     elif not dry_run:
-        output.say("merge, rebase, cherry-pick and stash merge notes by entry now; commit .memsearch/.gitattributes")
+        output.say(
+            "merge, rebase, cherry-pick and stash merge notes by entry now; commit .memsearch/.gitattributes"
+        )
 
 
 @git_driver.command("uninstall", epilog="\b\nExample:\n  memsearch sync git-driver uninstall")
@@ -294,7 +347,14 @@ def driver_status(json_: bool) -> int:
     """Say whether git merges this project's notes entry by entry."""
     state = engine.Sync(Memory()).driver()
     if json_:
-        output.emit({"runs": state.runs, "says": state.says, "command": state.command, "problem": state.problem})
+        output.emit(
+            {
+                "runs": state.runs,
+                "says": state.says,
+                "command": state.command,
+                "problem": state.problem,
+            }
+        )
         return 0
     if state.runs and state.says:
         output.echo(f"git merges notes entry by entry: {output.safe(state.command)}")
@@ -321,7 +381,9 @@ def merge_files(files: tuple[str, str, str, str]) -> int:
     if answer:
         output.say(f"{name} can't be merged by entry: both versions stand in it")
     elif both:
-        output.say(f"{many(len(both), 'note')} of {name} changed on both sides: `memsearch sync conflicts` decides")
+        output.say(
+            f"{many(len(both), 'note')} of {name} changed on both sides: `memsearch sync conflicts` decides"
+        )
     return answer
 
 
@@ -334,6 +396,9 @@ def _say_patches(found: list[Any], what: str) -> None:
 
     for patch in found:
         output.echo(f"{what} {output.safe(patch.path)}: {patch.why}")
-        before, after = ((side or b"").decode("utf-8", "replace").splitlines() for side in (patch.before, patch.after))
+        before, after = (
+            (side or b"").decode("utf-8", "replace").splitlines()
+            for side in (patch.before, patch.after)
+        )
         for line in list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]:
             output.echo(output.style(f"  {output.safe(line)}", dim=True))

@@ -26,7 +26,8 @@ def secrets() -> None:
 @click.option("--all", "-a", "everything", is_flag=True, help="The notes of all projects.")
 @as_json
 def secrets_scan(everything: bool, json_: bool) -> int:
-    """Look for secrets in years of notes and in kept conversations. Prints where they stand, never what they are.
+    """Look for secrets in years of notes and in kept conversations. Prints where they stand, never
+    what they are.
 
     Exit code 1 when something was found.
     """
@@ -60,17 +61,24 @@ def secrets_scan(everything: bool, json_: bool) -> int:
     "scrub",
     epilog="\b\nExamples:\n  memsearch secrets scrub --dry-run              where all that the scanner knows stands\n  memsearch secrets scrub --text 'hunter2-prod' --yes\n  memsearch secrets scrub --rule github-token\n  memsearch secrets scrub --entry 3fa9c1d2",
 )
-@click.option("--text", help="This text itself ('-' reads it from stdin, so that your shell does not remember it).")
+@click.option(
+    "--text",
+    help="This text itself ('-' reads it from stdin, so that your shell does not remember it).",
+)
 @click.option("--rule", default="", help="What one rule of `secrets scan` finds.")
 @click.option("--entry", default="", help="What is found in one entry.")
 @click.option("--dry-run", "-n", is_flag=True, help="Only say where it stands.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: bool, json_: bool) -> int:
-    """Take a secret out of notes, index, catalog, undo history, kept conversations, long-term memory, drafts and logs of all
-    projects, then read everything again and print what is left. This can't be undone.
+def secrets_scrub(
+    text: str | None, rule: str, entry: str, dry_run: bool, yes: bool, json_: bool
+) -> int:
+    """Take a secret out of notes, index, catalog, undo history, kept conversations, long-term
+    memory, drafts and logs of all projects, then read everything again and print what is left. This
+    can't be undone.
 
-    The agents' own conversations and your settings are not changed: they are listed. Change the secret itself, too.
+    The agents' own conversations and your settings are not changed: they are listed. Change the
+    secret itself, too.
     """
     import sys
 
@@ -83,9 +91,9 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
         raise UsageError("no text was given", "`--text -` reads it from stdin")
     wanted = ours.wanted(text=text or "", rule=rule, entry=entry)
     if not wanted:
-        output.emit({"changed": [], "left": [], "others": [], "looked_at": 0}) if json_ else output.say(
-            "no secret found"
-        )
+        output.emit(
+            {"changed": [], "left": [], "others": [], "looked_at": 0}
+        ) if json_ else output.say("no secret found")
         return 1
     progress = output.Progress()
     try:
@@ -101,7 +109,10 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
                     f"{many(len(wanted), 'secret')} in {len(seen.left)} places of ours, {seen.looked_at} looked at"
                 )
             return 0 if seen.left else 1
-        output.confirm(f"Replace {many(len(wanted), 'secret')} in these {many(len(seen.left), 'file')}, for good?", yes)
+        output.confirm(
+            f"Replace {many(len(wanted), 'secret')} in these {many(len(seen.left), 'file')}, for good?",
+            yes,
+        )
         report = ours.scrub(wanted, progress.told)
     finally:
         progress.close()
@@ -109,7 +120,9 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
         output.emit(msgspec.to_builtins(report))
     else:
         left = sum(place.count for place in report.left)
-        output.echo(f"{left} left in {report.looked_at} places ({len(report.changed)} were cleaned)")
+        output.echo(
+            f"{left} left in {report.looked_at} places ({len(report.changed)} were cleaned)"
+        )
         _say_places(report.left, [])
         if report.others:
             output.say(
@@ -129,7 +142,9 @@ def _say_remote() -> None:
         said = f"{remote} has it no more in what stands there now; the other machines take it out at their next sync"
     except MemsearchError as error:
         said = f"{remote} still has it: {error}. The next `memsearch sync` takes it out of what stands there"
-    output.say(f"{output.safe(said)}. Its history still holds it: `memsearch sync rewrite` begins a new one")
+    output.say(
+        f"{output.safe(said)}. Its history still holds it: `memsearch sync rewrite` begins a new one"
+    )
 
 
 def _say_places(ours: list, others: list) -> None:
@@ -164,8 +179,9 @@ _WHY = {
 
 @click.group()
 def trust() -> None:
-    """Notes that took in content from outside, read like orders or were not written on this machine: not told to sessions until
-    you say so."""
+    """Notes that took in content from outside, read like orders or were not written on this
+    machine: not told to sessions until you say so.
+    """
 
 
 @trust.command("review", epilog="\b\nExample:\n  memsearch trust review")
@@ -202,7 +218,9 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
 
 
 _ENTRIES = click.argument("names", nargs=-1, metavar="ENTRY...")
-_WRONG = click.option("--file", "files", multiple=True, metavar="PATH", help="All in this file that contradict one.")
+_WRONG = click.option(
+    "--file", "files", multiple=True, metavar="PATH", help="All in this file that contradict one."
+)
 
 
 @trust.command(
@@ -213,8 +231,10 @@ _WRONG = click.option("--file", "files", multiple=True, metavar="PATH", help="Al
 @_WRONG
 @as_json
 def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) -> None:
-    """Say that the file is right where it contradicts a decision of yours (a note that you deleted is back, a mark is gone, an
-    older text stands there, a text stands on another day). It is not asked about again. `trust reject` takes it back."""
+    """Say that the file is right where it contradicts a decision of yours (a note that you deleted
+    is back, a mark is gone, an older text stands there, a text stands on another day). It is not
+    asked about again. `trust reject` takes it back.
+    """
     memory = Memory()
     done = engine.Trust(memory).accept(_contradicting(memory, names, files))
     if json_:
@@ -229,22 +249,35 @@ def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) ->
 )
 @_ENTRIES
 @_WRONG
-@click.option("--leave", is_flag=True, help="Don't change the file: the checkout of an older branch was wanted.")
+@click.option(
+    "--leave",
+    is_flag=True,
+    help="Don't change the file: the checkout of an older branch was wanted.",
+)
 @as_json
 def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool, json_: bool) -> None:
-    """Say that your decision holds where a file contradicts it: the file is put right (`memsearch undo` takes that back), or the
-    text is left out of every session. It is not asked about again. `trust accept` takes it back."""
+    """Say that your decision holds where a file contradicts it: the file is put right (`memsearch
+    undo` takes that back), or the text is left out of every session. It is not asked about again.
+    `trust accept` takes it back.
+    """
     memory = Memory()
     targets = _contradicting(memory, names, files)
     done = engine.Trust(memory).reject(targets, leave=leave)
     if json_:
-        output.emit({"entries": [{"entry_id": t.entry_id, "done": word} for t, word in zip(targets, done)]})
+        output.emit(
+            {"entries": [{"entry_id": t.entry_id, "done": word} for t, word in zip(targets, done)]}
+        )
     else:
         counts = {word: done.count(word) for word in dict.fromkeys(done)}
-        output.echo(", ".join(f"{many(count, 'note')} {word}" for word, count in counts.items()) or "nothing to reject")
+        output.echo(
+            ", ".join(f"{many(count, 'note')} {word}" for word, count in counts.items())
+            or "nothing to reject"
+        )
 
 
-def _contradicting(memory: Memory, names: tuple[str, ...], files: tuple[str, ...]) -> list[engine.Target]:
+def _contradicting(
+    memory: Memory, names: tuple[str, ...], files: tuple[str, ...]
+) -> list[engine.Target]:
     """What was named. Raises UsageError, NotFound."""
     if bool(names) == bool(files):
         raise UsageError("name entries, or --file", "`memsearch trust review` lists what waits")
@@ -272,17 +305,26 @@ def _contradicting(memory: Memory, names: tuple[str, ...], files: tuple[str, ...
     metavar="PATH",
     help="All that stands in this file now.",
 )
-@click.option("--author", help="The files that nobody but this e-mail address has committed, as they stand now.")
+@click.option(
+    "--author",
+    help="The files that nobody but this e-mail address has committed, as they stand now.",
+)
 @click.option("--here", is_flag=True, help="All that stands in this project's memory folder now.")
 @as_json
-def trust_release(names: tuple[str, ...], files: tuple[str, ...], author: str | None, here: bool, json_: bool) -> None:
-    """Trust notes: new sessions may be told what they say. `memsearch undo` takes back the release of an ENTRY.
+def trust_release(
+    names: tuple[str, ...], files: tuple[str, ...], author: str | None, here: bool, json_: bool
+) -> None:
+    """Trust notes: new sessions may be told what they say. `memsearch undo` takes back the release
+    of an ENTRY.
 
-    What this machine did not write itself (it came with a clone, a pull or a copy) waits until then. A release holds for the
-    words as they stand: a note that changes waits again."""
+    What this machine did not write itself (it came with a clone, a pull or a copy) waits until
+    then. A release holds for the
+    words as they stand: a note that changes waits again.
+    """
     if bool(names) + bool(files) + bool(author) + here != 1:
         raise UsageError(
-            "name entries, or one of --file, --author, --here", "`memsearch trust review` lists what waits"
+            "name entries, or one of --file, --author, --here",
+            "`memsearch trust review` lists what waits",
         )
     if names:
         _decide(names, "release", json_)
@@ -298,7 +340,10 @@ def trust_release(names: tuple[str, ...], files: tuple[str, ...], author: str | 
     if json_:
         output.emit({"released": count, "files": paths})
     else:
-        output.echo(f"{many(count, 'note')} released" + (f", of {many(len(paths), 'file')}" if author else ""))
+        output.echo(
+            f"{many(count, 'note')} released"
+            + (f", of {many(len(paths), 'file')}" if author else "")
+        )
 
 
 @trust.command("hold", epilog="\b\nExample:\n  memsearch trust hold 3fa9c1d2")
@@ -326,12 +371,20 @@ def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: 
 @click.argument("name", metavar="ENTRY")
 @as_json
 def trust_sources(name: str, json_: bool) -> None:
-    """Where a note came from: user, model, inside (what tools printed here), outside (web, MCP). It is trusted as the last."""
+    """Where a note came from: user, model, inside (what tools printed here), outside (web, MCP). It
+    is trusted as the last.
+    """
     memory = Memory()
     entry = memory.section(name).entry
     classes = engine.Trust(memory).sources(entry)
     if json_:
-        output.emit({"entry_id": entry.id, "sources": classes, "trust": entry.marks.get("trust", classes[-1])})
+        output.emit(
+            {
+                "entry_id": entry.id,
+                "sources": classes,
+                "trust": entry.marks.get("trust", classes[-1]),
+            }
+        )
     else:
         output.echo(f"{', '.join(classes)}; trusted as {entry.marks.get('trust', classes[-1])}")
 
@@ -349,14 +402,19 @@ def trust_sources(name: str, json_: bool) -> None:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @scope
 @as_json
-def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | None, json_: bool) -> int:
-    """Find junk (stubs, error texts, echoes, prompts), notes that say nearly the same, and what a merge by lines has damaged.
-    Nothing is changed unasked; junk is deleted and repetitions become one note with all their anchors. `memsearch undo` takes each
-    back."""
+def repair(
+    names: tuple[str, ...], yes: bool, everything: bool, project: str | None, json_: bool
+) -> int:
+    """Find junk (stubs, error texts, echoes, prompts), notes that say nearly the same, and what a
+    merge by lines has damaged. Nothing is changed unasked; junk is deleted and repetitions become
+    one note with all their anchors. `memsearch undo` takes each back.
+    """
     mending = engine.Repair(Memory(everything=everything, project=project))
     found = mending.findings(names)
     if names and not found:
-        raise NotFound(f"nothing to mend under {', '.join(names)}", "`memsearch repair` lists what was found")
+        raise NotFound(
+            f"nothing to mend under {', '.join(names)}", "`memsearch repair` lists what was found"
+        )
     if not json_:
         _say_findings(found)
     if not names:
@@ -384,11 +442,17 @@ def _say_findings(found: list) -> None:
     for finding in found:
         keep, *others = finding.notes
         output.echo(f"{finding.id}  {finding.kind:9s} {keep.day}  {output.clip(keep.title, 60)}")
-        output.echo(output.style(f"          {finding.why}: {output.clip(finding.evidence, 90)}", dim=True))
+        output.echo(
+            output.style(f"          {finding.why}: {output.clip(finding.evidence, 90)}", dim=True)
+        )
         for other in others:
-            output.echo(f"          - {other.day} {other.entry_id[:8]}  {output.clip(other.title, 60)}")
+            output.echo(
+                f"          - {other.day} {other.entry_id[:8]}  {output.clip(other.title, 60)}"
+            )
     output.say(
-        "nothing to mend" if not found else "`memsearch repair --fix ID` mends one of them, `--fix KIND` all of a kind"
+        "nothing to mend"
+        if not found
+        else "`memsearch repair --fix ID` mends one of them, `--fix KIND` all of a kind"
     )
 
 
@@ -400,7 +464,9 @@ def _say_findings(found: list) -> None:
 @click.option("--off", is_flag=True, help="It holds again.")
 @as_json
 def supersede(old: str, new: str | None, off: bool, json_: bool) -> None:
-    """Mark a note as overtaken by another: search ranks the newer one first, and sessions are told the newer one."""
+    """Mark a note as overtaken by another: search ranks the newer one first, and sessions are told
+    the newer one.
+    """
     memory = Memory()
     section = memory.section(old)
     if bool(new) == off:

@@ -7,7 +7,15 @@ from datetime import datetime
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import GroundFinding, GroundStanding, Memory, MemsearchError, Note, Stale, Unreachable
+from memsearch_engine import (
+    GroundFinding,
+    GroundStanding,
+    Memory,
+    MemsearchError,
+    Note,
+    Stale,
+    Unreachable,
+)
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at, scope
@@ -21,14 +29,22 @@ from memsearch_tui.counted import many
 )
 @click.argument("names", nargs=-1, metavar="[ENTRY]...")
 @click.option("--holds", "said", flag_value="holds", help="The notes are still true.")
-@click.option("--overtaken", "said", flag_value="overtaken", help="The notes are not true any more.")
-@click.option("--moved", "said", flag_value="moved", help="Put the new paths of what moved into the notes.")
+@click.option(
+    "--overtaken", "said", flag_value="overtaken", help="The notes are not true any more."
+)
+@click.option(
+    "--moved", "said", flag_value="moved", help="Put the new paths of what moved into the notes."
+)
 @scope
 @as_json
-def verify(names: tuple[str, ...], said: str | None, project: str | None, everything: bool, json_: bool) -> int:
-    """Find notes whose files, symbols, settings or commands are gone from the project's repository, or elsewhere.
+def verify(
+    names: tuple[str, ...], said: str | None, project: str | None, everything: bool, json_: bool
+) -> int:
+    """Find notes whose files, symbols, settings or commands are gone from the project's repository,
+    or elsewhere.
 
-    Only what git's history shows is claimed. Nothing is changed without your word, and `memsearch undo` takes that back.
+    Only what git's history shows is claimed. Nothing is changed without your word, and `memsearch
+    undo` takes that back.
     """
     memory = memory_at(project, everything)
     ground = engine.Ground(memory)
@@ -68,7 +84,9 @@ def _print(stale: list[Stale]) -> None:
     for note in stale:
         row = note.row
         facts = "  ".join([row.agent or row.kind, row.entry_id])
-        output.echo(f"{output.style(f'{row.day} {row.time}', bold=True)}  {output.style(facts, dim=True)}")
+        output.echo(
+            f"{output.style(f'{row.day} {row.time}', bold=True)}  {output.style(facts, dim=True)}"
+        )
         output.echo(f"    {output.clip(row.title, room - 4)}")
         for finding in note.standing.stale:
             output.echo(f"    {_sign(finding)} {output.clip(finding.words, room - 6)}")
@@ -82,7 +100,9 @@ def _sign(finding: GroundFinding) -> str:
 def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], json_: bool) -> int:
     sections = [memory.section(name) for name in names]
     standings = [ground.of(section) for section in sections]
-    if any(standing is None for standing in standings):  # it came, or was changed, since they were compared
+    if any(
+        standing is None for standing in standings
+    ):  # it came, or was changed, since they were compared
         progress = output.Progress()
         checked = ground.verify(progress)
         progress.close()
@@ -91,13 +111,22 @@ def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], j
             raise Unreachable(problems[0])
         # without a service, nothing is kept but what was found
         stale = {(note.row.path, note.row.entry_id): note.standing for note in checked.stale}
-        standings = [ground.of(section) or stale.get((section.path, section.entry.id)) for section in sections]
+        standings = [
+            ground.of(section) or stale.get((section.path, section.entry.id))
+            for section in sections
+        ]
     shown = [(section.entry.id, standing) for section, standing in zip(sections, standings)]
     if json_:
-        output.emit({"notes": [_json(name, standing or GroundStanding()) for name, standing in shown]})
+        output.emit(
+            {"notes": [_json(name, standing or GroundStanding()) for name, standing in shown]}
+        )
         return 0
     compared = ground.compared()
-    when = f"with {compared.head[:7]} on {datetime.fromtimestamp(compared.at):%Y-%m-%d %H:%M}" if compared else ""
+    when = (
+        f"with {compared.head[:7]} on {datetime.fromtimestamp(compared.at):%Y-%m-%d %H:%M}"
+        if compared
+        else ""
+    )
     for name, standing in shown:
         output.echo(output.style(name, bold=True))
         for finding in standing.findings if standing else ():
@@ -127,7 +156,13 @@ def _say(ground: engine.Ground, names: tuple[str, ...], said: str, json_: bool) 
             problem = error
             break
     if json_:
-        output.emit({"notes": [{"entry_id": note.id, "hash": note.hash, "marks": note.marks} for note in notes]})
+        output.emit(
+            {
+                "notes": [
+                    {"entry_id": note.id, "hash": note.hash, "marks": note.marks} for note in notes
+                ]
+            }
+        )
     for note in () if json_ else notes:
         output.say(f"{note.id}: {words} - `memsearch undo {note.id}` takes it back")
     if problem is not None:
@@ -138,11 +173,22 @@ def _say(ground: engine.Ground, names: tuple[str, ...], said: str, json_: bool) 
 def _json(name: str, standing: GroundStanding, stale: Stale | None = None) -> dict[str, object]:
     found = [{**_finding(finding), "words": finding.words} for finding in standing.findings]
     row = (
-        {"day": stale.row.day, "time": stale.row.time, "title": stale.row.title, "path": stale.row.path}
+        {
+            "day": stale.row.day,
+            "time": stale.row.time,
+            "title": stale.row.title,
+            "path": stale.row.path,
+        }
         if stale
         else {}
     )
-    return {"entry_id": name, **row, "state": standing.state, "unmerged": standing.unmerged, "names": found}
+    return {
+        "entry_id": name,
+        **row,
+        "state": standing.state,
+        "unmerged": standing.unmerged,
+        "names": found,
+    }
 
 
 def _finding(finding: GroundFinding) -> dict[str, object]:

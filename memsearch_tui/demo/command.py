@@ -28,7 +28,9 @@ def demo_root() -> Path:
 
 
 def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, Path]:
-    """The demo's home and its first project, written anew when the day has changed. Sets the environment to it."""
+    """The demo's home and its first project, written anew when the day has changed. Sets the
+    environment to it.
+    """
     end = end or date.today()
     home = Home(root / "home")
     stamp = root / "ends-on"
@@ -56,7 +58,11 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     root = demo_root()
     home, project = prepare(root, fresh=fresh)
     os.chdir(project)
-    interactive = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    interactive = (
+        sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and os.environ.get("TERM", "") not in ("", "dumb")
+    )
     for folder in sorted((root / "projects").iterdir()):
         _ = Memory(str(folder), home=home).projects  # registers it
     memory = Memory(str(project), home=home)
@@ -70,9 +76,15 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     finally:
         progress.close()
     answer = Memory(str(project), home=home, everything=True).search(_QUERY, 3)
-    total = {key: sum(getattr(result, key) for result in results) for key in ("files", "entries", "chunks", "embedded")}
+    total = {
+        key: sum(getattr(result, key) for result in results)
+        for key in ("files", "entries", "chunks", "embedded")
+    }
     if json_:
-        hits = [{"entry_id": hit.row.entry_id, "day": hit.row.day, "content": hit.row.text} for hit in answer.hits]
+        hits = [
+            {"entry_id": hit.row.entry_id, "day": hit.row.day, "content": hit.row.text}
+            for hit in answer.hits
+        ]
         output.emit(
             {
                 **total,
@@ -104,7 +116,9 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     stale = Ground(memory).verify().stale
     click.echo("\nmemsearch verify")
     for found in stale[:2]:
-        click.echo(f"  {found.row.day} {found.row.agent:11s}  {output.safe(output.clip(found.standing.words, 90))}")
+        click.echo(
+            f"  {found.row.day} {found.row.agent:11s}  {output.safe(output.clip(found.standing.words, 90))}"
+        )
     click.echo(f"\nmemsearch blame {_FILE}")
     for act in memory.blame(_FILE):
         note = memory.note(act.entry)

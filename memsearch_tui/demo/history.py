@@ -54,7 +54,9 @@ class Story(msgspec.Struct):
 
 
 class Demo(msgspec.Struct):
-    """What was written: project roots by name, how many entries, the turns they come from, and those of which nothing was noted."""
+    """What was written: project roots by name, how many entries, the turns they come from, and
+    those of which nothing was noted.
+    """
 
     root: Path
     projects: dict[str, Path]
@@ -76,13 +78,17 @@ def fillers(count: int, seed: int = 7) -> list[Story]:
     for number in range(count):
         project = chance.choices(list(parts), weights=[4, 3, 3])[0]
         kinds = parts[project]
-        agent = chance.choices(["claude-code", "codex", "opencode", "openclaw"], weights=[4, 3, 2, 1])[0]
+        agent = chance.choices(
+            ["claude-code", "codex", "opencode", "openclaw"], weights=[4, 3, 2, 1]
+        )[0]
         day = chance.randrange(365)
         if day % 7 in (5, 6) and chance.random() < 0.8:
             day = max(0, day - 3)
 
         def fill(name: str, kinds=kinds) -> str:
-            return chance.choice(kinds[name]).format(module=chance.choice(kinds["modules"]), n=chance.randrange(3, 90))
+            return chance.choice(kinds[name]).format(
+                module=chance.choice(kinds["modules"]), n=chance.randrange(3, 90)
+            )
 
         found.append(
             Story(
@@ -93,7 +99,8 @@ def fillers(count: int, seed: int = 7) -> list[Story]:
                 time=f"{chance.randrange(8, 19):02d}:{chance.randrange(60):02d}",
                 session=f"routine-{project}-{agent}-{day}",
                 prompt=fill("requests"),
-                bullets=[fill("actions") for _ in range(chance.randrange(1, 4))] + [fill("followups")],
+                bullets=[fill("actions") for _ in range(chance.randrange(1, 4))]
+                + [fill("followups")],
                 reply=fill("actions"),
             )
         )
@@ -139,20 +146,28 @@ type: project
 
 
 def build(root: Path, end: date, routine: int = 700) -> Demo:
-    """Write the year that ends on *end* under *root*: ``projects/<name>`` and the agents' own session files."""
+    """Write the year that ends on *end* under *root*: ``projects/<name>`` and the agents' own
+    session files.
+    """
     told = sorted([*stories(), *fillers(routine)], key=lambda s: (-s.day, s.time, s.session, s.id))
     agents = root / "agents"
-    projects = {name: root / "projects" / name for name in dict.fromkeys(story.project for story in told)}
+    projects = {
+        name: root / "projects" / name for name in dict.fromkeys(story.project for story in told)
+    }
     days: dict[Path, list[tuple[Story, Anchor]]] = {}
     sessions: dict[Path, list[tuple[Story, Path]]] = {}
     for story in told:
         project = projects[story.project]
         when = end - timedelta(days=story.day)
         anchor, transcript = _anchor(story, agents, project, when)
-        days.setdefault(project / ".memsearch" / "memory" / f"{when.isoformat()}.md", []).append((story, anchor))
+        days.setdefault(project / ".memsearch" / "memory" / f"{when.isoformat()}.md", []).append(
+            (story, anchor)
+        )
         if story.agent == "claude-code":
             sessions.setdefault(transcript, []).append((story, project))
-    newest = list(dict.fromkeys(path for path in sessions if sessions[path][0][0].project == _LONG))[-1]
+    newest = list(
+        dict.fromkeys(path for path in sessions if sessions[path][0][0].project == _LONG)
+    )[-1]
     chatter = _chatter(sessions[newest][0][0])
     sessions[newest] = [*((turn, sessions[newest][0][1]) for turn in chatter), *sessions[newest]]
     for path, turns in days.items():
@@ -162,27 +177,39 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8") as out:
             for story, project in told_here:
-                out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _claude(story, project, end))
+                out.writelines(
+                    f"{json.dumps(line, ensure_ascii=False)}\n"
+                    for line in _claude(story, project, end)
+                )
     _keep(agents, projects["orders-api"])
     return Demo(root, projects, len(told), told, chatter)
 
 
 def _chatter(story: Story) -> list[Story]:
-    """What was said before a turn in its session, of which nothing was worth a note: conversations are long."""
+    """What was said before a turn in its session, of which nothing was worth a note: conversations
+    are long.
+    """
     said = json.loads((_HERE / "chatter.json").read_text(encoding="utf-8"))
     hour, minute = map(int, story.time.split(":"))
     found = []
     for number, (asked, answered) in enumerate(said):
         at = max(0, hour * 60 + minute - 4 * (len(said) - number))
         turn = msgspec.structs.replace(
-            story, id=f"{story.id}-before-{number}", time=f"{at // 60:02d}:{at % 60:02d}", prompt=asked, reply=answered, tools=[]
-        )  # fmt: skip
+            story,
+            id=f"{story.id}-before-{number}",
+            time=f"{at // 60:02d}:{at % 60:02d}",
+            prompt=asked,
+            reply=answered,
+            tools=[],
+        )
         found.append(turn)
     return found
 
 
 def _keep(agents: Path, project: Path) -> None:
-    """What Claude Code is told by files in a project, and what it has kept of it: some of it was overtaken since."""
+    """What Claude Code is told by files in a project, and what it has kept of it: some of it was
+    overtaken since.
+    """
     (project / "CLAUDE.md").write_text(_INSTRUCTIONS, encoding="utf-8")
     folder = agents / "claude" / "projects" / str(project).replace("/", "-") / "memory"
     folder.mkdir(parents=True, exist_ok=True)
@@ -215,14 +242,22 @@ def _day(day: str, turns: list[tuple[Story, Anchor]]) -> str:
             lines += [f"## Session {story.time}", ""]
             last = story.session_id
         marks = ["<!-- trust:outside -->"] if story.id in _OUTSIDE else []
-        lines += [f"### {story.time}", anchor.render(), *marks, *(f"- {escape_line(b)}" for b in story.bullets), ""]
+        lines += [
+            f"### {story.time}",
+            anchor.render(),
+            *marks,
+            *(f"- {escape_line(b)}" for b in story.bullets),
+            "",
+        ]
     return "\n".join(lines)
 
 
 def _claude(story: Story, project: Path, end: date) -> list[dict]:
     """A turn as Claude Code 2.1 writes it: one line per content block."""
     hour, minute = map(int, story.time.split(":"))
-    start = datetime(end.year, end.month, end.day, hour, minute, tzinfo=UTC) - timedelta(days=story.day)
+    start = datetime(end.year, end.month, end.day, hour, minute, tzinfo=UTC) - timedelta(
+        days=story.day
+    )
     lines: list[dict] = []
     parent: str | None = None
 
@@ -249,16 +284,31 @@ def _claude(story: Story, project: Path, end: date) -> list[dict]:
         lines.append({**line, **more})
         parent = name
 
-    add("user", {"role": "user", "content": story.prompt}, promptId=story.turn, promptSource="typed")
+    add(
+        "user", {"role": "user", "content": story.prompt}, promptId=story.turn, promptSource="typed"
+    )
     for number, tool in enumerate(story.tools):
         use = f"toolu_{story.turn[:8]}{number}"
-        content = {"type": "tool_use", "id": use, "name": tool.name, "input": {"command": tool.input}}
-        add("assistant", {"role": "assistant", "id": f"msg_{story.id}_{number}", "content": [content]})
+        content = {
+            "type": "tool_use",
+            "id": use,
+            "name": tool.name,
+            "input": {"command": tool.input},
+        }
+        add(
+            "assistant",
+            {"role": "assistant", "id": f"msg_{story.id}_{number}", "content": [content]},
+        )
         result = {"type": "tool_result", "tool_use_id": use, "content": tool.output}
         add("user", {"role": "user", "content": [result]}, promptId=story.turn)
     text = {"type": "text", "text": story.reply}
     add(
         "assistant",
-        {"role": "assistant", "id": f"msg_{story.id}_end", "content": [text], "stop_reason": "end_turn"},
+        {
+            "role": "assistant",
+            "id": f"msg_{story.id}_end",
+            "content": [text],
+            "stop_reason": "end_turn",
+        },
     )
     return lines

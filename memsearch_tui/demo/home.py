@@ -1,5 +1,6 @@
-"""What the product would have made of the year in its own home: kept conversations, what was captured, told and spent in its last
-weeks, and a consolidation that waits for review."""
+"""What the product would have made of the year in its own home: kept conversations, what was
+captured, told and spent in its last weeks, and a consolidation that waits for review.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +69,11 @@ def fill(root: Path, made: Demo, end: date) -> None:
         turn = _turn(story, folder, end)
         for tool in turn.tools:
             path, _, said = tool.input.partition(": ")
-            if said and tool.name.lower() in ("edit", "write", "apply_patch"):  # what the story's edits say in words
+            if said and tool.name.lower() in (
+                "edit",
+                "write",
+                "apply_patch",
+            ):  # what the story's edits say in words
                 tool.input = json.dumps({"file_path": path})
         actions.put(turn, locate(folder, home).memory, story.entry_id, Keeper.started(turn))
     actions.close()
@@ -88,14 +93,28 @@ def fill(root: Path, made: Demo, end: date) -> None:
             if lesson := _LESSONS.get(story.id):
                 project = names[story.project]
                 name = id_of(story.agent, story.session_id)
-                when = datetime(end.year, end.month, end.day, tzinfo=UTC) - timedelta(days=story.day)
+                when = datetime(end.year, end.month, end.day, tzinfo=UTC) - timedelta(
+                    days=story.day
+                )
                 memory = SessionMemory(
-                    id=name, agent=story.agent, session=story.session_id, project=project.id, project_name=project.name,
-                    cwd=project.root, path="", watermark=when.timestamp(), raw_memory=f"- (project) {lesson}",
-                    summary="\n".join(f"- {bullet}" for bullet in story.bullets), slug="", made=learned,
-                )  # fmt: skip
+                    id=name,
+                    agent=story.agent,
+                    session=story.session_id,
+                    project=project.id,
+                    project_name=project.name,
+                    cwd=project.root,
+                    path="",
+                    watermark=when.timestamp(),
+                    raw_memory=f"- (project) {lesson}",
+                    summary="\n".join(f"- {bullet}" for bullet in story.bullets),
+                    slug="",
+                    made=learned,
+                )
                 SessionMemories.put(db, memory)
-                heading, line = f"## Project {project.name} ({project.id[:8]})", f"- {lesson} [mem:{name}]"
+                heading, line = (
+                    f"## Project {project.name} ({project.id[:8]})",
+                    f"- {lesson} [mem:{name}]",
+                )
                 hunks += [
                     review.Hunk(len(hunks) + n + 1, path, heading, [], [], [line], [name])
                     for n, path in enumerate(("MEMORY.md", "memory_summary.md"))
@@ -116,7 +135,9 @@ def _contest(home: Home, made: Demo, end: date) -> None:
 
 
 def _weeks(home: Home, made: Demo, end: date) -> None:
-    """The last weeks as Activity shows them: turns that were captured, what summaries have cost, what sessions were told."""
+    """The last weeks as Activity shows them: turns that were captured, what summaries have cost,
+    what sessions were told.
+    """
     told, projects = made.told, made.projects
     recent = [story for story in told if story.day < _SHOWN_DAYS]
     ledger = Ledger(home)
@@ -125,25 +146,56 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
     outcomes: list[tuple[Outcome, list[Story]]] = [("captured", recent), ("trivial", made.chatter)]
     for outcome, stories in outcomes:
         ledger.note(
-            SeenTurn(story.agent, story.session_id, story.turn, str(end - timedelta(days=story.day)),
-                     str(projects[story.project]), outcome, started=_moment(end, story.day, story.time))
+            SeenTurn(
+                story.agent,
+                story.session_id,
+                story.turn,
+                str(end - timedelta(days=story.day)),
+                str(projects[story.project]),
+                outcome,
+                started=_moment(end, story.day, story.time),
+            )
             for story in stories
-        )  # fmt: skip
+        )
     ledger.close()
     for story in recent:
         text = "\n".join(story.bullets)
         cost = Reply(text, len(story.prompt + story.reply) // 3 + 700, len(text) // 3)
-        spend.note(home, Llm(), cost, purpose=summaries.PURPOSE, provider="native", model="claude-haiku-4-5",
-                   agent=story.agent, at=_moment(end, story.day, story.time))  # fmt: skip
+        spend.note(
+            home,
+            Llm(),
+            cost,
+            purpose=summaries.PURPOSE,
+            provider="native",
+            model="claude-haiku-4-5",
+            agent=story.agent,
+            at=_moment(end, story.day, story.time),
+        )
     by_id = {story.id: story for story in told}
     for number, (prompt, name) in enumerate(_TOLD):
         note = by_id[name]
         line = f"- {end - timedelta(days=note.day)} {note.agent}: {note.bullets[0]} [mem:{note.entry_id}]"
         tokens, session = estimate(line), note.session_id[::-1]
-        entry = injection_log.Told(entry=note.entry_id, tokens=tokens, confidence=0.9, why="words of the prompt", terms=prompt.split(),
-                              outcome="")  # fmt: skip
-        injection_log.told(home, "claude-code", session, "UserPromptSubmit", str(projects[note.project]), line, tokens, [entry], 5.0,
-                      at=_moment(end, number, f"1{number}:24"))  # fmt: skip
+        entry = injection_log.Told(
+            entry=note.entry_id,
+            tokens=tokens,
+            confidence=0.9,
+            why="words of the prompt",
+            terms=prompt.split(),
+            outcome="",
+        )
+        injection_log.told(
+            home,
+            "claude-code",
+            session,
+            "UserPromptSubmit",
+            str(projects[note.project]),
+            line,
+            tokens,
+            [entry],
+            5.0,
+            at=_moment(end, number, f"1{number}:24"),
+        )
         if number % 2 == 0:
             injection_log.cited(home, "claude-code", session, [note.entry_id])
 
@@ -151,12 +203,20 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
 def _moment(end: date, days: int, time: str = "00:00") -> float:
     """Seconds since 1970 of a time so many days before the end."""
     hour, minute = map(int, time.split(":"))
-    return (datetime(end.year, end.month, end.day, hour, minute, tzinfo=UTC) - timedelta(days=days)).timestamp()
+    return (
+        datetime(end.year, end.month, end.day, hour, minute, tzinfo=UTC) - timedelta(days=days)
+    ).timestamp()
 
 
 def _turn(story: Story, project: Path, end: date) -> Turn:
     day = end - timedelta(days=story.day)
     return Turn(
-        story.agent, story.session_id, story.turn, started=f"{day}T{story.time}:00Z", cwd=str(project), user=story.prompt,
-        assistant=story.reply, tools=[ToolCall(tool.name, tool.input, tool.output) for tool in story.tools],
-    )  # fmt: skip
+        story.agent,
+        story.session_id,
+        story.turn,
+        started=f"{day}T{story.time}:00Z",
+        cwd=str(project),
+        user=story.prompt,
+        assistant=story.reply,
+        tools=[ToolCall(tool.name, tool.input, tool.output) for tool in story.tools],
+    )

@@ -1,5 +1,6 @@
-"""The repository of the demo's first project, so that its notes have something to be compared with: files come when a story names them, and
-later some of them move or go."""
+"""The repository of the demo's first project, so that its notes have something to be compared with:
+files come when a story names them, and later some of them move or go.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +19,14 @@ _LINES = 30
 #: days before the end -> what moved (from, to) or went (from, '') then
 _LATER = {
     70: [("scripts/switch_color.sh", "")],
-    40: [("app/catalog/cache.py", "app/core/cache.py"), ("docs/webhooks.md", "docs/guides/webhooks.md")],
+    40: [
+        ("app/catalog/cache.py", "app/core/cache.py"),
+        ("docs/webhooks.md", "docs/guides/webhooks.md"),
+    ],
     12: [("app/payments/fx.py", ""), ("load/sale.js", "")],
 }
-#: What a colleague has shared with the project's team: days before the end -> (time, id, what it says)
+#: What a colleague has shared with the project's team: days before the end -> (time, id, what it
+#: says)
 _COLLEAGUE = "mara"
 _SHARED = {
     33: [
@@ -49,16 +54,26 @@ def make(project: Path, told: Iterable[Story], end: date) -> None:
     named: set[str] = set()
     for story in here:
         references = [reference for bullet in story.bullets for reference in find(bullet)]
-        words = [reference.name for reference in references if reference.kind in ("symbol", "setting")]
+        words = [
+            reference.name for reference in references if reference.kind in ("symbol", "setting")
+        ]
         for reference in references:
             path = reference.name
-            if reference.kind == "file" and "/" in path and path[0] != "/" and path[-1] != "/" and path not in named:
+            if (
+                reference.kind == "file"
+                and "/" in path
+                and path[0] != "/"
+                and path[-1] != "/"
+                and path not in named
+            ):
                 named.add(path)
                 days.setdefault(story.day, []).append((path, _text(path, words)))
     for day, notes in _SHARED.items():
         when = end - timedelta(days=day)
         file = project / ".memsearch" / "shared" / _COLLEAGUE / f"{when}.md"
-        days.setdefault(day, []).append((os.fspath(file.relative_to(project)), _shared(when, notes)))
+        days.setdefault(day, []).append(
+            (os.fspath(file.relative_to(project)), _shared(when, notes))
+        )
     for day in sorted({*days, *_LATER}, reverse=True):
         for path, text in days.get(day, []):
             _write(project / path, text)
@@ -100,6 +115,12 @@ def _commit(repo: Repo, paths: list[str], when: datetime) -> None:
     work.stage([os.fspath(path) for path in paths])
     seconds = int(when.timestamp())
     work.commit(
-        b"demo", committer=_WHO, author=_WHO, commit_timestamp=seconds, author_timestamp=seconds, commit_timezone=0, author_timezone=0,
+        b"demo",
+        committer=_WHO,
+        author=_WHO,
+        commit_timestamp=seconds,
+        author_timestamp=seconds,
+        commit_timezone=0,
+        author_timezone=0,
         sign=False,
-    )  # fmt: skip
+    )

@@ -1,4 +1,6 @@
-"""Running the server: over standard input and output for one agent's session, or over HTTP on this machine behind a token."""
+"""Running the server: over standard input and output for one agent's session, or over HTTP on this
+machine behind a token.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def over_stdio(parent: int) -> None:
-    """Serve until standard input is closed, or the client has gone. ``parent``: the process that started this one."""
+    """Serve until standard input is closed, or the client has gone. ``parent``: the process that
+    started this one.
+    """
     server = build(here())
 
     async def serve() -> None:
@@ -63,8 +67,10 @@ class Gate:
         if scope["type"] != "lifespan" and not hmac.compare_digest(brought, self._wanted):
             body = b'{"error":"this server wants the token that `memsearch mcp --http` names"}'
             headers = [
-                (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"www-authenticate", b"Bearer"),
-            ]  # fmt: skip
+                (b"content-type", b"application/json"),
+                (b"content-length", b"%d" % len(body)),
+                (b"www-authenticate", b"Bearer"),
+            ]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
             await send({"type": "http.response.body", "body": body})
             return
@@ -95,7 +101,9 @@ def over_http(home: Home, port: int, folder: str, said: Callable[[str], None]) -
         ) from error
     port = listening.getsockname()[1]
     names = [f"127.0.0.1:{port}", f"localhost:{port}"]
-    checked = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
+    checked = TransportSecuritySettings(
+        allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
+    )
     app = Gate(build(folder).streamable_http_app(transport_security=checked), token(home))
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
     said(f"http://127.0.0.1:{port}/mcp")

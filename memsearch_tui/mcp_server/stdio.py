@@ -1,6 +1,8 @@
-"""Standard input and output as the transport: what the SDK leaves unanswered is answered, and the server ends with its client.
+"""Standard input and output as the transport: what the SDK leaves unanswered is answered, and the
+server ends with its client.
 
-Input is not closed by a client that was killed while another process holds the pipe; so the parent process is watched.
+Input is not closed by a client that was killed while another process holds the pipe; so the parent
+process is watched.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
 _TICK_S = 1.0
-#: Programs that only start another one: where the parent is one of these, its own parent is the client.
+#: Programs that only start another one: where the parent is one of these, its own parent is the
+#: client.
 _STARTERS = {"sh", "bash", "dash", "zsh", "fish", "env", "uv", "uvx", "pipx", "nice", "timeout"}
 _MOST_STARTERS = 4
 
@@ -38,16 +41,24 @@ def parents() -> list[tuple[int, int]]:
 
 
 def are_there(chain: list[tuple[int, int]]) -> bool:
-    """Whether each process of *chain* still has the parent that it had: one that is orphaned gets another."""
+    """Whether each process of *chain* still has the parent that it had: one that is orphaned gets
+    another.
+    """
     try:
-        return os.getppid() == chain[0][1] and all(psutil.Process(pid).ppid() == parent for pid, parent in chain[1:])
+        return os.getppid() == chain[0][1] and all(
+            psutil.Process(pid).ppid() == parent for pid, parent in chain[1:]
+        )
     except psutil.Error:
         return False
 
 
 async def end_with_client(parent: int) -> None:
     """End this process when its client has gone; a reader of standard input can't be interrupted."""
-    chain = [(os.getpid(), parent), *parents()[1:]] if os.getppid() == parent else [(os.getpid(), parent)]
+    chain = (
+        [(os.getpid(), parent), *parents()[1:]]
+        if os.getppid() == parent
+        else [(os.getpid(), parent)]
+    )
     while chain and are_there(chain):
         await anyio.sleep(_TICK_S)
     if chain:
@@ -89,11 +100,20 @@ def refusal(error: Exception) -> JSONRPCError:
     """The answer to a line that is no JSON, or JSON and no message of the protocol."""
     found = error.errors(include_url=False) if isinstance(error, ValidationError) else []
     if not found or found[0]["type"] == "json_invalid":
-        return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=PARSE_ERROR, message="this line is not JSON"))
+        return JSONRPCError(
+            jsonrpc="2.0",
+            id=None,
+            error=ErrorData(code=PARSE_ERROR, message="this line is not JSON"),
+        )
     names = [one["input"].get("id") for one in found if isinstance(one["input"], dict)]
-    known = next((name for name in names if isinstance(name, (int, str)) and not isinstance(name, bool)), None)
+    known = next(
+        (name for name in names if isinstance(name, (int, str)) and not isinstance(name, bool)),
+        None,
+    )
     text = "this is no request: it needs jsonrpc, method and, where it wants an answer, id"
-    return JSONRPCError(jsonrpc="2.0", id=known, error=ErrorData(code=INVALID_REQUEST, message=text))
+    return JSONRPCError(
+        jsonrpc="2.0", id=known, error=ErrorData(code=INVALID_REQUEST, message=text)
+    )
 
 
 async def serve(server: Any) -> None:

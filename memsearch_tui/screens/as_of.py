@@ -1,4 +1,6 @@
-"""A slider over the search: what was noted by a day, as it stood then. The search behind follows each step."""
+"""A slider over the search: what was noted by a day, as it stood then. The search behind follows
+each step.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ class AsOfScreen(ModalScreen[bool]):
         self._moved = moved
         self._slider = _Slider(self._row)
         self._slider.border_title = "as of"
-        self._slider.border_subtitle = "←→ a day · ↓↑ a month · enter keeps it · escape takes it back"
+        self._slider.border_subtitle = (
+            "←→ a day · ↓↑ a month · enter keeps it · escape takes it back"
+        )
 
     def compose(self) -> ComposeResult:
         yield self._slider

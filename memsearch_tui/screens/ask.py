@@ -20,7 +20,9 @@ class _Line(InOrder, Input):
 class AskScreen(ModalScreen[str]):
     """Dismisses with the text, or '' where the user left."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave", id="ask.leave", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", id="ask.leave", priority=True)
+    ]
     DEFAULT_CSS = """
     AskScreen { align: center middle; background: $background 60%; }
     AskScreen > Static, AskScreen > Input { width: 80%; max-width: 90; background: $surface; }

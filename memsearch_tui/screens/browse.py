@@ -1,7 +1,9 @@
-"""Home: all notes under their days, or hits | what is read. One screen whose panes change weight with depth.
+"""Home: all notes under their days, or hits | what is read. One screen whose panes change weight
+with depth.
 
-``level`` says how deep we are: entries, section (L2) or turn (L3). Enter goes down, escape comes back to the same row, scroll
-and query. On a wide screen a rail shows the year and what waits, and what was said stands under the note.
+``level`` says how deep we are: entries, section (L2) or turn (L3). Enter goes down, escape comes
+back to the same row, scroll and query. On a wide screen a rail shows the year and what waits, and
+what was said stands under the note.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ DEMO = 1000  # what the app returns where the sample year was asked for
 _LOOK_S = 10  # how often the follower looks whether another project was opened
 _WIDE_ROW = 64
 _KEPT = 60  # notes that were read lately
-#: What the last line has at a depth: (id of a binding, words); at the list it has what the bindings say.
+#: What the last line has at a depth: (id of a binding, words); at the list it has what the bindings
+#: say.
 _KEYS = {
     "turn": (
         ("back", "Back"),
@@ -71,7 +74,11 @@ _KEYS = {
         ("quit", "Quit"),
         ("help", "Help"),
     ),
-    "editing": (("save", "Save"), ("back", "Leave, keep a draft"), ("draft.drop", "Drop the draft")),
+    "editing": (
+        ("save", "Save"),
+        ("back", "Leave, keep a draft"),
+        ("draft.drop", "Drop the draft"),
+    ),
 }
 _PROJECT = 10  # letters of a project's name in a narrow row
 _INDENT = 9  # of a row's second line: below the words, after the time and the agent
@@ -90,33 +97,75 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         Binding("A", "new_on", "New note of another day", id="new.day", show=False),
         Binding("e", "edit", "Edit", id="edit"),
         Binding("E", "edit_outside", "Edit in $EDITOR", id="edit.outside", show=False),
-        Binding("O", "open_file", "Open the day's file in $EDITOR at this note", id="file.open", show=False),
+        Binding(
+            "O",
+            "open_file",
+            "Open the day's file in $EDITOR at this note",
+            id="file.open",
+            show=False,
+        ),
         Binding("d,delete", "delete", "Delete", id="delete"),
         Binding("u", "undo", "Undo", id="undo"),
         Binding("ctrl+r", "redo", "Redo", id="redo", show=False),
         Binding("U", "changes", "What was changed; bring any of it back", id="changes", show=False),
         Binding("p", "pin", "Pin or unpin", id="pin", show=False),
-        Binding("M", "marks", "Mark: expires, superseded, confidence, remember, forget", id="marks", show=False),
+        Binding(
+            "M",
+            "marks",
+            "Mark: expires, superseded, confidence, remember, forget",
+            id="marks",
+            show=False,
+        ),
         Binding("y", "copy", "Copy the text", id="copy", show=False),
-        Binding("Y", "copy(True)", "Copy as markdown, with heading and anchor", id="copy.markdown", show=False),
+        Binding(
+            "Y",
+            "copy(True)",
+            "Copy as markdown, with heading and anchor",
+            id="copy.markdown",
+            show=False,
+        ),
         Binding("X", "export", "Export to a file", id="export", show=False),
         Binding("t", "transcript", "Conversation", id="transcript", show=False),
         Binding("m", "memory", "The memory of this turn", id="memory", show=False),
         Binding("f", "filter_agent", "Only this agent", id="filter.agent", show=False),
         Binding("F", "filter_projects", "All projects", id="filter.projects", show=False),
-        Binding("T", "as_of", "As of a day: notes as they stood then", id="search.asof", show=False),
-        Binding("s", "by_session", "Hits by conversation, or one by one", id="search.sessions", show=False),
+        Binding(
+            "T", "as_of", "As of a day: notes as they stood then", id="search.asof", show=False
+        ),
+        Binding(
+            "s",
+            "by_session",
+            "Hits by conversation, or one by one",
+            id="search.sessions",
+            show=False,
+        ),
         Binding("S", "saved", "Searches that are kept", id="searches", show=False),
-        Binding("b", "related", "What stands beside it: its matter, its files", id="related", show=False),
+        Binding(
+            "b", "related", "What stands beside it: its matter, its files", id="related", show=False
+        ),
         Binding("w", "why", "Why is this hit here", id="why", show=False),
         Binding("ctrl+f", "find_text", "Find in the open text", id="find", show=False),
         Binding("n", "find(1)", "Next match", id="find.next", show=False),
         Binding("N", "find(-1)", "Previous match", id="find.previous", show=False),
         Binding("J", "preview(1)", "Scroll the preview down", id="preview.down", show=False),
         Binding("K", "preview(-1)", "Scroll the preview up", id="preview.up", show=False),
-        Binding("right_square_bracket", "next(1)", "Next older day; next turn", id="turn.next", show=False),
-        Binding("left_square_bracket", "next(-1)", "Next newer day; previous turn", id="turn.previous", show=False),
-        Binding("g", "date", "Go to", tooltip="Go to a date; in a conversation, to a turn", id="date"),
+        Binding(
+            "right_square_bracket",
+            "next(1)",
+            "Next older day; next turn",
+            id="turn.next",
+            show=False,
+        ),
+        Binding(
+            "left_square_bracket",
+            "next(-1)",
+            "Next newer day; previous turn",
+            id="turn.previous",
+            show=False,
+        ),
+        Binding(
+            "g", "date", "Go to", tooltip="Go to a date; in a conversation, to a turn", id="date"
+        ),
         Binding("D", "day_file", "The day's file as it is written", id="day.file", show=False),
         Binding("o", "unfold", "Unfold tool output", id="unfold", show=False),
         Binding("r", "reload", "Read again", id="reload", show=False),
@@ -131,7 +180,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             show=False,
         ),
         Binding("ctrl+s", "save", "Save; keep the search", id="save", show=False, priority=True),
-        Binding("ctrl+g", "drop_draft", "Drop the draft", id="draft.drop", show=False, priority=True),
+        Binding(
+            "ctrl+g", "drop_draft", "Drop the draft", id="draft.drop", show=False, priority=True
+        ),
         Binding("tab", "app.focus_next", "Next pane", show=False),
     ]
 
@@ -139,7 +190,11 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         super().__init__()
         self.library = library
         self.entries = LineList(
-            self._item_row, moved=self._entry_moved, is_heading=is_heading, indent=_INDENT, id="entries"
+            self._item_row,
+            moved=self._entry_moved,
+            is_heading=is_heading,
+            indent=_INDENT,
+            id="entries",
         )
         self.reader = TextView(id="reader")
         self.said = TextView(id="said")
@@ -156,8 +211,12 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._said_of: Key | None = None  # the note that the message is about
         self.note: Seen | None = None  # what is read of ``item``; None while it is being read
         self.item: Item | None = None
-        self._here: list[str] = []  # agents that have sessions on this machine, where there is no note yet
-        self._evidence: dict[Key, str] = {}  # of the rows that were looked at (``Library.evidence``)
+        self._here: list[
+            str
+        ] = []  # agents that have sessions on this machine, where there is no note yet
+        self._evidence: dict[
+            Key, str
+        ] = {}  # of the rows that were looked at (``Library.evidence``)
         self._seen: dict[tuple[Key, str], Seen] = {}  # read lately, or read ahead
         self._reading: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
@@ -180,8 +239,16 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         return self.note.entry if self.note is not None else None
 
     def compose(self) -> ComposeResult:
-        width = self.app.size.width  # before the first layout: what is laid out for another width is laid out twice
-        self.add_class(next(name for least, name in reversed(self.app.HORIZONTAL_BREAKPOINTS or []) if width >= least))
+        width = (
+            self.app.size.width
+        )  # before the first layout: what is laid out for another width is laid out twice
+        self.add_class(
+            next(
+                name
+                for least, name in reversed(self.app.HORIZONTAL_BREAKPOINTS or [])
+                if width >= least
+            )
+        )
         yield self.header
         yield QueryBox(
             placeholder='words, agent: project: after:7d day: is:pinned -word "phrase"',
@@ -201,7 +268,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         yield Static("", id="status", markup=False)
         yield Keys()
 
-    # -- start and live -------------------------------------------------------------------------------------
+    # -- start and live
+    # -------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
         self.reader.border_title, self.said.border_title, self.places.border_title = (
@@ -226,7 +294,11 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         await self._painted.wait()
         memory = self.library.memory
         every = await OURS.run(partial(drafts.every, memory.home))
-        here = (draft for draft in every if any(draft.path.startswith(p.memory) for p in memory.projects))
+        here = (
+            draft
+            for draft in every
+            if any(draft.path.startswith(p.memory) for p in memory.projects)
+        )
         if draft := next(here, None):
             key = "a" if draft.new_day else "e on it"
             self.say(f"“{draft.title[:40]}” was not saved. Press {key} to go on.", for_s=8)
@@ -261,24 +333,41 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     def _left_at(self) -> Key | None:
         """Where the reader left off, if that was today: who comes back tomorrow wants the newest."""
         kept = self.app.kept.get("at")  # type: ignore[attr-defined]
-        is_ours = isinstance(kept, list) and len(kept) == 3 and all(isinstance(part, str) for part in kept)
+        is_ours = (
+            isinstance(kept, list)
+            and len(kept) == 3
+            and all(isinstance(part, str) for part in kept)
+        )
         return (kept[1], kept[2]) if is_ours and kept[0] == self.library.today() else None
 
     def _follow(self) -> None:
-        """Wait for changes that the service sees, in a thread of its own; without a service, look now and then."""
+        """Wait for changes that the service sees, in a thread of its own; without a service, look
+        now and then.
+        """
         version = -1
         while not self._left.is_set():
             library = self.library
             try:
-                from memsearch_engine import Inbox, IndexResult, State  # the first frame needs none of them
+                from memsearch_engine import (
+                    Inbox,
+                    IndexResult,
+                    State,
+                )  # the first frame needs none of them
 
                 connection = library.memory.connect()
                 try:
                     connection.call("inbox", Inbox, timeout_s=60)
-                    connection.call("index", list[IndexResult], timeout_s=3600, place=library.memory.place_param,
-                                    all_projects=library.memory.everything)  # fmt: skip
+                    connection.call(
+                        "index",
+                        list[IndexResult],
+                        timeout_s=3600,
+                        place=library.memory.place_param,
+                        all_projects=library.memory.everything,
+                    )
                     while not self._left.is_set() and self.library is library:
-                        state = connection.call("wait", State, timeout_s=90, deadline_s=_LOOK_S, version=version)
+                        state = connection.call(
+                            "wait", State, timeout_s=90, deadline_s=_LOOK_S, version=version
+                        )
                         if state.version != version and not self._left.is_set():
                             version = state.version
                             self.app.call_from_thread(self._changed, state)
@@ -295,14 +384,17 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     def _changed(self, state: State) -> None:
         progress = state.progress
         if progress.get("total"):
-            self.say_of_service(f"{progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
+            self.say_of_service(
+                f"{progress['phase']} {progress['project']} {progress['done']}/{progress['total']}"
+            )
         elif state.index == "ready":
             self.say_of_service("")
         self.action_reload()
         self._look()
 
     def say(self, text: str, *, for_s: float = _SAID_S, of_note: bool = False) -> None:
-        """Say it in the last line for a moment; then what is to be known of the query or wrong with the service stands there again.
+        """Say it in the last line for a moment; then what is to be known of the query or wrong with
+        the service stands there again.
 
         Args:
             of_note: it holds for the note under the cursor alone, and goes with it.
@@ -318,7 +410,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             status.update(shown_line(text))
 
     def say_of_service(self, text: str) -> None:
-        """Say what is wrong with it, or what it does, as long as that holds and nothing else is being said."""
+        """Say what is wrong with it, or what it does, as long as that holds and nothing else is
+        being said.
+        """
         self._trouble = text
         if not self._status:
             self._unsay(self._sayings)
@@ -334,7 +428,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self._status, self._said_of = "", None
             self._write_status(self._remark or self._trouble)
 
-    # -- levels ---------------------------------------------------------------------------------------------
+    # -- levels
+    # ---------------------------------------------------------------------------------------------
 
     def go(self, level: str) -> None:
         """Change depth; the pane of that depth is focused and, on a narrow screen, the only one."""
@@ -358,7 +453,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self._remember_search()
         self._typing = isinstance(event.widget, Input)
         if self.query_text and not isinstance(event.widget, Input):
-            # who has left the query for a hit has chosen it: later answers don't put another in its place
+            # who has left the query for a hit has chosen it: later answers don't put another in its
+            # place
             self._moved = True
         if isinstance(event.widget, Input) and not self.query_text:
             self._before_search = self.entries.key
@@ -397,7 +493,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.go("entries")
             self.set_focus(self.entries)
 
-    # -- the timeline ---------------------------------------------------------------------------------------
+    # -- the timeline
+    # ---------------------------------------------------------------------------------------
 
     def _show_timeline(self, cursor: Key | None = None) -> None:
         """Show all notes, as they were listed last."""
@@ -411,7 +508,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._preview()
 
     def _listed(self, library: Library, near: str) -> tuple[Timeline, list[str]]:
-        """All notes, as they are now; where there are none, the agents that could write some. Called by threads."""
+        """All notes, as they are now; where there are none, the agents that could write some.
+        Called by threads.
+        """
         timeline = Timeline(library, self._recount, near=near)
         return timeline, [] if len(timeline) else library.agents_here()
 
@@ -419,7 +518,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         """List all notes, as they are now; in a thread."""
         if self._listing is not None:
             self._listing.cancel()
-        self._wanted = stand_on or self._wanted  # that of a listing which this one takes the place of, too
+        self._wanted = (
+            stand_on or self._wanted
+        )  # that of a listing which this one takes the place of, too
         self._listing = asyncio.create_task(self._list())
 
     async def _list(self) -> None:
@@ -441,11 +542,15 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             stand_on = timeline[1] if len(timeline) else None
         at_top = self.entries.scroll_offset.y == 0 and self.entries.cursor == 1
         self._show_timeline(stand_on or key)
-        if not at_top and stand_on is None and not was_empty:  # the row under the cursor stays where the eye is
+        if (
+            not at_top and stand_on is None and not was_empty
+        ):  # the row under the cursor stays where the eye is
             self.entries.hold(line)
 
     def _recount(self) -> None:
-        """A day has another number of notes than was known: once what is drawn now is drawn, places are worked out anew."""
+        """A day has another number of notes than was known: once what is drawn now is drawn, places
+        are worked out anew.
+        """
         self.call_later(self._settle)
 
     def _settle(self) -> None:
@@ -476,12 +581,19 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         memory = self.library.memory
         name = "all projects" if memory.everything else memory.project.name
         self.header.show(
-            parts(name, self.timeline.total, len(self.timeline.counts), self.standing, self.library.today())
+            parts(
+                name,
+                self.timeline.total,
+                len(self.timeline.counts),
+                self.standing,
+                self.library.today(),
+            )
         )
 
     def _look(self) -> None:
-        """Ask what holds now; where it has no service, one is not started for it. In a thread that quitting does not wait for; who asks
-        meanwhile has it asked once more."""
+        """Ask what holds now; where it has no service, one is not started for it. In a thread that
+        quitting does not wait for; who asks meanwhile has it asked once more.
+        """
         self._look_again = self._looking
         if not self._looking:
             self._looking = True
@@ -510,7 +622,10 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             who = agent_named(agent).title if agent in agent_names() else "by hand"
             text, count = f"{who} · {day or 'no day'}", f" {found}"
         else:
-            text, count = _named(key[1], self.library.today()), f" {self.shown.counts.get(key[1], '')}"
+            text, count = (
+                _named(key[1], self.library.today()),
+                f" {self.shown.counts.get(key[1], '')}",
+            )
         line = "─" * max(2, width - len(text) - len(count) - 4)
         return [(f" {text} ", "strong"), (f"{line}{count}", "dim")]
 
@@ -523,12 +638,24 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             return []
         wide = width >= _WIDE_ROW  # in a narrow list the words of the memory come first
         is_hit = isinstance(self.shown, Hits)
-        stamp = (f"{item.day} {item.time}" if wide else item.day[2:]) if is_hit else item.time or "     "
-        project = f"{item.project[: None if wide else _PROJECT]} " if self._shows_more_than(item.project) else ""
+        stamp = (
+            (f"{item.day} {item.time}" if wide else item.day[2:])
+            if is_hit
+            else item.time or "     "
+        )
+        project = (
+            f"{item.project[: None if wide else _PROJECT]} "
+            if self._shows_more_than(item.project)
+            else ""
+        )
         by_hand = item.author and not item.agent  # somebody's, not mine
         row: Row = [
             (f"{stamp} ", "dim"),
-            *([] if by_hand else [(f"{render.agent_tag(item.agent)} ", render.agent_tag(item.agent))]),
+            *(
+                []
+                if by_hand
+                else [(f"{render.agent_tag(item.agent)} ", render.agent_tag(item.agent))]
+            ),
             (project, "accent"),
             (f"{item.author} " if item.author else "", "strong"),
         ]
@@ -538,8 +665,17 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             return [*row, (item.title, "dim")]
         if not is_hit:
             return [*row, *render.inline(item.title)]
-        room = (width - _INDENT) * (self.entries.tall - 1) + width - sum(cell_len(text) for text, _ in row)
-        return [*row, *mark_words(render.snippet(item.title, item.text, self._words(), room), "text", self._words())]
+        room = (
+            (width - _INDENT) * (self.entries.tall - 1)
+            + width
+            - sum(cell_len(text) for text, _ in row)
+        )
+        return [
+            *row,
+            *mark_words(
+                render.snippet(item.title, item.text, self._words(), room), "text", self._words()
+            ),
+        ]
 
     def _shows_more_than(self, project: str) -> bool:
         """Whether notes of other projects than this one are listed, too."""
@@ -561,7 +697,12 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if kind == "agent":
             _, count, newest = next(row for row in self.standing.agents if row[0] == name)
             tag = render.agent_tag(name)
-            return [(f"{tag} ", tag), (f"{name or 'by hand':12s}", "text"), (f"{count:>7,}  ", "dim"), (when(newest, self.library.today()), "dim")]  # fmt: skip
+            return [
+                (f"{tag} ", tag),
+                (f"{name or 'by hand':12s}", "text"),
+                (f"{count:>7,}  ", "dim"),
+                (when(newest, self.library.today()), "dim"),
+            ]
         if kind == "pin":
             item = next((item for item in self.standing.pinned if item.entry_id == name), None)
             return [("◆ ", "accent"), *render.inline(item.title)] if item else []
@@ -571,10 +712,16 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         now = self.standing
         keys = [("wait", "")] * bool(now.waiting) + [("alarm", alarm) for alarm in now.alarms]
         keys = [("", "waits"), *keys] if keys else []
-        keys += [("", "agents"), *(("agent", agent) for agent, _, _ in now.agents)] if now.agents else []
+        keys += (
+            [("", "agents"), *(("agent", agent) for agent, _, _ in now.agents)]
+            if now.agents
+            else []
+        )
         saved = self._searches("saved")
         keys += [("", "searches"), *(("search", text) for text in saved)] if saved else []
-        keys += [("", "pinned"), *(("pin", item.entry_id) for item in now.pinned)] if now.pinned else []
+        keys += (
+            [("", "pinned"), *(("pin", item.entry_id) for item in now.pinned)] if now.pinned else []
+        )
         self.places.show_keys(keys)
 
     def _go_to_place(self) -> None:
@@ -595,7 +742,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         elif kind == "pin":
             self.show_entry(next(item for item in self.standing.pinned if item.entry_id == name))
 
-    # -- days -----------------------------------------------------------------------------------------------
+    # -- days
+    # -----------------------------------------------------------------------------------------------
 
     def go_to_day(self, day: str) -> None:
         """Stand on the newest note of *day*, or of the next older day that has one."""
@@ -647,7 +795,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
                 rows += [[(path, "accent")], [], *([(line, "text")] for line in text.split("\n"))]
             self.app.push_screen(TextScreen(day, rows))
 
-        await attend(self, "reading the file", away(partial(self.library.written, day)), show, self._complain)
+        await attend(
+            self, "reading the file", away(partial(self.library.written, day)), show, self._complain
+        )
 
     def action_preview(self, step: int) -> None:
         """Scroll what is read, wherever the focus is."""
@@ -660,7 +810,14 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         elif isinstance(timeline := self.shown, Timeline) and len(timeline):
             start = timeline.start(timeline.day_at(self.entries.cursor))
             if step > 0:
-                place = next((n for n in range(self.entries.cursor, len(timeline)) if is_heading(timeline[n])), -1)
+                place = next(
+                    (
+                        n
+                        for n in range(self.entries.cursor, len(timeline))
+                        if is_heading(timeline[n])
+                    ),
+                    -1,
+                )
             else:
                 place = timeline.start(timeline.day_at(start - 1)) if start else 0
             if place >= 0:
@@ -668,7 +825,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
                 if self.shown is timeline:
                     self.entries.move_to(place + 1)
 
-    # -- the row --------------------------------------------------------------------------------------------
+    # -- the row
+    # --------------------------------------------------------------------------------------------
 
     def _entry_moved(self, by_hand: bool) -> None:
         self._moved = self._moved or by_hand
@@ -686,7 +844,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         await self.action_deeper()
 
     def _preview(self) -> None:
-        """Show the entry under the cursor: at once where it was read before, and as soon as it is read now."""
+        """Show the entry under the cursor: at once where it was read before, and as soon as it is
+        read now.
+        """
         if self.editing:
             return  # what is edited stays what it is, wherever the list moves
         if self._reading is not None:
@@ -701,7 +861,10 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.said.show([])
             return
         known = self._seen.get((self.item.key, self.item.as_of))
-        is_same = before is not None and (before.key, before.as_of) == (self.item.key, self.item.as_of)
+        is_same = before is not None and (before.key, before.as_of) == (
+            self.item.key,
+            self.item.as_of,
+        )
         if known is not None:
             self._present(known, keep_place=is_same)
         elif not is_same:
@@ -709,14 +872,20 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._reading = asyncio.create_task(self._read(self.item, is_same))
 
     def _hold_frame(self) -> None:
-        """Paint nothing for a moment: where the note comes meanwhile, it stands in the same frame as the cursor."""
+        """Paint nothing for a moment: where the note comes meanwhile, it stands in the same frame
+        as the cursor.
+        """
         self._frame.enter_context(self.app.batch_update())
         self.set_timer(_HELD_S, self._frame.close)
 
     async def settled(self, within_s: float | None = None) -> None:
-        """Wait until the list, and the note under the cursor, are what the files say; for so long at most, of a disk that takes longer."""
+        """Wait until the list, and the note under the cursor, are what the files say; for so long
+        at most, of a disk that takes longer.
+        """
         while busy := [
-            task for task in (self._listing, self._going, self._reading) if task is not None and not task.done()
+            task
+            for task in (self._listing, self._going, self._reading)
+            if task is not None and not task.done()
         ]:
             done, _ = await asyncio.wait(busy, timeout=within_s)
             if not done:
@@ -747,13 +916,17 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             del self._seen[next(iter(self._seen))]
 
     async def _read_ahead(self) -> None:
-        """Once the cursor rests: read the notes to which the next key may lead, and the days that may be scrolled to."""
+        """Once the cursor rests: read the notes to which the next key may lead, and the days that
+        may be scrolled to.
+        """
         await asyncio.sleep(_AHEAD_REST_S)
         here, timeline = self.entries.cursor, self.shown
         for key in (self.entries.beside(1), self.entries.beside(-1)):
             item = self.shown.item(key)
             if item is not None and (item.key, item.as_of) not in self._seen:
-                with contextlib.suppress(MemsearchError, OSError):  # what can't be read is told when it is looked at
+                with contextlib.suppress(
+                    MemsearchError, OSError
+                ):  # what can't be read is told when it is looked at
                     self._keep(item, await READS.run(partial(self.library.seen, item)))
         if isinstance(timeline, Timeline) and self.shown is timeline:
             for day in timeline.unread(here):
@@ -777,7 +950,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             said = partial(self._show_said, self.entry)
             self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]
 
-    def _draw_section(self, amendments: Sequence[Amendment] = (), *, keep_place: bool = False) -> None:
+    def _draw_section(
+        self, amendments: Sequence[Amendment] = (), *, keep_place: bool = False
+    ) -> None:
         assert self.note is not None and self.item is not None
         evidence = self.note.evidence
         self.reader.border_title = "section"
@@ -800,8 +975,15 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     async def _look_for_lost(self) -> None:
         """Find out of which notes that are seen the conversation is gone, once the cursor rests."""
         await asyncio.sleep(_SAID_REST_S)
-        library, unknown = self.library, [key for key in self.entries.seen() if key not in self._evidence]
-        items = [item for key in unknown if not is_heading(key) and (item := self.shown.item(key)) is not None]
+        library, unknown = (
+            self.library,
+            [key for key in self.entries.seen() if key not in self._evidence],
+        )
+        items = [
+            item
+            for key in unknown
+            if not is_heading(key) and (item := self.shown.item(key)) is not None
+        ]
         if items:
             found = await READS.run(partial(library.evidence_of, items))
             if library is self.library:
@@ -828,7 +1010,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         else:
             turn = found.turns[max(0, found.index)] if found.turns else None
             rows = (
-                render.turn_rows(turn, found.first + max(0, found.index) + 1, found.total, unfolded=False)
+                render.turn_rows(
+                    turn, found.first + max(0, found.index) + 1, found.total, unfolded=False
+                )
                 if turn
                 else []
             )
@@ -836,12 +1020,16 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.said.show(rows, marks=self._marks())
 
     def action_reload(self, stand_on: Key | None = None) -> None:
-        """Read the lists again; cursor, scroll and what is read stay where they are, or the cursor goes to *stand_on*."""
+        """Read the lists again; cursor, scroll and what is read stay where they are, or the cursor
+        goes to *stand_on*.
+        """
         if self.editing:
             return
         if self.query_text:
             self._wanted = stand_on or self._wanted
-            self._start_search(words_first=False)  # the hits that are shown stay until the new ones are there
+            self._start_search(
+                words_first=False
+            )  # the hits that are shown stay until the new ones are there
             self._stand_on(stand_on)
         elif self.level != "turn":
             self._list_anew(stand_on)
@@ -863,8 +1051,14 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if action == "demo":
             return not len(self.timeline)
         if action == "back":  # from the list there is nowhere to go back to
-            return bool(self.editing or self.query_text or self.level != "entries" or self.focused is not self.entries)
-        # a slash that is typed is text: Textual knows which keys a box consumes, but not what character this one makes
+            return bool(
+                self.editing
+                or self.query_text
+                or self.level != "entries"
+                or self.focused is not self.entries
+            )
+        # a slash that is typed is text: Textual knows which keys a box consumes, but not what
+        # character this one makes
         return not (action == "search" and isinstance(self.focused, Input | TextArea))
 
     def commands(self) -> list[Command]:
@@ -873,13 +1067,35 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
         found = [
             Command("Expires on a day", "mark", self.action_expire, "expire end date"),
-            Command("Superseded by another note", "mark", self.action_supersede, "supersede replaced overtaken obsolete"),
-            *(Command(f"Confidence: {level}", "mark", partial(self.action_confidence, level), "confidence sure doubt")
-              for level in ("low", "medium", "high")),
-            Command("Remember as a fact", "long-term memory", self.action_remember, "remember fact always tell"),
+            Command(
+                "Superseded by another note",
+                "mark",
+                self.action_supersede,
+                "supersede replaced overtaken obsolete",
+            ),
+            *(
+                Command(
+                    f"Confidence: {level}",
+                    "mark",
+                    partial(self.action_confidence, level),
+                    "confidence sure doubt",
+                )
+                for level in ("low", "medium", "high")
+            ),
+            Command(
+                "Remember as a fact",
+                "long-term memory",
+                self.action_remember,
+                "remember fact always tell",
+            ),
             Command("Forget facts", "long-term memory", self.action_forget, "forget remove fact"),
-            Command("One line a note" if self.entries.tall > 1 else "Two lines a note", "list", self._fold, "rows lines dense wrap fold height"),
-        ]  # fmt: skip
+            Command(
+                "One line a note" if self.entries.tall > 1 else "Two lines a note",
+                "list",
+                self._fold,
+                "rows lines dense wrap fold height",
+            ),
+        ]
         return found + [
             Command(f"Search: {text}", "kept", partial(self.search_for, text), "saved search")
             for text in self._searches("saved")
@@ -896,7 +1112,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         from memsearch_tui.screens.connect import ConnectScreen
 
         if not self.editing:
-            newest = None if len(self.timeline) else _NEWEST  # old sessions come in from the oldest on
+            newest = (
+                None if len(self.timeline) else _NEWEST
+            )  # old sessions come in from the oldest on
             self.app.push_screen(ConnectScreen(self.library), lambda _: self.action_reload(newest))
 
     def action_demo(self) -> None:
@@ -950,7 +1168,9 @@ def _first_steps(agents: list[str]) -> list[str]:
     return [
         "Nothing here yet.",
         "",
-        f"c  lets {here} write here, and takes in old sessions" if here else "c  lets your agents write here",
+        f"c  lets {here} write here, and takes in old sessions"
+        if here
+        else "c  lets your agents write here",
         "a  writes the first note",
         "F  looks in all projects",
         "v  shows a sample year, in a home of its own (memsearch demo)",
@@ -964,4 +1184,6 @@ def _named(day: str, today: str) -> str:
     except ValueError:
         return day
     near = {0: "Today · ", 1: "Yesterday · "}.get((now - date).days, "")
-    return f"{near}{date:%a} {date.day} {date:%b}" + (f" {date:%Y}" if date.year != now.year else "")
+    return f"{near}{date:%a} {date.day} {date:%b}" + (
+        f" {date:%Y}" if date.year != now.year else ""
+    )

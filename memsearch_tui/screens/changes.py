@@ -1,4 +1,6 @@
-"""What was changed in the notes, newest first, with what stood before and after; any of it can be brought back."""
+"""What was changed in the notes, newest first, with what stood before and after; any of it can be
+brought back.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ class ChangesScreen(Screen["list[Change]"]):
         if change is None:
             self._detail.show([])
             return
-        before, after = (text.decode(errors="replace").strip("\n") for text in (change.before, change.after))
+        before, after = (
+            text.decode(errors="replace").strip("\n") for text in (change.before, change.after)
+        )
         head: Row = [(self._library.short(change.path), "dim")]
         self._detail.show([head, [], *diff_rows(before, after)])
 

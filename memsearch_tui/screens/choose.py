@@ -37,7 +37,12 @@ class ChooseScreen(ModalScreen[str]):
     """
 
     def __init__(
-        self, title: str, choices: Sequence[Choice], *, at: str = "", moved: Callable[[str], None] = lambda name: None
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        *,
+        at: str = "",
+        moved: Callable[[str], None] = lambda name: None,
     ) -> None:
         """
         Args:
@@ -47,7 +52,9 @@ class ChooseScreen(ModalScreen[str]):
         super().__init__()
         self._choices = {choice.name: choice for choice in choices}
         self._at = at
-        self._list = LineList(self._row, moved=lambda by_hand: moved(self._list.key) if by_hand else None)
+        self._list = LineList(
+            self._row, moved=lambda by_hand: moved(self._list.key) if by_hand else None
+        )
         self._list.border_title = title
 
     def compose(self) -> ComposeResult:

@@ -1,5 +1,6 @@
-"""Which agents write here: what connecting one would change is shown before it is done, and their old sessions are counted before they
-are taken in."""
+"""Which agents write here: what connecting one would change is shown before it is done, and their
+old sessions are counted before they are taken in.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ class ConnectScreen(Screen[None]):
         super().__init__()
         self._memory = library.memory
         self._agents: dict[str, Agent] = {}
-        self._list = LineList(self._row, moved=self._moved, empty=["looking for agents …"], id="cases")
+        self._list = LineList(
+            self._row, moved=self._moved, empty=["looking for agents …"], id="cases"
+        )
         self._status = Static("", id="status", markup=False)
         self._detail = TextView(id="evidence")
         self._stop: threading.Event | None = None
@@ -103,19 +106,27 @@ class ConnectScreen(Screen[None]):
                 rows += [[(path, "accent")], [(f"  {why}", "text")]]
             rows += [
                 [],
-                [("Everything else in these files stays as it is. Notes are taken without a model; ", "dim")],
+                [
+                    (
+                        "Everything else in these files stays as it is. Notes are taken without a model; ",
+                        "dim",
+                    )
+                ],
                 [("`memsearch plugins install` has more choices.", "dim")],
             ]
         rows += [[], [("i counts its old sessions, and takes them in if you say so.", "dim")]]
         self._detail.show(rows)
 
-    # -- connecting -----------------------------------------------------------------------------------------
+    # -- connecting
+    # -----------------------------------------------------------------------------------------
 
     @on(LineList.Opened)
     async def action_connect(self) -> None:
         agent = self._agent
         if agent and agent.changes and not agent.refused:
-            await self._carry_out(f"connecting {agent.title}", partial(connecting.connect, self._memory, agent.name))
+            await self._carry_out(
+                f"connecting {agent.title}", partial(connecting.connect, self._memory, agent.name)
+            )
 
     async def action_disconnect(self) -> None:
         agent = self._agent
@@ -130,7 +141,8 @@ class ConnectScreen(Screen[None]):
 
         await write(self, what, work, done, self._complain)
 
-    # -- old sessions ---------------------------------------------------------------------------------------
+    # -- old sessions
+    # ---------------------------------------------------------------------------------------
 
     def action_take_in(self) -> None:
         if self._agent and self._stop is None:
@@ -179,7 +191,9 @@ class ConnectScreen(Screen[None]):
             return
         try:
             said = await _IMPORTS.run(
-                partial(connecting.take_in, self._memory, agent.name, made, self._progress, stop.is_set)
+                partial(
+                    connecting.take_in, self._memory, agent.name, made, self._progress, stop.is_set
+                )
             )
             self.say(f"{'stopped: ' if stop.is_set() else ''}{said}")
         except Exception as error:

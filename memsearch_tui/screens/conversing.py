@@ -1,4 +1,5 @@
-"""The conversation behind a note (L3) on the home screen: its turns, finding in it, going on with it in its agent.
+"""The conversation behind a note (L3) on the home screen: its turns, finding in it, going on with
+it in its agent.
 
 A part of ``BrowseScreen`` (it uses its reader); nothing here writes.
 """
@@ -64,8 +65,14 @@ class Conversing(_Base):
         self.notify(str(error), severity="warning")
 
     def is_elsewhere(self) -> bool:
-        """Whether another turn than the note's is being read; then it says so: what is done to a note is done to one that is seen."""
-        if self.level != "turn" or self.found is None or self.found.first + self.turn == self._own_turn:
+        """Whether another turn than the note's is being read; then it says so: what is done to a
+        note is done to one that is seen.
+        """
+        if (
+            self.level != "turn"
+            or self.found is None
+            or self.found.first + self.turn == self._own_turn
+        ):
             return False
         self.say("this turn is not the note's: m goes to its own memory", for_s=4)
         return True
@@ -73,7 +80,11 @@ class Conversing(_Base):
     async def open_conversation(self) -> None:
         """Open the conversation behind the note that was gone to, where there is one."""
         await self.settled()
-        if self.level == "section" and self.note is not None and self.note.evidence in ("live", "archived"):
+        if (
+            self.level == "section"
+            and self.note is not None
+            and self.note.evidence in ("live", "archived")
+        ):
             await self.action_transcript()
 
     async def action_transcript(self) -> None:
@@ -89,7 +100,9 @@ class Conversing(_Base):
             self._show_turn()
             self.go("turn")
             if found.is_near:
-                self.say("The turn of this note is not in the conversation. Shown is the one nearest in time.")
+                self.say(
+                    "The turn of this note is not in the conversation. Shown is the one nearest in time."
+                )
 
         reading = away(partial(self.library.conversation, entry, item.day))
         await attend(self, "reading the conversation", reading, opened, self._warn)
@@ -99,7 +112,9 @@ class Conversing(_Base):
             self.reader.show([[("this conversation has no turns", "dim")]])
             return
         turn = self.found.turns[self.turn]
-        rows = render.turn_rows(turn, self.found.first + self.turn + 1, self.found.total, unfolded=self.unfolded)
+        rows = render.turn_rows(
+            turn, self.found.first + self.turn + 1, self.found.total, unfolded=self.unfolded
+        )
         self.reader.show(rows, marks=self._marks(), keep_place=keep_place)
         kept = "kept copy · " if self.found.state == "archived" else ""
         self.reader.border_subtitle = f"{kept}[ ] other turns · escape goes back to the note"
@@ -109,13 +124,18 @@ class Conversing(_Base):
             await self._go_to_turn(self.found.first + self.turn + step)
 
     async def _go_to_turn(self, wanted: int, then: Callable[[], object] = lambda: None) -> None:
-        """Show the turn number *wanted*, counted from 0 over the whole conversation; nothing where there is none."""
+        """Show the turn number *wanted*, counted from 0 over the whole conversation; nothing where
+        there is none.
+        """
         found, entry = self.found, self.entry
         if found is None or entry is None or not 0 <= wanted < found.total:
             return
 
         def show(stretch: Excerpt) -> None:
-            self.found, self.turn = stretch, min(max(0, wanted - stretch.first), len(stretch.turns) - 1)
+            self.found, self.turn = (
+                stretch,
+                min(max(0, wanted - stretch.first), len(stretch.turns) - 1),
+            )
             self._show_turn()
             then()
 
@@ -146,7 +166,8 @@ class Conversing(_Base):
             self.unfolded = not self.unfolded
             self._show_turn(keep_place=True)
 
-    # -- finding in what is open ----------------------------------------------------------------------------
+    # -- finding in what is open
+    # ----------------------------------------------------------------------------
 
     def action_find_text(self) -> None:
         """Look for words in the text that is open: a section, or all turns of a conversation."""
@@ -163,7 +184,9 @@ class Conversing(_Base):
         self.app.push_screen(AskScreen(f"Find in {where}", self.sought), decided)
 
     async def action_find(self, step: int, at_once: bool = False) -> None:
-        """Go to the next match, in a conversation beyond the turn that is shown. *at_once*: what is seen counts too."""
+        """Go to the next match, in a conversation beyond the turn that is shown. *at_once*: what is
+        seen counts too.
+        """
         if not self._marks():
             self.action_find_text()
             return
@@ -185,15 +208,21 @@ class Conversing(_Base):
                 if not self.reader.find_next(step):  # the only ones are in this turn: begin again
                     self.say("no match in this conversation", for_s=3)
                 return
-            self.run_worker(self._go_to_turn(number, lambda: self.reader.find_next(1, from_here=True)), group="turn")
+            self.run_worker(
+                self._go_to_turn(number, lambda: self.reader.find_next(1, from_here=True)),
+                group="turn",
+            )
 
         looking = away(partial(self.library.memory.turn_with, entry, words, here, step))
         await attend(self, f"looking for {shown_line(' '.join(words))}", looking, show, self._warn)
 
-    # -- on from here ---------------------------------------------------------------------------------------
+    # -- on from here
+    # ---------------------------------------------------------------------------------------
 
     async def action_resume(self) -> None:
-        """Go on with the session in its agent: here, where its program is; else the command is copied."""
+        """Go on with the session in its agent: here, where its program is; else the command is
+        copied.
+        """
         if self.entry is None or not self.entry.session:
             self.say("no session stands behind this note", for_s=3)
             return
@@ -202,13 +231,20 @@ class Conversing(_Base):
         def found(way: tuple[list[str], str]) -> None:
             argv, folder = way
             if not argv:
-                self.notify(f"sessions of {entry.agent or 'unknown agents'} can't be resumed", severity="warning")
+                self.notify(
+                    f"sessions of {entry.agent or 'unknown agents'} can't be resumed",
+                    severity="warning",
+                )
                 return
             program = shutil.which(argv[0])
             if program is None or not os.path.isdir(folder):
                 self.app.copy_to_clipboard(shlex.join(argv))
-                missing = f"{argv[0]} is not installed here" if program is None else f"{folder} is gone"
-                self.notify(f"{missing}; the command was copied: {shlex.join(argv)}", severity="warning")
+                missing = (
+                    f"{argv[0]} is not installed here" if program is None else f"{folder} is gone"
+                )
+                self.notify(
+                    f"{missing}; the command was copied: {shlex.join(argv)}", severity="warning"
+                )
                 return
             try:
                 with self.app.suspend():
@@ -217,7 +253,13 @@ class Conversing(_Base):
                 self.notify(f"{program} can't be run: {error}", severity="error")
             self.action_reload()
 
-        await attend(self, "looking for its folder", away(partial(self.library.resume, entry)), found, self._warn)
+        await attend(
+            self,
+            "looking for its folder",
+            away(partial(self.library.resume, entry)),
+            found,
+            self._warn,
+        )
 
     async def action_memory(self) -> None:
         """From a turn of the conversation to the memory that came from it."""
@@ -232,5 +274,9 @@ class Conversing(_Base):
                 self.show_entry(item)
 
         await attend(
-            self, "looking for its memory", away(partial(self.library.memory_of_turn, turn)), known, self._warn
+            self,
+            "looking for its memory",
+            away(partial(self.library.memory_of_turn, turn)),
+            known,
+            self._warn,
         )

@@ -21,7 +21,9 @@ _HOW = "2026-02-09, 2026-02, yesterday, 7d · tab: the calendar, page up a year 
 class DayScreen(ModalScreen[str]):
     """Dismisses with an ISO day, or '' where the user left."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave", id="date.leave", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", id="date.leave", priority=True)
+    ]
     DEFAULT_CSS = """
     DayScreen { align: center middle; background: $background 60%; }
     DayScreen > Vertical { width: 64; max-width: 100%; height: auto; border: round $accent; background: $surface; padding: 0 1; }
@@ -30,7 +32,9 @@ class DayScreen(ModalScreen[str]):
     DayScreen Static { color: $text-muted; }
     """
 
-    def __init__(self, counts: dict[str, int], today: str, day: str, title: str = "go to a date") -> None:
+    def __init__(
+        self, counts: dict[str, int], today: str, day: str, title: str = "go to a date"
+    ) -> None:
         super().__init__()
         self._title = title
         self._counts, self._today, self._day = counts, today, day

@@ -1,6 +1,8 @@
-"""What the home screen does to notes: write new ones, edit in place, drafts, conflicts, delete, undo, copy, export.
+"""What the home screen does to notes: write new ones, edit in place, drafts, conflicts, delete,
+undo, copy, export.
 
-A part of ``BrowseScreen`` (it uses its panes and its cursor); here and in ``marking`` is everything that writes. Writes are done one
+A part of ``BrowseScreen`` (it uses its panes and its cursor); here and in ``marking`` is everything
+that writes. Writes are done one
 after the other, off the event loop: a file may be held by another program.
 """
 
@@ -86,7 +88,9 @@ class Editing(_Base):
         self._draft = drafts.Draft("", "", "", "")  # what is edited, as it was
         self._saving: drafts.Draft | None = None
 
-    async def _write(self, what: str, work: Callable[[], T], then: Callable[[T], object], failed=None) -> None:
+    async def _write(
+        self, what: str, work: Callable[[], T], then: Callable[[T], object], failed=None
+    ) -> None:
         """Do *work* when the writes before it are done, then *then* with what came of it."""
         await write(self, what, work, then, failed or self._complain)
 
@@ -128,7 +132,8 @@ class Editing(_Base):
         if not self.editing:
             here = self.item.day if self.item else self.library.today()
             self.app.push_screen(
-                DayScreen(self.timeline.counts, self.library.today(), here, "a note of which day"), chosen
+                DayScreen(self.timeline.counts, self.library.today(), here, "a note of which day"),
+                chosen,
             )
 
     async def _open_new(self, day: str, memory: str) -> None:
@@ -136,14 +141,20 @@ class Editing(_Base):
         await self._open_editor(drafts.of_new(memory, day), f"new note · {name} · {day}")
 
     async def _open_editor(self, draft: drafts.Draft, title: str) -> None:
-        """Awaited within the key's own action: keys that come after it are text, however fast they come."""
+        """Awaited within the key's own action: keys that come after it are text, however fast they
+        come.
+        """
         from memsearch_tui.widgets.editor import make_editor
 
-        kept = await OURS.run(partial(drafts.load, self.library.memory.home, draft.path, draft.entry_id))
+        kept = await OURS.run(
+            partial(drafts.load, self.library.memory.home, draft.path, draft.entry_id)
+        )
         if self.editing:
             return
         is_behind = bool(kept and kept.hash and kept.hash != draft.hash)
-        if kept and kept.hash:  # it is saved over what it began with, not over what stands there by now
+        if (
+            kept and kept.hash
+        ):  # it is saved over what it began with, not over what stands there by now
             draft = msgspec.structs.replace(draft, hash=kept.hash, base=kept.base)
         self._draft = draft
         self.editing = True
@@ -156,7 +167,9 @@ class Editing(_Base):
         self.say("")
         if kept:
             changed = " · the note was changed meanwhile" if is_behind else ""
-            self.say(f"this is your unsaved draft · ctrl+s saves · ctrl+g drops it{changed}", for_s=6)
+            self.say(
+                f"this is your unsaved draft · ctrl+s saves · ctrl+g drops it{changed}", for_s=6
+            )
 
     async def _compare(self) -> None:
         """Say so as soon as what is edited is changed in its file by somebody else."""
@@ -167,8 +180,14 @@ class Editing(_Base):
             now = ""
         if self.editing and self._draft is draft and now != draft.hash and self._saving is None:
             for editor in self.query("#editor"):
-                editor.border_title = "edit · changed in its file meanwhile" if now else "edit · no longer in its file"
-                editor.border_subtitle = "ctrl+s shows both" if now else "escape keeps what you wrote as a draft"
+                editor.border_title = (
+                    "edit · changed in its file meanwhile"
+                    if now
+                    else "edit · no longer in its file"
+                )
+                editor.border_subtitle = (
+                    "ctrl+s shows both" if now else "escape keeps what you wrote as a draft"
+                )
 
     def _close_editor(self, *, keep_draft: bool = False) -> None:
         if not self.editing:
@@ -179,7 +198,9 @@ class Editing(_Base):
             if timer is not None:
                 timer.stop()
         self._draft_timer = self._compare_timer = None
-        self.set_focus(None)  # keys typed before the pane is back are commands, never text of the search box
+        self.set_focus(
+            None
+        )  # keys typed before the pane is back are commands, never text of the search box
         self.query("#editor").remove()
         self.editing = False
         self.remove_class("editing")
@@ -192,7 +213,9 @@ class Editing(_Base):
         self._close_editor(keep_draft=changed)
         if changed:
             key = "a" if self._draft.new_day else "e"
-            self.say(f"not saved: kept as a draft · {key} goes on with it", for_s=6, of_note=key == "e")
+            self.say(
+                f"not saved: kept as a draft · {key} goes on with it", for_s=6, of_note=key == "e"
+            )
 
     def action_drop_draft(self) -> None:
         """Leave the editor and forget what was typed."""
@@ -201,7 +224,9 @@ class Editing(_Base):
             self.say("draft dropped", for_s=3)
 
     def on_text_area_changed(self, event) -> None:
-        if self._draft_timer is None:  # not put off by further keys: who never rests has a draft, too
+        if (
+            self._draft_timer is None
+        ):  # not put off by further keys: who never rests has a draft, too
             self._draft_timer = self.set_timer(0.5, self.keep_typed)
 
     def keep_typed(self) -> None:
@@ -218,7 +243,11 @@ class Editing(_Base):
         return True
 
     def _keep_as_draft(self, draft: drafts.Draft, text: str) -> None:
-        OURS.run(partial(drafts.keep, self.library.memory.home, msgspec.structs.replace(draft, text=text)))
+        OURS.run(
+            partial(
+                drafts.keep, self.library.memory.home, msgspec.structs.replace(draft, text=text)
+            )
+        )
 
     def _forget(self, draft: drafts.Draft) -> None:
         OURS.run(partial(drafts.drop, self.library.memory.home, draft.path, draft.entry_id))
@@ -230,7 +259,9 @@ class Editing(_Base):
         return next((editor.text for editor in self.query("#editor").results(TextArea)), None)
 
     def action_save(self) -> None:
-        """Save what stands in the editor once it has taken every key that was typed before this one; in the search box: keep the search."""
+        """Save what stands in the editor once it has taken every key that was typed before this
+        one; in the search box: keep the search.
+        """
         if isinstance(self.focused, Input):
             self.save_search()
         for editor in self.query("#editor"):
@@ -246,7 +277,9 @@ class Editing(_Base):
             await self._save(draft, text)
 
     async def _save(self, draft: drafts.Draft, text: str) -> None:
-        """Write *text* as what *draft* is about. Whatever is open when it is done: only that draft goes, and only its editor is closed."""
+        """Write *text* as what *draft* is about. Whatever is open when it is done: only that draft
+        goes, and only its editor is closed.
+        """
         memory = self.library.memory
         if draft.new_day:
             work = partial(self.library.add, text, draft.new_day, memory.root_of(draft.path))
@@ -262,7 +295,12 @@ class Editing(_Base):
                 self._close_editor()
             elif is_open():  # typed on while it was written
                 self._draft = msgspec.structs.replace(
-                    draft, entry_id=note.id, path=note.path, hash=note.hash, base=note.text, text=note.text
+                    draft,
+                    entry_id=note.id,
+                    path=note.path,
+                    hash=note.hash,
+                    base=note.text,
+                    text=note.text,
                 )
             self._forget(draft)
             self.action_reload((note.path, note.id) if draft.new_day else None)
@@ -358,7 +396,9 @@ class Editing(_Base):
                 self.go("entries")
             self.gone.update(item.key for item in chosen)
             self._drop_gone()
-            what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else f"{many(len(chosen), 'entry')}"
+            what = (
+                f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else f"{many(len(chosen), 'entry')}"
+            )
             self.say(f"deleted {what} · u brings it back", for_s=8)
 
         def failed(error: Exception) -> None:
@@ -373,11 +413,15 @@ class Editing(_Base):
 
     def _open_text(self) -> Entry | None:
         """The text that the user looks at."""
-        return self.entry if self.item and self.entry and self.entry.id == self.item.entry_id else None
+        return (
+            self.entry if self.item and self.entry and self.entry.id == self.item.entry_id else None
+        )
 
     def _as_shown(self, item: Item, seen: Entry | None) -> Target:
-        """An entry with the hash of what the user sees: the text that is open (*seen*), else the line in the list (whose hash comes
-        from an index that may be a moment behind). Raises Conflict where that line is not in the file any more."""
+        """An entry with the hash of what the user sees: the text that is open (*seen*), else the
+        line in the list (whose hash comes from an index that may be a moment behind). Raises
+        Conflict where that line is not in the file any more.
+        """
         from memsearch_engine import Target
 
         entry = seen if seen and seen.id == item.entry_id else None
@@ -407,7 +451,9 @@ class Editing(_Base):
         await self._write(f"{name}ing", partial(step, everywhere=memory.everything), done)
 
     def _show_change(self, changes: list[Change]) -> None:
-        """Show what was taken back, done again or restored, and stand on it where it is in the list."""
+        """Show what was taken back, done again or restored, and stand on it where it is in the
+        list.
+        """
         self.gone -= {(change.path, change.entry_id) for change in changes}
         self.action_reload((changes[0].path, changes[0].entry_id))
 
@@ -422,7 +468,8 @@ class Editing(_Base):
 
         if not self.editing:
             self.app.push_screen(
-                ChangesScreen(self.library), lambda changes: self._show_change(changes) if changes else None
+                ChangesScreen(self.library),
+                lambda changes: self._show_change(changes) if changes else None,
             )
 
     async def action_copy(self, whole: bool = False) -> None:
@@ -434,7 +481,11 @@ class Editing(_Base):
         chosen = self.chosen()
 
         def got(entries: list[Entry]) -> None:
-            text = self.library.as_markdown(entries, chosen) if whole else "\n\n".join(e.body for e in entries)
+            text = (
+                self.library.as_markdown(entries, chosen)
+                if whole
+                else "\n\n".join(e.body for e in entries)
+            )
             self._copied(text)
 
         await attend(self, "reading", away(partial(self._entries, chosen)), got, self._complain)
@@ -465,7 +516,9 @@ class Editing(_Base):
                 self.run_worker(self._write("exporting", work, exported, failed), group="edit")
 
         name = f"memories-{chosen[0].day}.md"
-        self.app.push_screen(AskScreen(f"Export {many(len(chosen), 'entry')} to (.md or .json)", name), decided)
+        self.app.push_screen(
+            AskScreen(f"Export {many(len(chosen), 'entry')} to (.md or .json)", name), decided
+        )
 
     def _entries(self, items: list[Item]) -> list[Entry]:
         found = []

@@ -1,4 +1,6 @@
-"""Keys as they are, and changing them: what is pressed next takes the place. Kept in the owner's settings (``tui.keys``)."""
+"""Keys as they are, and changing them: what is pressed next takes the place. Kept in the owner's
+settings (``tui.keys``).
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class KeysScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._list.border_title = "keys"
-        self._list.show_keys(sorted(self._defaults, key=lambda name: self._description(name).casefold()))
+        self._list.show_keys(
+            sorted(self._defaults, key=lambda name: self._description(name).casefold())
+        )
         self._list.focus()
 
     def _description(self, name: str) -> str:
@@ -60,7 +64,9 @@ class KeysScreen(Screen[None]):
     def _keys_of(self, name: str) -> tuple[list[str], bool]:
         """(the keys, whether the owner has set them)."""
         own = self.app.settings.tui.keys.get(name)  # type: ignore[attr-defined]
-        return (own.split(","), True) if own else ([item.key for item in self._defaults[name]], False)
+        return (
+            (own.split(","), True) if own else ([item.key for item in self._defaults[name]], False)
+        )
 
     def _row(self, index: int, width: int) -> Row:
         name = self._list.keys[index]
@@ -83,19 +89,28 @@ class KeysScreen(Screen[None]):
             if not key:
                 return
             if name in _ALWAYS_ON and _types(key):
-                self.notify("This one also works while you type: it needs a key that is no letter.", severity="warning")
+                self.notify(
+                    "This one also works while you type: it needs a key that is no letter.",
+                    severity="warning",
+                )
                 return
-            beside = [other for other in self._defaults if other != name and not _apart(name, other)]
+            beside = [
+                other for other in self._defaults if other != name and not _apart(name, other)
+            ]
             taken = [other for other in beside if key in self._keys_of(other)[0]]
             if key in _RESERVED:
                 self.notify(f"{key} can't be given away.", severity="warning", timeout=6)
                 return
             if taken:
                 what = self._description(taken[0])
-                self.notify(f"{key} is taken: {what}. Change that one first.", severity="warning", timeout=6)
+                self.notify(
+                    f"{key} is taken: {what}. Change that one first.", severity="warning", timeout=6
+                )
                 return
             # what leaves a screen or the editor can be left by escape, whatever else it is left by
-            self.run_worker(self._set(name, f"{key},escape" if name == "back" else key), group="keys")
+            self.run_worker(
+                self._set(name, f"{key},escape" if name == "back" else key), group="keys"
+            )
 
         self.app.push_screen(PressScreen(self._description(name)), pressed)
 
@@ -114,7 +129,9 @@ class KeysScreen(Screen[None]):
             app.settings.tui.keys = keys  # type: ignore[attr-defined]
             app.set_keymap(keys)
             self._list.refresh()
-            self._status.update(f"{self._description(name)}: {key or 'the default again'} · kept in the settings")
+            self._status.update(
+                f"{self._description(name)}: {key or 'the default again'} · kept in the settings"
+            )
 
         def failed(error: Exception) -> None:
             self.notify(str(error), severity="error")

@@ -1,4 +1,5 @@
-"""What the owner says about notes on the home screen: pinned, expiring, superseded, how sure; and facts for the long-term memory.
+"""What the owner says about notes on the home screen: pinned, expiring, superseded, how sure; and
+facts for the long-term memory.
 
 A part of ``BrowseScreen``, beside ``editing``: what it writes goes the same way.
 """
@@ -56,7 +57,9 @@ class Marking(_Base):
         chosen = self.chosen()
         if chosen:
             is_pinned = all("pin" in item.marks for item in chosen)
-            await self._mark(chosen, "pin", None if is_pinned else "", "unpinned" if is_pinned else "pinned")
+            await self._mark(
+                chosen, "pin", None if is_pinned else "", "unpinned" if is_pinned else "pinned"
+            )
 
     async def _mark(self, chosen: list[Item], name: str, value: str | None, said: str) -> None:
         if not chosen or self.editing:
@@ -91,17 +94,58 @@ class Marking(_Base):
             Choice("pin", "Unpin" if "pin" in have else "Pin", "ranks higher, never fades"),
             Choice("expire", "Let it expire on a day", "ranks last from then on"),
             Choice("supersede", "Superseded by another note", "ranks last"),
-            *(Choice(f"confidence {level}", f"Confidence: {level}", "agents are not told" * (level == "low")) for level in _LEVELS),
-            *([Choice("holds", "Still true", "what is gone from the repository does not count against it")] if stale else []),
-            *([Choice("paths", "Put the new paths in", "of files that moved")] if stale & {"moved", "partly"} else []),
-            *(Choice(f"off {name}", f"Take back: {said}") for name, said in _SAID.items() if name in have),
+            *(
+                Choice(
+                    f"confidence {level}",
+                    f"Confidence: {level}",
+                    "agents are not told" * (level == "low"),
+                )
+                for level in _LEVELS
+            ),
+            *(
+                [
+                    Choice(
+                        "holds",
+                        "Still true",
+                        "what is gone from the repository does not count against it",
+                    )
+                ]
+                if stale
+                else []
+            ),
+            *(
+                [Choice("paths", "Put the new paths in", "of files that moved")]
+                if stale & {"moved", "partly"}
+                else []
+            ),
+            *(
+                Choice(f"off {name}", f"Take back: {said}")
+                for name, said in _SAID.items()
+                if name in have
+            ),
             Choice("remember", "Remember as a fact", "every session of the project is told"),
-            *([Choice("share", "Share with the team", "a copy in .memsearch/shared, which you commit")] if own else []),
-            *([] if own else [Choice("withdraw", "Take back from the team", "out of .memsearch/shared")]),
+            *(
+                [
+                    Choice(
+                        "share",
+                        "Share with the team",
+                        "a copy in .memsearch/shared, which you commit",
+                    )
+                ]
+                if own
+                else []
+            ),
+            *(
+                []
+                if own
+                else [Choice("withdraw", "Take back from the team", "out of .memsearch/shared")]
+            ),
             Choice("forget", "Forget facts", "out of the long-term memory"),
-        ]  # fmt: skip
+        ]
         what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else many(len(chosen), "note")
-        self.app.push_screen(ChooseScreen(what, choices), lambda name: self._chosen_mark(name or ""))
+        self.app.push_screen(
+            ChooseScreen(what, choices), lambda name: self._chosen_mark(name or "")
+        )
 
     def _chosen_mark(self, name: str) -> None:
         word, _, value = name.partition(" ")
@@ -109,10 +153,14 @@ class Marking(_Base):
             getattr(self, f"action_{word}")(*([value] if value else []))
 
     def action_confidence(self, level: str) -> None:
-        self.run_worker(self._mark(self.chosen(), "confidence", level, f"confidence {level}"), group="edit")
+        self.run_worker(
+            self._mark(self.chosen(), "confidence", level, f"confidence {level}"), group="edit"
+        )
 
     def action_off(self, name: str) -> None:
-        self.run_worker(self._mark(self.chosen(), name, None, f"no longer {_SAID[name]}"), group="edit")
+        self.run_worker(
+            self._mark(self.chosen(), name, None, f"no longer {_SAID[name]}"), group="edit"
+        )
 
     def action_holds(self) -> None:
         self._repaired(self.library.still_true, "still true")
@@ -130,7 +178,9 @@ class Marking(_Base):
             self.say(f"{said}: {many(len(chosen), 'note')} · u takes it back")
 
         if chosen and not self.editing:
-            writing = self._write("writing", partial(work, [item.entry_id for item in chosen]), done)
+            writing = self._write(
+                "writing", partial(work, [item.entry_id for item in chosen]), done
+            )
             self.run_worker(writing, group="edit")
 
     def action_expire(self) -> None:
@@ -144,7 +194,9 @@ class Marking(_Base):
             try:
                 day = date.fromisoformat(said).isoformat()
             except ValueError:
-                self.notify(f"{said!r} is no day: write it as {self.library.today()}", severity="warning")
+                self.notify(
+                    f"{said!r} is no day: write it as {self.library.today()}", severity="warning"
+                )
                 return
             self.run_worker(self._mark(chosen, "expires", day, f"expires {day}"), group="edit")
 
@@ -162,12 +214,16 @@ class Marking(_Base):
 
         def decided(newer: str | None) -> None:
             if newer:
-                self.run_worker(self._mark(chosen, "superseded-by", newer, "superseded"), group="edit")
+                self.run_worker(
+                    self._mark(chosen, "superseded-by", newer, "superseded"), group="edit"
+                )
 
         def found(answer: Answer) -> None:
             old = {item.entry_id for item in chosen}
             rows = {hit.row.entry_id: hit.row for hit in answer.hits if hit.row.entry_id not in old}
-            choices = [Choice(name, f"{row.day} {row.time}", row.title) for name, row in rows.items()]
+            choices = [
+                Choice(name, f"{row.day} {row.time}", row.title) for name, row in rows.items()
+            ]
             if choices:
                 self.app.push_screen(ChooseScreen("superseded by", choices), decided)
             else:
@@ -176,11 +232,16 @@ class Marking(_Base):
         def asked(words: str | None) -> None:
             if words:
                 looking = away(partial(self.library.memory.lexical, words, _NEWER))
-                self.run_worker(attend(self, "searching", looking, found, self._complain), group="edit")
+                self.run_worker(
+                    attend(self, "searching", looking, found, self._complain), group="edit"
+                )
 
-        self.app.push_screen(AskScreen("Words of the note that supersedes it", chosen[0].title), asked)
+        self.app.push_screen(
+            AskScreen("Words of the note that supersedes it", chosen[0].title), asked
+        )
 
-    # -- the team -------------------------------------------------------------------------------------------
+    # -- the team
+    # -------------------------------------------------------------------------------------------
 
     def action_share(self) -> None:
         """Show whose copies of the chosen notes would be written, and write them."""
@@ -191,12 +252,19 @@ class Marking(_Base):
         def shared(files: list[str]) -> None:
             self.entries.clear_selection()
             self.action_reload()
-            self.say(f"shared, in {many(len(files), 'file')}: commit .memsearch/shared · u takes it back", for_s=15)
+            self.say(
+                f"shared, in {many(len(files), 'file')}: commit .memsearch/shared · u takes it back",
+                for_s=15,
+            )
 
         def found(planned: tuple[str, list[PlannedShare]]) -> None:
             root, copies = planned
             new = [one for one in copies if one.change.name in ("NEW", "CHANGED")]
-            why = "; ".join(dict.fromkeys(one.why or "it is shared as it is" for one in copies if one not in new))
+            why = "; ".join(
+                dict.fromkeys(
+                    one.why or "it is shared as it is" for one in copies if one not in new
+                )
+            )
             if not new:
                 self.notify(f"nothing to share: {why}", severity="warning")
                 return
@@ -207,11 +275,18 @@ class Marking(_Base):
                     self.run_worker(writing, group="edit")
 
             secrets = sum(len(one.replaced) for one in new)
-            left = "without secrets and paths of this machine" + (f", {secrets} left out" if secrets else "")
+            left = "without secrets and paths of this machine" + (
+                f", {secrets} left out" if secrets else ""
+            )
             lines = [line for one in new[:_COPIES] for line in _said_in(one)[:_LINES]]
             lines += [f"{len(copies) - len(new)} not: {why}"] if why else []
-            choices = [Choice("yes", f"Write {many(len(new), 'copy')} into .memsearch/shared", left)]
-            choices += [Choice(f"no {number}", f"  {line.lstrip('- ')}") for number, line in enumerate(lines)]
+            choices = [
+                Choice("yes", f"Write {many(len(new), 'copy')} into .memsearch/shared", left)
+            ]
+            choices += [
+                Choice(f"no {number}", f"  {line.lstrip('- ')}")
+                for number, line in enumerate(lines)
+            ]
             self.app.push_screen(ChooseScreen(f"share as {new[0].author}", choices), decided)
 
         if chosen and not self.editing:
@@ -228,9 +303,13 @@ class Marking(_Base):
             self.say(f"taken back: {many(len(chosen), 'note')}; commit that · u brings it back")
 
         if chosen and not self.editing:
-            self.run_worker(self._write("taking back", partial(self.library.withdraw, chosen), done), group="edit")
+            self.run_worker(
+                self._write("taking back", partial(self.library.withdraw, chosen), done),
+                group="edit",
+            )
 
-    # -- facts ----------------------------------------------------------------------------------------------
+    # -- facts
+    # ----------------------------------------------------------------------------------------------
 
     def action_remember(self) -> None:
         from memsearch_tui.screens.ask import AskScreen
@@ -264,10 +343,13 @@ class Marking(_Base):
                 if name:
                     gone = matches if name == "all" else [matches[int(name)]]
                     self.run_worker(
-                        self._write("forgetting", partial(memory.forget, words, gone), forgotten), group="edit"
+                        self._write("forgetting", partial(memory.forget, words, gone), forgotten),
+                        group="edit",
                     )
 
-            choices = [Choice(str(number), match.line, match.name) for number, match in enumerate(matches)]
+            choices = [
+                Choice(str(number), match.line, match.name) for number, match in enumerate(matches)
+            ]
             choices += [Choice("all", f"all {len(choices)}")] if len(choices) > 1 else []
             if choices:
                 self.app.push_screen(ChooseScreen("forget", choices), decided)
@@ -277,7 +359,10 @@ class Marking(_Base):
         def asked(words: str | None) -> None:
             if words:
                 looking = away(partial(memory.forgettable, words))
-                self.run_worker(attend(self, "looking", looking, partial(found, words), self._complain), group="edit")
+                self.run_worker(
+                    attend(self, "looking", looking, partial(found, words), self._complain),
+                    group="edit",
+                )
 
         if not self.editing:
             self.app.push_screen(AskScreen("Forget facts with these words", ""), asked)
@@ -285,7 +370,9 @@ class Marking(_Base):
 
 def _said_in(planned: PlannedShare) -> list[str]:
     """The text of a copy."""
-    return [line for line in planned.lines if line.strip() and not line.startswith(("### ", "<!--"))]
+    return [
+        line for line in planned.lines if line.strip() and not line.startswith(("### ", "<!--"))
+    ]
 
 
 #: mark -> what a note with it is

@@ -1,5 +1,6 @@
-"""What agents remember by themselves, or are told by files of their own: auto memories, CLAUDE.md, AGENTS.md. A section can be taken into
-the notes; the files are only read."""
+"""What agents remember by themselves, or are told by files of their own: auto memories, CLAUDE.md,
+AGENTS.md. A section can be taken into the notes; the files are only read.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +27,17 @@ _EMPTY = ["No agent has a memory of its own here, and the project no CLAUDE.md o
 
 
 class NativeScreen(Screen["Item"]):
-    """Dismisses with the note that was made of a section, or says otherwise, where the user asked to see it; else with None."""
+    """Dismisses with the note that was made of a section, or says otherwise, where the user asked
+    to see it; else with None.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "take", "Take into notes", id="native.take"),
         Binding("n", "note", "Its note", id="native.note"),
         Binding("right_square_bracket", "file(1)", "Next file", show=False, id="native.next"),
-        Binding("left_square_bracket", "file(-1)", "Previous file", show=False, id="native.previous"),
+        Binding(
+            "left_square_bracket", "file(-1)", "Previous file", show=False, id="native.previous"
+        ),
         Binding("r", "reload", "Read again", id="native.reload"),
         Binding("enter,right,l", "read", "Read", id="native.read"),
         Binding("escape,q,left,h", "leave", "Back", id="native.back"),
@@ -44,7 +49,11 @@ class NativeScreen(Screen["Item"]):
         self._memories: dict[str, NativeMemory] = {}
         self._sections: dict[str, tuple[NativeMemory, NativeSection]] = {}
         self._list = LineList(
-            self._row, moved=self._moved, empty=["reading …"], is_heading=lambda key: key in self._memories, id="cases"
+            self._row,
+            moved=self._moved,
+            empty=["reading …"],
+            is_heading=lambda key: key in self._memories,
+            id="cases",
         )
         self._detail = TextView(id="evidence")
 
@@ -78,8 +87,14 @@ class NativeScreen(Screen["Item"]):
 
     def _show(self, memories: list[NativeMemory]) -> None:
         self._memories = {memory.path: memory for memory in memories}
-        self._sections = {section.id: (memory, section) for memory in memories for section in memory.sections}
-        keys = [key for memory in memories for key in (memory.path, *(section.id for section in memory.sections))]
+        self._sections = {
+            section.id: (memory, section) for memory in memories for section in memory.sections
+        }
+        keys = [
+            key
+            for memory in memories
+            for key in (memory.path, *(section.id for section in memory.sections))
+        ]
         self._list.empty = _EMPTY
         self._list.border_subtitle = (
             f"{many(len(memories), 'file')} · × outdated? … not loaded at start = in your notes"
@@ -91,14 +106,24 @@ class NativeScreen(Screen["Item"]):
         key = self._list.keys[index]
         if key in self._memories:
             memory = self._memories[key]
-            tags: Row = [(f"{agent_named(agent).tag} ", agent_named(agent).tag) for agent in memory.agents]
+            tags: Row = [
+                (f"{agent_named(agent).tag} ", agent_named(agent).tag) for agent in memory.agents
+            ]
             flaw = memory.problem or ("not linked" if memory.orphaned else "")
             path, flaw = self._library.native_path(memory.path), f"  {flaw}" if flaw else ""
             room = max(12, width - sum(len(tag) for tag, _ in tags) - len(flaw))
             path = path if len(path) <= room else f"…{path[1 - room :]}"  # its end tells more
             return [*tags, (path, "strong"), (flaw, "warn")]
         _, section = self._sections[key]
-        sign = "×" if section.contradicted_by else "…" if section.unread_by else "=" if section.note else " "
+        sign = (
+            "×"
+            if section.contradicted_by
+            else "…"
+            if section.unread_by
+            else "="
+            if section.note
+            else " "
+        )
         tone = "warn" if section.contradicted_by else "dim" if section.unread_by else "text"
         lines = (line.strip().lstrip("-*+> ") for line in section.text.splitlines())
         words = next((line for line in lines if line and not line.startswith(("```", "~~~"))), "")
@@ -111,7 +136,9 @@ class NativeScreen(Screen["Item"]):
     def action_file(self, step: int) -> None:
         keys = self._list.keys
         heads = [place for place, key in enumerate(keys) if key in self._memories]
-        own = max((number for number, place in enumerate(heads) if place < self._list.cursor), default=0)
+        own = max(
+            (number for number, place in enumerate(heads) if place < self._list.cursor), default=0
+        )
         if 0 <= own + step < len(heads):
             self._list.move_to(heads[own + step] + 1)
 
@@ -144,8 +171,18 @@ class NativeScreen(Screen["Item"]):
     async def action_note(self) -> None:
         """Go to the note that says otherwise, or that was made of it."""
         found = self._sections.get(self._list.key or "")
-        names = [name for name in (found[1].contradicted_by, found[1].note) if name][:1] if found else []
-        await attend(self, "opening it", away(partial(self._library.behind, names, [])), self._opened, self._complain)
+        names = (
+            [name for name in (found[1].contradicted_by, found[1].note) if name][:1]
+            if found
+            else []
+        )
+        await attend(
+            self,
+            "opening it",
+            away(partial(self._library.behind, names, [])),
+            self._opened,
+            self._complain,
+        )
 
     def _opened(self, items: list[Item]) -> None:
         if items:
@@ -170,12 +207,29 @@ def _rows(library: Library, memory: NativeMemory, section: NativeSection) -> lis
     if section.unread_by:
         who = ", ".join(agent_named(agent).title for agent in section.unread_by)
         rows.append(
-            [(f"{who} does not load this, or not all of it, when a session starts: it stands behind its cap", "warn")]
+            [
+                (
+                    f"{who} does not load this, or not all of it, when a session starts: it stands behind its cap",
+                    "warn",
+                )
+            ]
         )
     if memory.orphaned:
-        rows.append([("Nothing that is loaded links to this file, so its agent does not come to read it", "warn")])
+        rows.append(
+            [
+                (
+                    "Nothing that is loaded links to this file, so its agent does not come to read it",
+                    "warn",
+                )
+            ]
+        )
     if section.contradicted_by:
-        rows.append([(f"May be outdated: a note of {section.contradicted_why}", "warn"), ("  n opens it", "accent")])
+        rows.append(
+            [
+                (f"May be outdated: a note of {section.contradicted_why}", "warn"),
+                ("  n opens it", "accent"),
+            ]
+        )
     if section.note:
         rows.append([(f"In your notes as {section.note}", "good"), ("  n opens it", "accent")])
     return rows

@@ -27,7 +27,9 @@ class ProjectsScreen(Screen[str]):
     def __init__(self, rows: list[ProjectRow]) -> None:
         super().__init__()
         self._rows = {row.root: row for row in rows}
-        self._list = LineList(self._row, empty=['no project yet: memsearch add "…" in one begins it'])
+        self._list = LineList(
+            self._row, empty=['no project yet: memsearch add "…" in one begins it']
+        )
 
     def compose(self) -> ComposeResult:
         yield self._list
@@ -44,7 +46,12 @@ class ProjectsScreen(Screen[str]):
         facts = f"{row.entries:6d} entries  {row.days:4d} days  {row.newest or '         -'}"
         gone = "" if row.here else "  folder is gone"
         root = row.root.replace(os.path.expanduser("~"), "~", 1)
-        return [(f"{row.name[:24]:24s} ", "strong"), (facts, "text"), (gone, "warn"), (f"  {root}", "dim")]
+        return [
+            (f"{row.name[:24]:24s} ", "strong"),
+            (facts, "text"),
+            (gone, "warn"),
+            (f"  {root}", "dim"),
+        ]
 
     @on(LineList.Opened)
     def action_open(self) -> None:

@@ -1,5 +1,6 @@
-"""What stands beside a note: other words on its matter, and the turns that wrote to its files; enter opens one. Whether one amends
-another is told from their words; a and x correct that."""
+"""What stands beside a note: other words on its matter, and the turns that wrote to its files;
+enter opens one. Whether one amends another is told from their words; a and x correct that.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +30,20 @@ class RelatedScreen(Screen[Item]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "open", "Open", id="related.open"),
-        Binding("a", "amends(True)", "It amends", tooltip="Yes, this one amends what is said", id="related.yes"),
-        Binding("x", "amends(False)", "It does not", tooltip="No, this one is about something else", id="related.no"),
+        Binding(
+            "a",
+            "amends(True)",
+            "It amends",
+            tooltip="Yes, this one amends what is said",
+            id="related.yes",
+        ),
+        Binding(
+            "x",
+            "amends(False)",
+            "It does not",
+            tooltip="No, this one is about something else",
+            id="related.no",
+        ),
         Binding("u", "undo", "Undo", tooltip="Take the last answer back", id="related.undo"),
         Binding("escape,q,left,h", "leave", "Back", id="related.back"),
     ]
@@ -57,19 +70,26 @@ class RelatedScreen(Screen[Item]):
 
     async def _look(self) -> None:
         try:
-            self.found, problem = await away(partial(self._library.related, self._item, self._entry))
+            self.found, problem = await away(
+                partial(self._library.related, self._item, self._entry)
+            )
         except Exception as error:  # what stands beside a note is no reason to lose the app
             self.found, problem = [], str(error)
         self._list.empty = [
-            problem or "no other note is on its matter, and no other captured turn wrote to the files that it names"
+            problem
+            or "no other note is on its matter, and no other captured turn wrote to the files that it names"
         ]
-        self._list.border_subtitle = f"{len(self.found)}" + (f" · {problem}" if problem and self.found else "")
+        self._list.border_subtitle = f"{len(self.found)}" + (
+            f" · {problem}" if problem and self.found else ""
+        )
         self._list.show_keys(list(range(len(self.found))))
 
     def _row(self, index: int, width: int) -> Row:
         found = self.found[self._list.keys[index]]
         item, room = found.item, _HOW if width >= _NARROW else _HOW // 2
-        how = found.how if len(found.how) <= room else f"…{found.how[1 - room :]}"  # the end of a path says which it is
+        how = (
+            found.how if len(found.how) <= room else f"…{found.how[1 - room :]}"
+        )  # the end of a path says which it is
         return [
             (f"{how:{room}s} ", "accent"),
             (f"{item.day} {item.time or '     '} ", "dim"),
@@ -85,14 +105,20 @@ class RelatedScreen(Screen[Item]):
             self._status.update("Of this one it is not said that it amends another.")
             return
         found = self.found[key]
-        answer: list[tuple[str, str, bool | None]] = [(found.item.entry_id, older, yes) for older in found.amends]
-        await self._say(answer, lambda before: self._answers.append(before), "noted · u takes it back")
+        answer: list[tuple[str, str, bool | None]] = [
+            (found.item.entry_id, older, yes) for older in found.amends
+        ]
+        await self._say(
+            answer, lambda before: self._answers.append(before), "noted · u takes it back"
+        )
 
     async def action_undo(self) -> None:
         if self._answers:
             await self._say(self._answers.pop(), lambda before: None, "taken back")
 
-    async def _say(self, answer: list[tuple[str, str, bool | None]], then: Callable[[Any], None], told: str) -> None:
+    async def _say(
+        self, answer: list[tuple[str, str, bool | None]], then: Callable[[Any], None], told: str
+    ) -> None:
         amends = self._library.memory.amends
 
         def note() -> list[tuple[str, str, bool | None]]:

@@ -1,5 +1,6 @@
-"""What wants a decision, one line each, with the evidence beside it: a says yes, x says no, e changes the words first, enter opens
-where it comes from."""
+"""What wants a decision, one line each, with the evidence beside it: a says yes, x says no, e
+changes the words first, enter opens where it comes from.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 
 class ReviewScreen(Screen[Item]):
-    """What was decided leaves the list; the cursor then stands on the next case. r reads everything again.
+    """What was decided leaves the list; the cursor then stands on the next case. r reads everything
+    again.
 
     Dismisses with the note that was opened, or None where the user left.
     """
@@ -33,24 +35,35 @@ class ReviewScreen(Screen[Item]):
         Binding("a", "answer(True)", "Yes", id="review.yes"),
         Binding("x", "answer(False)", "No", id="review.no"),
         Binding("e", "edit", "Edit", tooltip="Accept a proposal in other words", id="review.edit"),
-        Binding("u", "undo", "Undo", tooltip="Take back the last answer, else the last change of a note", id="review.undo"),
+        Binding(
+            "u",
+            "undo",
+            "Undo",
+            tooltip="Take back the last answer, else the last change of a note",
+            id="review.undo",
+        ),
         Binding("s", "scan", "Secrets", tooltip="Look for secrets, too", id="review.scan"),
         Binding("r", "reload", "Read again", id="review.reload", show=False),
         Binding("escape,q,left,h", "leave", "Back", id="review.back"),
-    ]  # fmt: skip
+    ]
 
     def __init__(self, library: Library, before: ReviewScreen | None = None) -> None:
         """
         Args:
-            before: the screen from which a note was opened: the list, and the place in it, are those.
+            before: the screen from which a note was opened: the list, and the place in it, are
+                those.
         """
         super().__init__()
         self._library, self._memory = library, library.memory
         self._cases: dict[str, Case] = before._cases if before else {}
-        self._left: set[str] = before._left if before else set()  # "leave it" holds for as long as the app is open
+        self._left: set[str] = (
+            before._left if before else set()
+        )  # "leave it" holds for as long as the app is open
         self._with_secrets: bool = before._with_secrets if before else False
         # (place in the list, ...), the last one last
-        self._decided: list[tuple[int, Case, Callable[[], str] | None]] = before._decided if before else []
+        self._decided: list[tuple[int, Case, Callable[[], str] | None]] = (
+            before._decided if before else []
+        )
         self._at: str | None = before.at if before else None
         self._list = LineList(self._row, moved=self._moved, id="cases")
         self._status = Static("", id="status", markup=False)
@@ -97,11 +110,16 @@ class ReviewScreen(Screen[Item]):
             self._detail.border_subtitle = ""
             return
         self._detail.show(case.detail)
-        answers = [f"a {case.yes}"] * bool(case.yes) + [f"x {case.no}"] * bool(case.no) + ["e change"] * bool(case.text)
+        answers = (
+            [f"a {case.yes}"] * bool(case.yes)
+            + [f"x {case.no}"] * bool(case.no)
+            + ["e change"] * bool(case.text)
+        )
         answers += ["enter opens"] if case.notes or case.sessions else []
         self._detail.border_subtitle = " · ".join(answers)
 
-    # -- reading --------------------------------------------------------------------------------------------
+    # -- reading
+    # --------------------------------------------------------------------------------------------
 
     async def action_reload(self) -> None:
         reading = away(partial(cases, self._memory, self._with_secrets))
@@ -109,7 +127,11 @@ class ReviewScreen(Screen[Item]):
         await attend(self, what, reading, self._found, self._complain)
 
     def _found(self, found: list[Case]) -> None:
-        self._list.empty = ["Nothing wants a decision.", "", "s looks for secrets in notes and kept conversations"]
+        self._list.empty = [
+            "Nothing wants a decision.",
+            "",
+            "s looks for secrets in notes and kept conversations",
+        ]
         self._cases = {case.key: case for case in found if case.key not in self._left}
         self._show()
 
@@ -144,7 +166,10 @@ class ReviewScreen(Screen[Item]):
         elif len(items) == 1:
             self.dismiss(items[0])
         else:
-            choices = [Choice(str(n), f"{item.day} {item.time}", item.title) for n, item in enumerate(items)]
+            choices = [
+                Choice(str(n), f"{item.day} {item.time}", item.title)
+                for n, item in enumerate(items)
+            ]
 
             def chosen(name: str | None) -> None:
                 if name:
@@ -152,14 +177,17 @@ class ReviewScreen(Screen[Item]):
 
             self.app.push_screen(ChooseScreen("open", choices), chosen)
 
-    # -- deciding -------------------------------------------------------------------------------------------
+    # -- deciding
+    # -------------------------------------------------------------------------------------------
 
     async def action_answer(self, yes: bool) -> None:
         case = self.case
         if case is None or not (case.yes if yes else case.no):
             return
         if yes and case.asks:
-            self._ask(case, case.asks, "", lambda said: None if said.strip().lower() == "yes" else "")
+            self._ask(
+                case, case.asks, "", lambda said: None if said.strip().lower() == "yes" else ""
+            )
         else:
             await self._carry_out(case, yes)
 
@@ -169,10 +197,15 @@ class ReviewScreen(Screen[Item]):
             self.say("Only what is proposed in one line can be changed here.")
         elif case:
             self._ask(
-                case, "Accept it in these words", " ".join(case.text.splitlines()), lambda said: said.strip() or ""
+                case,
+                "Accept it in these words",
+                " ".join(case.text.splitlines()),
+                lambda said: said.strip() or "",
             )
 
-    def _ask(self, case: Case, question: str, value: str, text: Callable[[str], str | None]) -> None:
+    def _ask(
+        self, case: Case, question: str, value: str, text: Callable[[str], str | None]
+    ) -> None:
         """Ask before *case* is accepted, with what *text* makes of the answer; '' leaves it."""
         from memsearch_tui.screens.ask import AskScreen
 
@@ -188,11 +221,14 @@ class ReviewScreen(Screen[Item]):
             self.say(decision.said)
             if case.kind == "repair" and not yes:
                 self._left.add(case.key)
-            # the others stand as they were read: reading years of notes again for each word would take seconds
+            # the others stand as they were read: reading years of notes again for each word would
+            # take seconds
             place = list(self._cases).index(case.key) if case.key in self._cases else 0
             self._decided.append((place, case, decision.back))
             keys, here = list(self._cases), self._cases.pop(case.key, None)
-            self._show(next((key for key in keys[keys.index(case.key) + 1 :]), None) if here else None)
+            self._show(
+                next((key for key in keys[keys.index(case.key) + 1 :]), None) if here else None
+            )
 
         def failed(error: Exception) -> None:
             self._complain(error)
@@ -202,7 +238,9 @@ class ReviewScreen(Screen[Item]):
         await write(self, "carrying it out", work, done, failed)
 
     async def action_undo(self) -> None:
-        place, case, back = self._decided.pop() if self._decided else (0, None, partial(undo, self._memory))
+        place, case, back = (
+            self._decided.pop() if self._decided else (0, None, partial(undo, self._memory))
+        )
         if back is None:
             self.say("The last answer can't be taken back.")
             return

@@ -1,4 +1,5 @@
-"""Searching on the home screen: words at every key, meaning when typing rests; what was searched before, and searches that are kept.
+"""Searching on the home screen: words at every key, meaning when typing rests; what was searched
+before, and searches that are kept.
 
 A part of ``BrowseScreen`` (it uses its list and its box).
 """
@@ -31,7 +32,8 @@ else:
     _Base = object
 
 _REST_S = 0.14
-#: One thread each: what was typed over is dropped from the lane, and no thread keeps a database connection for nothing.
+#: One thread each: what was typed over is dropped from the lane, and no thread keeps a database
+#: connection for nothing.
 _WORDS, _MEANING = Lane("words"), Lane("meaning")
 _HITS = 60
 _PAST, _MIN = 50, 3  # searches that are remembered, and how many letters one must have
@@ -82,11 +84,16 @@ class Searching(_Base):
             from memsearch_engine import parse_query as parse
 
             words = (word.casefold() for word in parse(self.query_text).text.split())
-            self._marked = self.query_text, [word for word in words if len(word) > 1 and word not in STOP_WORDS]
+            self._marked = (
+                self.query_text,
+                [word for word in words if len(word) > 1 and word not in STOP_WORDS],
+            )
         return self._marked[1]
 
     def _marks(self) -> list[str]:
-        """What is highlighted in the text that is open: what was looked for in it, else the query's words."""
+        """What is highlighted in the text that is open: what was looked for in it, else the query's
+        words.
+        """
         return [self.sought.casefold()] if self.sought else self._words() if self.query_text else []
 
     def action_search(self) -> None:
@@ -178,17 +185,27 @@ class Searching(_Base):
     def _show_hits(self, answer) -> None:
         self._answer = answer
         grouped = bool(self.app.kept.get("by_session"))  # type: ignore[attr-defined]
-        items = self.library.talks(answer, self.query_text) if grouped else self.library.items(answer, self.query_text)
+        items = (
+            self.library.talks(answer, self.query_text)
+            if grouped
+            else self.library.items(answer, self.query_text)
+        )
         hits = Hits(items, by_session=grouped).without(self.gone)
         line = self.entries.line
-        cursor = self.entries.key if self._moved else next((key for key in hits if not is_heading(key)), None)
+        cursor = (
+            self.entries.key
+            if self._moved
+            else next((key for key in hits if not is_heading(key)), None)
+        )
         self.shown = hits
         self.entries.empty = _nothing(self.query_text, answer.absent)
         self.entries.show_keys(hits, cursor=cursor)
         self._preview()
         self._show_calendar({} if answer.is_unsure else hits.days)
         if self._moved:  # the row under the cursor stays where the eye is
-            self.entries.hold(max(line, self.entries.tall) if grouped else line)  # a heading belongs to its first row
+            self.entries.hold(
+                max(line, self.entries.tall) if grouped else line
+            )  # a heading belongs to its first row
         found = sum(hits.days.values())
         count = f"first {found}" if found == _HITS else many(found, "hit")
         self.entries.border_title = f"{count} · {answer.mode}"
@@ -209,19 +226,26 @@ class Searching(_Base):
         self.go("entries")
 
     def action_by_session(self) -> None:
-        """Show hits by the conversation that they come from, or one by one; the row under the cursor stays."""
+        """Show hits by the conversation that they come from, or one by one; the row under the
+        cursor stays.
+        """
         grouped = not self.app.kept.get("by_session")  # type: ignore[attr-defined]
         self.app.keep(by_session=grouped)  # type: ignore[attr-defined]
         if self.query_text and self._answer is not None:
             self._moved = True
             self._show_hits(self._answer)
-        self.say("hits are shown by conversation · s shows them one by one" if grouped else "hits are shown one by one")
+        self.say(
+            "hits are shown by conversation · s shows them one by one"
+            if grouped
+            else "hits are shown one by one"
+        )
 
     def action_why(self) -> None:
         if self.item and self.item.reasons:
             self.notify(" · ".join(self.item.reasons), title="Why this hit", timeout=10)
 
-    # -- past and kept searches -----------------------------------------------------------------------------
+    # -- past and kept searches
+    # -----------------------------------------------------------------------------
 
     def _searches(self, name: str) -> list[str]:
         """``searches``: what was searched for, newest first; ``saved``: what is kept."""
@@ -282,7 +306,8 @@ class Searching(_Base):
         chosen = ChooseScreen("kept searches", choices)
         self.app.push_screen(chosen, lambda text: self.search_for(text) if text else None)
 
-    # -- filters by key -------------------------------------------------------------------------------------
+    # -- filters by key
+    # -------------------------------------------------------------------------------------
 
     def action_filter_agent(self) -> None:
         if self.item and self.item.agent:
@@ -299,7 +324,9 @@ class Searching(_Base):
         if self.editing or not counts:
             return
         before = self.query_text
-        chosen = next((word.partition(":")[2] for word in before.split() if word.startswith("as-of:")), "")
+        chosen = next(
+            (word.partition(":")[2] for word in before.split() if word.startswith("as-of:")), ""
+        )
 
         def moved(day: str) -> None:
             words = [word for word in self.query_text.split() if not word.startswith("as-of:")]
@@ -316,7 +343,9 @@ class Searching(_Base):
     def _toggle_word(self, word: str) -> None:
         """Put a filter into the query, or take it out; the query says what is filtered."""
         words = self.query_text.split()
-        self.search_for(" ".join([w for w in words if w != word] if word in words else [*words, word]))
+        self.search_for(
+            " ".join([w for w in words if w != word] if word in words else [*words, word])
+        )
 
 
 def _remarks(answer: Answer) -> str:
@@ -345,8 +374,15 @@ def _nothing(text: str, absent: list[str]) -> list[str]:
     filters = [word for word, key in keyed.items() if key in FILTER_KEYS]
     lines = ["No note fits."]
     lines += [f"No note has {', '.join(absent)}."] if absent else []
-    lines += [f"It is narrowed by {', '.join(filters)}: take one out to see more."] if filters else []
+    lines += (
+        [f"It is narrowed by {', '.join(filters)}: take one out to see more."] if filters else []
+    )
     for word, key in keyed.items():
         near = get_close_matches(key, FILTER_KEYS, 1) if key not in FILTER_KEYS else []
         lines += [f"{word} is searched for as text: did you mean {near[0]}: ?"] if near else []
-    return [*lines, "", "escape               goes back to all notes", "F                    looks in all projects"]
+    return [
+        *lines,
+        "",
+        "escape               goes back to all notes",
+        "F                    looks in all projects",
+    ]

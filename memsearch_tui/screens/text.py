@@ -1,4 +1,6 @@
-"""Screens that only show text: help for the screen that was left, and what is read from the engine again and again."""
+"""Screens that only show text: help for the screen that was left, and what is read from the engine
+again and again.
+"""
 
 from __future__ import annotations
 
@@ -49,20 +51,58 @@ Everything on this page is in the palette too (ctrl+k), found by other words as 
 
 def _about() -> str:
     everyone = all_agents()
-    tags, titles = " ".join(agent.tag for agent in everyone), ", ".join(agent.title for agent in everyone)
+    tags, titles = (
+        " ".join(agent.tag for agent in everyone),
+        ", ".join(agent.title for agent in everyone),
+    )
     return _ABOUT.replace("{tags}", tags).replace("{titles}", titles)
 
 
 _ELSEWHERE = "Elsewhere"
-#: id of an action, up to its first dot -> the group that it is listed in; what is not here belongs to the screen alone, and so does what
-#: is done on a screen that another action leads to (``review.yes``)
+#: id of an action, up to its first dot -> the group that it is listed in; what is not here belongs
+#: to the screen alone, and so does what is done on a screen that another action leads to
+#: (``review.yes``)
 _GROUPS = {
     "Moving": ("list", "text", "date", "turn", "preview"),
-    "Reading": ("open", "back", "transcript", "memory", "related", "why", "find", "unfold", "day", "resume", "reload"),
+    "Reading": (
+        "open",
+        "back",
+        "transcript",
+        "memory",
+        "related",
+        "why",
+        "find",
+        "unfold",
+        "day",
+        "resume",
+        "reload",
+    ),
     "Searching": ("search", "filter", "searches"),
-    "Changing": ("new", "edit", "delete", "undo", "redo", "changes", "pin", "marks", "save", "draft"),
+    "Changing": (
+        "new",
+        "edit",
+        "delete",
+        "undo",
+        "redo",
+        "changes",
+        "pin",
+        "marks",
+        "save",
+        "draft",
+    ),
     "Taking along": ("copy", "export", "file"),
-    _ELSEWHERE: ("projects", "health", "activity", "review", "native", "connect", "help", "quit", "suspend", "redraw"),
+    _ELSEWHERE: (
+        "projects",
+        "health",
+        "activity",
+        "review",
+        "native",
+        "connect",
+        "help",
+        "quit",
+        "suspend",
+        "redraw",
+    ),
 }
 
 
@@ -110,13 +150,16 @@ class LiveScreen(TextScreen):
         self._reads = 0  # under way
 
     def on_mount(self) -> None:
-        # Textual calls TextScreen's own on_mount after this one, and what is read may be there before that
+        # Textual calls TextScreen's own on_mount after this one, and what is read may be there
+        # before that
         self.action_reload()
         if self.app.live:  # type: ignore[attr-defined]
             self.set_interval(self.EVERY_S, self._again)
 
     def _again(self) -> None:
-        if not self._reads:  # one that takes longer than the interval comes to its end, and is the only one
+        if (
+            not self._reads
+        ):  # one that takes longer than the interval comes to its end, and is the only one
             self.action_reload()
 
     def action_reload(self) -> None:
@@ -128,14 +171,21 @@ class LiveScreen(TextScreen):
             self._rows = await away(self._read)
         finally:
             self._reads -= 1
-        self._view.show(self._rows, keep_place=True)  # it may have been left meanwhile: then nobody sees it
+        self._view.show(
+            self._rows, keep_place=True
+        )  # it may have been left meanwhile: then nobody sees it
 
 
 class HealthScreen(LiveScreen):
     """The service's state, with what mends each problem."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "second_model", "Ask a second model, too (where it would bring something)", id="health.second")
+        Binding(
+            "m",
+            "second_model",
+            "Ask a second model, too (where it would bring something)",
+            id="health.second",
+        )
     ]
 
     def __init__(self, library: Library) -> None:
@@ -152,7 +202,11 @@ class HealthScreen(LiveScreen):
         """Bring the second model here; the service asks it as soon as it has read the notes."""
         second = self._state.get("second", {})
         if self._making or not second.get("advice"):
-            self.notify("nothing would be gained by it" if not second.get("asked") else "it is asked already")
+            self.notify(
+                "nothing would be gained by it"
+                if not second.get("asked")
+                else "it is asked already"
+            )
             return
         self._making = "bringing it here; quitting gives it up …"
         self.run_worker(self._bring(second["name"]), group="second")
@@ -191,19 +245,34 @@ def health_rows(state: dict[str, Any], making: str = "") -> list[Row]:
         ],
         [
             ("service  ", "dim"),
-            (f"pid {service['pid']}, up {service['uptime_s']:.0f} s, {service['rss_mb']:.0f} MB", "text"),
+            (
+                f"pid {service['pid']}, up {service['uptime_s']:.0f} s, {service['rss_mb']:.0f} MB",
+                "text",
+            ),
         ],
     ]
     second = state["second"]
     if second["asked"]:
         total = sum(row["distinct"] for row in state["projects"])
-        rows.append([("beside   ", "dim"), (f"{second['name']}, {second['vectors']} of {many(total, 'text')}", "text")])
+        rows.append(
+            [
+                ("beside   ", "dim"),
+                (f"{second['name']}, {second['vectors']} of {many(total, 'text')}", "text"),
+            ]
+        )
     elif second["advice"]:
-        way = making or ("-> m brings it" if second["fix"].startswith("memsearch") else f"-> {second['fix']}")
+        way = making or (
+            "-> m brings it" if second["fix"].startswith("memsearch") else f"-> {second['fix']}"
+        )
         rows.append([("beside   ", "dim"), (second["advice"], "text"), (f"  {way}", "accent")])
     if state["progress"]:
         now = state["progress"]
-        rows.append([("now      ", "dim"), (f"{now['phase']} {now['project']} {now['done']}/{now['total']}", "accent")])
+        rows.append(
+            [
+                ("now      ", "dim"),
+                (f"{now['phase']} {now['project']} {now['done']}/{now['total']}", "accent"),
+            ]
+        )
     rows.append([])
     for row in state["projects"]:
         rows.append([(row["name"], "strong"), (f"  {row['collection']}", "dim")])
@@ -236,7 +305,11 @@ def _sync_rows(sync: dict[str, Any]) -> list[Row]:
     if not sync["remote"]:
         return []
     last = sync["last"] or {}
-    met = datetime.fromtimestamp(sync["worked"]).strftime("%Y-%m-%d %H:%M") if sync["worked"] else "not yet"
+    met = (
+        datetime.fromtimestamp(sync["worked"]).strftime("%Y-%m-%d %H:%M")
+        if sync["worked"]
+        else "not yet"
+    )
     counts = ", ".join(
         f"{last[key]} {word}"
         for key, word in (("received", "received"), ("sent", "sent"), ("gone", "deleted"))
@@ -264,7 +337,10 @@ def _sync_rows(sync: dict[str, Any]) -> list[Row]:
             ]
         )
     rows += [
-        [("         ", "dim"), (f"{other['name']}, {many(other['files'], 'file')}: no folder here", "dim")]
+        [
+            ("         ", "dim"),
+            (f"{other['name']}, {many(other['files'], 'file')}: no folder here", "dim"),
+        ]
         for other in sync["elsewhere"]
     ]
     return rows
@@ -286,11 +362,17 @@ def help_rows(screen: Screen) -> list[Row]:
     width = max(map(len, names), default=10) + 2
     rows: list[Row] = []
     if "Searching" in keys:
-        rows += [[("Search", "strong")], *([(f"  {line}", "text")] for line in _SEARCHING.splitlines()), []]
+        rows += [
+            [("Search", "strong")],
+            *([(f"  {line}", "text")] for line in _SEARCHING.splitlines()),
+            [],
+        ]
     for group in ("Here", *_GROUPS):
         if group in keys:
             rows.append([(group, "strong")])
             for said, found in keys[group].items():
-                rows.append([(f"{' '.join(dict.fromkeys(found)):>{width}}  ", "accent"), (said, "text")])
+                rows.append(
+                    [(f"{' '.join(dict.fromkeys(found)):>{width}}  ", "accent"), (said, "text")]
+                )
             rows.append([])
     return [*rows, *([(line, "dim")] for line in _about().splitlines())]

@@ -1,6 +1,8 @@
-"""A year of days in the room there is: a heat map of 53 weeks, a strip with the months under it, or one line.
+"""A year of days in the room there is: a heat map of 53 weeks, a strip with the months under it, or
+one line.
 
-What it colours are counts, of notes or of hits; it knows neither. Shape as well as colour says how many.
+What it colours are counts, of notes or of hits; it knows neither. Shape as well as colour says how
+many.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Calendar(Lines):
         Binding("right", "step(7)", "A week on", show=False, id="calendar.weekon"),
         Binding("up", "step(-1)", "A day back", show=False, id="calendar.dayback"),
         Binding("down", "step(1)", "A day on", show=False, id="calendar.dayon"),
-        Binding("pageup,ctrl+b", f"step({-_YEAR})", "A year back", show=False, id="calendar.yearback"),
+        Binding(
+            "pageup,ctrl+b", f"step({-_YEAR})", "A year back", show=False, id="calendar.yearback"
+        ),
         Binding("pagedown,ctrl+d", f"step({_YEAR})", "A year on", show=False, id="calendar.yearon"),
         Binding("home", "edge(0)", "The first day that has notes", show=False, id="calendar.first"),
         Binding("end", "edge(1)", "Today", show=False, id="calendar.last"),
@@ -60,7 +64,9 @@ class Calendar(Lines):
         super().__init__(**kwargs)
         self.can_focus = can_focus
         self._counts: dict[date, int] = {}
-        self._drawn: dict[tuple[int, int, int, date], Strip] = {}  # a line whose day and size are the same is the same
+        self._drawn: dict[
+            tuple[int, int, int, date], Strip
+        ] = {}  # a line whose day and size are the same is the same
         self.today = self.day = date.min
 
     def show(self, counts: dict[str, int], today: str) -> None:
@@ -81,11 +87,14 @@ class Calendar(Lines):
             self.day = found
             self.refresh()
 
-    # -- what is where --------------------------------------------------------------------------------------
+    # -- what is where
+    # --------------------------------------------------------------------------------------
 
     @property
     def _first(self) -> date:
-        """The Monday of the first week: the last 53 weeks (fewer where there is no room), or as many times so many earlier as the cursor needs."""
+        """The Monday of the first week: the last 53 weeks (fewer where there is no room), or as
+        many times so many earlier as the cursor needs.
+        """
         last, shown = self.today - timedelta(days=self.today.weekday()), self._weeks
         weeks = max(0, -(-(last - self.day).days // 7))
         return last - timedelta(weeks=shown * (weeks // shown + 1) - 1)
@@ -94,7 +103,11 @@ class Calendar(Lines):
     def _weeks(self) -> int:
         """How many weeks have room."""
         after = 8 if self.size.height == 1 else 0  # the last month's name
-        return min(WEEKS, max(1, (self.size.width - self._left - after) // self._cell)) if self.size.width else WEEKS
+        return (
+            min(WEEKS, max(1, (self.size.width - self._left - after) // self._cell))
+            if self.size.width
+            else WEEKS
+        )
 
     @property
     def is_map(self) -> bool:
@@ -117,12 +130,15 @@ class Calendar(Lines):
         monday = self._first + timedelta(weeks=week)
         if self.is_map:
             return (
-                monday + timedelta(days=y - 1) if 1 <= y <= 7 and monday + timedelta(days=y - 1) <= self.today else None
+                monday + timedelta(days=y - 1)
+                if 1 <= y <= 7 and monday + timedelta(days=y - 1) <= self.today
+                else None
             )
         days = [monday + timedelta(days=n) for n in range(6, -1, -1)]
         return next((day for day in days if self._counts.get(day)), None)
 
-    # -- drawing --------------------------------------------------------------------------------------------
+    # -- drawing
+    # --------------------------------------------------------------------------------------------
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -184,10 +200,16 @@ class Calendar(Lines):
             level = -(-count * 8 // most)
             here = (self.day - first).days // 7 == week
             sign = _BARS[level] if count else "·"
-            row.append((sign * self._cell, "here" if here else _TONES[(level + 1) // 2] if count else "dim"))
+            row.append(
+                (
+                    sign * self._cell,
+                    "here" if here else _TONES[(level + 1) // 2] if count else "dim",
+                )
+            )
         return row
 
-    # -- by hand --------------------------------------------------------------------------------------------
+    # -- by hand
+    # --------------------------------------------------------------------------------------------
 
     def action_step(self, days: int) -> None:
         if self.today > date.min:

@@ -1,4 +1,6 @@
-"""Two texts as rows that show what differs: lines that went, lines that came, and in changed lines the words."""
+"""Two texts as rows that show what differs: lines that went, lines that came, and in changed lines
+the words.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ _LONGEST, _LARGEST = 1_000, 50_000  # lines, characters
 
 
 def diff_rows(before: str, after: str) -> list[Row]:
-    """``-`` what went, ``+`` what came; shape as well as colour says which. Of long texts all of both."""
+    """``-`` what went, ``+`` what came; shape as well as colour says which. Of long texts all of
+    both.
+    """
     old, new = before.split("\n"), after.split("\n")
     rows: list[Row] = []
     if not before or max(len(old), len(new)) > _LONGEST or max(len(before), len(after)) > _LARGEST:
@@ -42,14 +46,19 @@ def _words(was: str, now: str) -> tuple[Row, Row]:
 
 def _split(line: str) -> list[str]:
     """Words, each with the blank after it."""
-    return line.split(" ") if " " not in line else [f"{word} " for word in line.split(" ")[:-1]] + [line.split(" ")[-1]]
+    return (
+        line.split(" ")
+        if " " not in line
+        else [f"{word} " for word in line.split(" ")[:-1]] + [line.split(" ")[-1]]
+    )
 
 
 def is_diff(text: str) -> bool:
     """Whether *text* is a unified diff, as tools print it."""
     lines = text.split("\n", 40)[:40]
     return any(line.startswith("@@ -") for line in lines) or (
-        any(line.startswith("--- ") for line in lines) and any(line.startswith("+++ ") for line in lines)
+        any(line.startswith("--- ") for line in lines)
+        and any(line.startswith("+++ ") for line in lines)
     )
 
 

@@ -1,4 +1,6 @@
-"""The last line: the keys that work here and now. Where they have no room, help is still there, and has all of them."""
+"""The last line: the keys that work here and now. Where they have no room, help is still there, and
+has all of them.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,21 @@ class Keys(Footer):
         self._room = 0
 
     def _wanted(self) -> list[FooterKey]:
-        """The keys that the screen wants shown (``shown_keys``: (id of a binding, words) each), else those that its bindings say."""
+        """The keys that the screen wants shown (``shown_keys``: (id of a binding, words) each),
+        else those that its bindings say.
+        """
         wanted = getattr(self.screen, "shown_keys", ())
         if not wanted or not self._bindings_ready:
             return [key for key in super().compose() if isinstance(key, FooterKey)]
-        active = {a.binding.id: a.binding for a in reversed(self.screen.active_bindings.values()) if a.enabled}
+        active = {
+            a.binding.id: a.binding
+            for a in reversed(self.screen.active_bindings.values())
+            if a.enabled
+        }
         keys = [
-            FooterKey(item.key, self.app.get_key_display(item), words, item.action).data_bind(compact=Footer.compact)
+            FooterKey(item.key, self.app.get_key_display(item), words, item.action).data_bind(
+                compact=Footer.compact
+            )
             for name, words in wanted
             if (item := active.get(name)) is not None
         ]
@@ -36,7 +46,14 @@ class Keys(Footer):
         keys = self._wanted()
         self._room = self.app.size.width
         while sum(map(_width, keys)) > self._room:
-            spare = next((place for place in reversed(range(1, len(keys))) if keys[place].action not in _HELP), 0)
+            spare = next(
+                (
+                    place
+                    for place in reversed(range(1, len(keys)))
+                    if keys[place].action not in _HELP
+                ),
+                0,
+            )
             if not spare:
                 break
             del keys[spare]

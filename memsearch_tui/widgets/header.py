@@ -1,4 +1,6 @@
-"""The line on top: whose memory this is, how much, whether it is being written, and what waits. Each part is a button."""
+"""The line on top: whose memory this is, how much, whether it is being written, and what waits.
+Each part is a button.
+"""
 
 from __future__ import annotations
 
@@ -53,14 +55,27 @@ def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[P
     """What the header says; the most important first."""
     found: list[Part] = [([("memsearch ", "dim"), (name, "strong")], "projects")]
     if now.waiting:
-        found.append(([("f5 ", "dim"), (f"{now.waiting} wait{'s' * (now.waiting == 1)}", "warn")], "review"))
+        found.append(
+            ([("f5 ", "dim"), (f"{now.waiting} wait{'s' * (now.waiting == 1)}", "warn")], "review")
+        )
     if now.alarms:
-        found.append(([("f4 ", "dim"), (": ".join(now.alarms[0].split(": ")[:2])[:_ALARM], "bad")], "activity"))
+        found.append(
+            (
+                [("f4 ", "dim"), (": ".join(now.alarms[0].split(": ")[:2])[:_ALARM], "bad")],
+                "activity",
+            )
+        )
     elif now.capturing:
         last = max((newest for agent, _, newest in now.agents if agent), default="")
         found.append(
-            ([(f"{many(len(now.capturing), 'agent')} captured", "good"), (f" · last {when(last, today)}" if last else "", "dim")], "activity")
-        )  # fmt: skip
+            (
+                [
+                    (f"{many(len(now.capturing), 'agent')} captured", "good"),
+                    (f" · last {when(last, today)}" if last else "", "dim"),
+                ],
+                "activity",
+            )
+        )
     elif now.served:
         found.append(([("c ", "dim"), ("no agent is captured", "warn")], "screen.connect"))
     if now.sync:
@@ -71,16 +86,31 @@ def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[P
             if now.sync == "not yet"
             else f"sync stopped {when(now.sync, today)}"
         )
-        found.append(([("" if now.synced else "f3 ", "dim"), (said, "dim" if now.synced else "warn")], "health"))
-    found.append(([(f"{notes:,} {'note' if notes == 1 else 'notes'} in {many(days, 'day')}", "dim")], ""))
+        found.append(
+            (
+                [("" if now.synced else "f3 ", "dim"), (said, "dim" if now.synced else "warn")],
+                "health",
+            )
+        )
+    found.append(
+        ([(f"{notes:,} {'note' if notes == 1 else 'notes'} in {many(days, 'day')}", "dim")], "")
+    )
     return found
 
 
 def when(moment: str, today: str) -> str:
-    """``14:31`` of today, ``Sat 14:31`` of the last week, ``2026-02-09`` of earlier; *moment*: day, blank, time."""
+    """``14:31`` of today, ``Sat 14:31`` of the last week, ``2026-02-09`` of earlier; *moment*: day,
+    blank, time.
+    """
     day, _, time = moment.partition(" ")
     try:
         age = (datetime.fromisoformat(today) - datetime.fromisoformat(day)).days
     except ValueError:
         return day
-    return time or "today" if age <= 0 else f"{datetime.fromisoformat(day):%a} {time}".strip() if age < 7 else day
+    return (
+        time or "today"
+        if age <= 0
+        else f"{datetime.fromisoformat(day):%a} {time}".strip()
+        if age < 7
+        else day
+    )

@@ -1,7 +1,8 @@
 """The Line-API base, a virtual list and a virtual text view.
 
-A row is a list of *pieces*: ``(text, tone)``. Tones are made of the theme's variables, so themes and a screen without colour
-decide how they look. Text from notes is drawn as it is, never read as markup.
+A row is a list of *pieces*: ``(text, tone)``. Tones are made of the theme's variables, so themes
+and a screen without colour decide how they look. Text from notes is drawn as it is, never read as
+markup.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ _LOOKS = {
     **{
         agent.tag: (variable, "", 1.0)
         for agent, variable in zip(
-            all_agents(), itertools.cycle(("text-accent", "text-success", "text-primary", "text-secondary"))
+            all_agents(),
+            itertools.cycle(("text-accent", "text-success", "text-primary", "text-secondary")),
         )
     },
     "me": ("foreground", "", 0.6),
@@ -52,10 +54,15 @@ _LOOKS = {
     "heat3": ("accent", "", 1.0),
 }
 #: the same, for what lies behind a whole row
-_BEHIND = {"cursor": ("primary", "bold", 0.4), "cursor-idle": ("surface", "", 1.0), "selected": ("accent", "", 0.2)}
+_BEHIND = {
+    "cursor": ("primary", "bold", 0.4),
+    "cursor-idle": ("surface", "", 1.0),
+    "selected": ("accent", "", 0.2),
+}
 
-#: What makes one sign of several, or a sign wider. Terminals differ in how many cells the result has, and one that counts
-#: otherwise than we do moves the rest of its row: drawn are the parts, whose widths all agree on.
+#: What makes one sign of several, or a sign wider. Terminals differ in how many cells the result
+#: has, and one that counts otherwise than we do moves the rest of its row: drawn are the parts,
+#: whose widths all agree on.
 _JOINING = re.compile(
     "[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])|(?<=\\S)[\U0001f3fb-\U0001f3ff]"
 )
@@ -63,15 +70,17 @@ _FLAGS = {0x1F1E6 + letter: chr(ord("A") + letter) for letter in range(26)}
 
 
 def drawable(text: str) -> str:
-    """*text* made of signs that have the same width in every terminal: emoji as their parts, flags as letters."""
+    """*text* made of signs that have the same width in every terminal: emoji as their parts, flags
+    as letters.
+    """
     return text if text.isascii() else _JOINING.sub("", text).translate(_FLAGS)
 
 
 class Lines(ScrollView, can_focus=True, inherit_bindings=False):
     """Shared drawing: tones to styles, which are worked out once for each look.
 
-    Tones are no component classes: Textual would match sixteen of them against every rule at each change of focus, which was
-    half of the start.
+    Tones are no component classes: Textual would match sixteen of them against every rule at each
+    change of focus, which was half of the start.
     """
 
     DEFAULT_CSS = """
@@ -84,14 +93,20 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_str(self, text_content: Any) -> Any:
         """Titles are text, never markup, and may name a note."""
-        return Content(shown_line(drawable(text_content))) if isinstance(text_content, str) else text_content
+        return (
+            Content(shown_line(drawable(text_content)))
+            if isinstance(text_content, str)
+            else text_content
+        )
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles.clear()
 
     def extend(self, height: int) -> None:
-        """Have *height* lines. A layout of the whole screen, which is what Textual does for it, is needed for a scrollbar only."""
+        """Have *height* lines. A layout of the whole screen, which is what Textual does for it, is
+        needed for a scrollbar only.
+        """
         size = Size(self.size.width, height)
         if max(height, self.virtual_size.height) <= self.size.height:
             self.set_reactive(ScrollView.virtual_size, size)
@@ -112,14 +127,24 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         variable, words, share = _LOOKS.get(tone) or _BEHIND[tone]
         color = Color.parse(self.app.theme_variables[variable])
         if share < 1.0 and color.ansi is None:  # a terminal's own colours can't be mixed
-            color = Color.parse(self.app.theme_variables["background"]).blend(color, share, alpha=1.0)
+            color = Color.parse(self.app.theme_variables["background"]).blend(
+                color, share, alpha=1.0
+            )
         return Style.parse(words) + (
             Style(bgcolor=color.rich_color) if tone in _BEHIND else Style(color=color.rich_color)
         )
 
     def draw(self, row: Row, width: int, behind: tuple[str, ...] = ()) -> Strip:
-        """A row as a strip of exactly *width* cells, what has no room cut off, with the tones *behind* over each piece's own."""
-        strip = Strip([Segment(shown_line(drawable(text)), self.style_of(tone, *behind)) for text, tone in row if text])
+        """A row as a strip of exactly *width* cells, what has no room cut off, with the tones
+        *behind* over each piece's own.
+        """
+        strip = Strip(
+            [
+                Segment(shown_line(drawable(text)), self.style_of(tone, *behind))
+                for text, tone in row
+                if text
+            ]
+        )
         if strip.cell_length > width > 0:
             strip = Strip([*strip.crop(0, width - 1), Segment("…", self.style_of("dim", *behind))])
         return strip.adjust_cell_length(width, self.style_of(*behind))
@@ -128,9 +153,10 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
 class LineList(Lines):
     """A list of any length. Rows are made when they are seen, by ``render``.
 
-    Items are known by a key; new items keep the cursor on the same key where it is still there. Some are headings: the cursor
-    goes past them. In a list that *folds*, a row that is too long goes on in a second line where the list is high enough; every item then
-    has two, a heading's first one being blank.
+    Items are known by a key; new items keep the cursor on the same key where it is still there.
+    Some are headings: the cursor goes past them. In a list that *folds*, a row that is too long
+    goes on in a second line where the list is high enough; every item then has two, a heading's
+    first one being blank.
     """
 
     _HIGH = 44  # lines from which on a list that folds does so
@@ -162,7 +188,8 @@ class LineList(Lines):
         Args:
             row: (index, width) -> the row's pieces.
             is_heading: whether the item of a key is no stop of the cursor.
-            moved: called when the cursor stands on another item; True where a key or a click moved it, not other items. A
+            moved: called when the cursor stands on another item; True where a key or a click
+                moved it, not other items. A
                 call and no message: what it shows belongs into the same frame as the cursor.
             empty: lines that teach what to do while there is nothing to show.
             indent: the list folds, and a second line begins after so many cells.
@@ -218,7 +245,9 @@ class LineList(Lines):
             self._moved(False)
 
     def _stop(self, index: int, step: int) -> int:
-        """The nearest place that is no heading: first in the direction of *step*, then in the other one."""
+        """The nearest place that is no heading: first in the direction of *step*, then in the other
+        one.
+        """
         for direction in (step, -step):
             place = index
             while 0 <= place < len(self.keys):
@@ -258,7 +287,9 @@ class LineList(Lines):
         self.refresh()
 
     def _redraw(self, index: int) -> None:
-        self.refresh(Region(0, index * self.tall - self.scroll_offset.y, self.size.width, self.tall))
+        self.refresh(
+            Region(0, index * self.tall - self.scroll_offset.y, self.size.width, self.tall)
+        )
 
     def _follow(self) -> None:
         height = self.size.height // self.tall * self.tall
@@ -267,11 +298,17 @@ class LineList(Lines):
             first -= 1  # what stands under a heading is seen with it
         seen, begin, end = self.scroll_offset.y, first * self.tall, (self.cursor + 1) * self.tall
         if height and not (seen <= begin and end <= seen + height):
-            self.scroll_to(y=begin if begin < seen else end - height, animate=False, force=True, immediate=True)
+            self.scroll_to(
+                y=begin if begin < seen else end - height, animate=False, force=True, immediate=True
+            )
 
     def hold(self, line: int) -> None:
-        """Scroll so that the cursor stands in this line of what is seen, where it stood before (``line``)."""
-        self.scroll_to(y=max(0, self.cursor * self.tall - line), animate=False, force=True, immediate=True)
+        """Scroll so that the cursor stands in this line of what is seen, where it stood before
+        (``line``).
+        """
+        self.scroll_to(
+            y=max(0, self.cursor * self.tall - line), animate=False, force=True, immediate=True
+        )
 
     def show_first(self, index: int) -> None:
         """Scroll so that an item is the first that is seen."""
@@ -304,7 +341,9 @@ class LineList(Lines):
         if index == self.cursor:
             behind += ("cursor" if self.has_focus else "cursor-idle",)
         # shape as well as colour says where the cursor is and what is selected
-        sign = "▌" if index == self.cursor and self.has_focus else "▏" if index == self.cursor else " "
+        sign = (
+            "▌" if index == self.cursor and self.has_focus else "▏" if index == self.cursor else " "
+        )
         sign = "✓" if self.keys[index] in self.selected else sign
         row = self._row(index, width - 1)
         if self.tall > 1:
@@ -314,7 +353,10 @@ class LineList(Lines):
     def _folded(self, row: Row, width: int) -> tuple[Row, Row]:
         """The two lines of a row."""
         first, *more = wrap([(drawable(text), tone) for text, tone in row], width)
-        return first, [(" " * self._indent, "text"), *(piece for line in more for piece in [*line, (" ", "text")])]
+        return first, [
+            (" " * self._indent, "text"),
+            *(piece for line in more for piece in [*line, (" ", "text")]),
+        ]
 
     def on_focus(self) -> None:
         self.refresh()
@@ -333,7 +375,9 @@ class LineList(Lines):
 
 
 class TextView(Lines):
-    """Text that is read: wrapped to the width, only visible lines drawn, a word that is searched for marked."""
+    """Text that is read: wrapped to the width, only visible lines drawn, a word that is searched
+    for marked.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j,ctrl+n", "scroll(1)", "Down", show=False, id="text.down"),
@@ -349,7 +393,9 @@ class TextView(Lines):
         self._rows: list[Row] = []
         self._wrapped: list[Row] = []
         self._width = 0
-        self._match = -1  # the line of the last match; it may be one that can't be scrolled to the top
+        self._match = (
+            -1
+        )  # the line of the last match; it may be one that can't be scrolled to the top
         self.marks: list[str] = []
 
     def show(self, rows: list[Row], *, marks: Sequence[str] = (), keep_place: bool = False) -> None:
@@ -395,12 +441,18 @@ class TextView(Lines):
             wrap: begin again at the other end.
             from_here: what stands where the text is scrolled to counts too.
         """
-        hits = [i for i, row in enumerate(self._wrapped) if any(tone == "match" for _, tone in self._marked(row))]
+        hits = [
+            i
+            for i, row in enumerate(self._wrapped)
+            if any(tone == "match" for _, tone in self._marked(row))
+        ]
         if self._match < 0:  # where the last match was, else what is seen first
             here = self.scroll_offset.y - (1 if from_here and step > 0 else 0)
         else:
             here = self._match
-        later = [i for i in hits if i > here] if step > 0 else [i for i in reversed(hits) if i < here]
+        later = (
+            [i for i in hits if i > here] if step > 0 else [i for i in reversed(hits) if i < here]
+        )
         target = next(iter(later or ((hits if step > 0 else hits[::-1]) if wrap else ())), None)
         if target is None:
             return False

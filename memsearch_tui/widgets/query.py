@@ -1,4 +1,6 @@
-"""The search box, and completing a filter while it is typed: ``agent:co`` -> ``agent:codex``; right takes it."""
+"""The search box, and completing a filter while it is typed: ``agent:co`` -> ``agent:codex``; right
+takes it.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,24 @@ def _values(name: str) -> Sequence[str]:
     from memsearch_engine import FLAGS as IS
     from memsearch_engine import KINDS, agent_names
 
-    listed = {"agent": agent_names(), "kind": KINDS, "is": IS, "has": ("evidence",), "after": _DATES[2:]}
+    listed = {
+        "agent": agent_names(),
+        "kind": KINDS,
+        "is": IS,
+        "has": ("evidence",),
+        "after": _DATES[2:],
+    }
     return listed.get(name, _DATES if name in ("day", "before") else ())
 
 
 class QueryBox(InOrder, Input):
-    """Enter leaves it at once: what is typed next belongs to the list, however fast it comes. Tab completes and never leaves."""
+    """Enter leaves it at once: what is typed next belongs to the list, however fast it comes. Tab
+    completes and never leaves.
+    """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete the filter", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "Complete the filter", show=False)
+    ]
 
     def action_complete(self) -> None:
         self.action_end()  # at the end, and at the end again takes what is suggested
@@ -59,14 +71,20 @@ class FilterSuggester(Suggester):
         before, _, word = value.rpartition(" ")
         minus = "-" if word.startswith("-") else ""
         completed = await self._complete(word.removeprefix("-"))
-        return f"{before}{' ' if before or value.startswith(' ') else ''}{minus}{completed}" if completed else None
+        return (
+            f"{before}{' ' if before or value.startswith(' ') else ''}{minus}{completed}"
+            if completed
+            else None
+        )
 
     async def _complete(self, word: str) -> str:
         name, colon, start = word.partition(":")
         if not colon:
             from memsearch_engine import FILTER_KEYS
 
-            near = [filter_ for filter_ in FILTER_KEYS if len(word) > 1 and filter_.startswith(word)]
+            near = [
+                filter_ for filter_ in FILTER_KEYS if len(word) > 1 and filter_.startswith(word)
+            ]
             return f"{near[0]}:" if near else ""
         names = await away(self._library.project_names) if name == "project" else ()
         values = ("*", *names) if name == "project" else _values(name)

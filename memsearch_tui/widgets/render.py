@@ -1,4 +1,6 @@
-"""Entries and turns as rows of pieces: markdown drawn for reading, nothing executed. What is written is what is copied as markdown."""
+"""Entries and turns as rows of pieces: markdown drawn for reading, nothing executed. What is
+written is what is copied as markdown.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,42 @@ _FINDINGS = 4  # of what a note names that are told
 _SEEN = 12  # cells that are left for a found word and what follows
 
 #: mark -> (what is shown, tone); ``{}`` is the mark's value
-BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "expires": ("expires {}", "dim"), "trust": ("{}", "warn"),
-          "confidence": ("{} confidence", "dim"), "summary": ("pending", "dim"), "conflict": ("changed in two places", "warn"), "conflict-of": ("another text of {}", "warn"),
-          "contradicts": ("contradicts your decision", "warn"),
-          "review": ("to be looked at again {}", "dim")}  # fmt: skip
+BADGES = {
+    "pin": ("pinned", "accent"),
+    "superseded-by": ("superseded", "dim"),
+    "expires": ("expires {}", "dim"),
+    "trust": ("{}", "warn"),
+    "confidence": ("{} confidence", "dim"),
+    "summary": ("pending", "dim"),
+    "conflict": ("changed in two places", "warn"),
+    "conflict-of": ("another text of {}", "warn"),
+    "contradicts": ("contradicts your decision", "warn"),
+    "review": ("to be looked at again {}", "dim"),
+}
 
 
 #: the same in front of a row, where there is no room for words; `?` explains them
-SIGNS = {"pin": ("◆", "accent"), "superseded-by": ("×", "dim"), "expires": ("◷", "dim"), "trust": ("!", "warn"),
-         "confidence": ("?", "dim"), "summary": ("…", "dim"), "gone": ("✗", "warn"), "moved": ("→", "warn"),
-         "conflict": ("≠", "warn"), "conflict-of": ("≠", "warn"), "contradicts": ("≠", "warn"), "unmerged": ("⎇", "dim"), "lost": ("∅", "dim")}  # fmt: skip
+SIGNS = {
+    "pin": ("◆", "accent"),
+    "superseded-by": ("×", "dim"),
+    "expires": ("◷", "dim"),
+    "trust": ("!", "warn"),
+    "confidence": ("?", "dim"),
+    "summary": ("…", "dim"),
+    "gone": ("✗", "warn"),
+    "moved": ("→", "warn"),
+    "conflict": ("≠", "warn"),
+    "conflict-of": ("≠", "warn"),
+    "contradicts": ("≠", "warn"),
+    "unmerged": ("⎇", "dim"),
+    "lost": ("∅", "dim"),
+}
 
 
 def agent_tag(agent: str) -> str:
-    """Two letters for an agent, the same everywhere; they name its tone, too. ``me``: written by hand."""
+    """Two letters for an agent, the same everywhere; they name its tone, too. ``me``: written by
+    hand.
+    """
     return agent_named(agent).tag if agent in agent_names() else "me"
 
 
@@ -48,14 +72,19 @@ def signs(marks: dict[str, str]) -> Row:
 
 
 def snippet(title: str, text: str, words: list[str], room: int) -> str:
-    """The line of *text* that has most of *words*, cut so that the first of them is seen in *room* cells; the title where it says as
-    much."""
+    """The line of *text* that has most of *words*, cut so that the first of them is seen in *room*
+    cells; the title where it says as much.
+    """
 
     def count(line: str) -> int:
         folded = line.casefold()
         return sum(word in folded for word in words)
 
-    lines = [_BULLET.sub("", line).strip() for line in text.split("\n") if not line.lstrip().startswith("#")]
+    lines = [
+        _BULLET.sub("", line).strip()
+        for line in text.split("\n")
+        if not line.lstrip().startswith("#")
+    ]
     best = max(lines, key=count, default="")
     if count(best) <= count(title):
         best = title
@@ -73,7 +102,9 @@ def badges(marks: dict[str, str]) -> Row:
 
 
 def markdown(text: str) -> list[Row]:
-    """Markdown drawn for reading: fences as blocks, diffs in their colours, tables in columns, bold as bold."""
+    """Markdown drawn for reading: fences as blocks, diffs in their colours, tables in columns, bold
+    as bold.
+    """
     lines = plain(text).split("\n")
     rows: list[Row] = []
     place = 0
@@ -127,8 +158,9 @@ def _is_rule(line: str) -> bool:
 
 
 def _table(lines: list[str]) -> tuple[int, list[Row]]:
-    """(how many of *lines* are a table, that table in columns as wide as their longest cell); (1, nothing) where it is none after all.
-    A table that would hide a cell is shown as it is written."""
+    """(how many of *lines* are a table, that table in columns as wide as their longest cell); (1,
+    nothing) where it is none after all. A table that would hide a cell is shown as it is written.
+    """
     from markdown_it import MarkdownIt  # 90 ms, and few notes have a table
 
     tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(lines))
@@ -141,12 +173,16 @@ def _table(lines: list[str]) -> tuple[int, list[Row]]:
             table.append([])
         elif token.type == "inline" and table:
             table[-1].append(token.content)
-    written = "".join(lines[0] + "".join(lines[2:length])).replace("|", "").replace("\\", "").split()
-    if "".join(written) != "".join("".join(cells) for cells in table).replace("|", "").replace("\\", "").replace(
-        " ", ""
-    ).replace("\t", ""):
+    written = (
+        "".join(lines[0] + "".join(lines[2:length])).replace("|", "").replace("\\", "").split()
+    )
+    if "".join(written) != "".join("".join(cells) for cells in table).replace("|", "").replace(
+        "\\", ""
+    ).replace(" ", "").replace("\t", ""):
         return length, [_line(line) for line in lines[:length]]
-    widths = [max(cell_len(_shown(row[n])) for row in table if n < len(row)) for n in range(len(table[0]))]
+    widths = [
+        max(cell_len(_shown(row[n])) for row in table if n < len(row)) for n in range(len(table[0]))
+    ]
     rows: list[Row] = []
     for number, cells in enumerate(table):
         row: Row = []
@@ -156,7 +192,9 @@ def _table(lines: list[str]) -> tuple[int, list[Row]]:
             row.append((" " * (width - cell_len(_shown(cell)) + 1), "text"))
         rows.append(row)
         if number == 0:
-            rows.append([("┼".join("─" * (width + 1 + (n > 0)) for n, width in enumerate(widths)), "dim")])
+            rows.append(
+                [("┼".join("─" * (width + 1 + (n > 0)) for n, width in enumerate(widths)), "dim")]
+            )
     return length, rows
 
 
@@ -170,14 +208,21 @@ def inline(text: str) -> Row:
     position = 0
     for match in _INLINE.finditer(text):
         row.append((text[position : match.start()], "text"))
-        row.append((match[2][2:-2], "strong") if match[2] else (match[0], "code" if match[1] else "accent"))
+        row.append(
+            (match[2][2:-2], "strong") if match[2] else (match[0], "code" if match[1] else "accent")
+        )
         position = match.end()
     return [*row, (text[position:], "text")]
 
 
 def entry_rows(
-    entry: Entry, day: str, path: str, evidence: str, amendments: Sequence[Amendment] = (), standing: GroundStanding | None = None
-) -> list[Row]:  # fmt: skip
+    entry: Entry,
+    day: str,
+    path: str,
+    evidence: str,
+    amendments: Sequence[Amendment] = (),
+    standing: GroundStanding | None = None,
+) -> list[Row]:
     """L2: the whole section with what is known of it."""
     head: Row = [
         (f"{day} {entry.time or 'note'}  ", "strong"),
@@ -205,22 +250,34 @@ def entry_rows(
         ]
         rows.append(row)
     rows += _standing_rows(standing) if standing else []
-    rows += [[], *markdown(entry.body), [], [(f"{path}:{entry.start_line}", "dim")], [(f"entry {entry.id}", "dim")]]
+    rows += [
+        [],
+        *markdown(entry.body),
+        [],
+        [(f"{path}:{entry.start_line}", "dim")],
+        [(f"entry {entry.id}", "dim")],
+    ]
     return rows
 
 
 def _standing_rows(standing: GroundStanding) -> list[Row]:
     """What of that which a note names is not as it was, the weightiest first."""
     changed = [finding for finding in standing.findings if finding.state == "changed"]
-    rows: list[Row] = [[SIGNS[found.state], (f" {found.words}", "warn")] for found in standing.stale[:_FINDINGS]]
+    rows: list[Row] = [
+        [SIGNS[found.state], (f" {found.words}", "warn")] for found in standing.stale[:_FINDINGS]
+    ]
     rows += [[("~ ", "dim"), (found.words, "dim")] for found in changed[: _FINDINGS - len(rows)]]
     if standing.unmerged:
-        rows.append([SIGNS["unmerged"], (f" its branch {standing.unmerged} was not merged", "warn")])
+        rows.append(
+            [SIGNS["unmerged"], (f" its branch {standing.unmerged} was not merged", "warn")]
+        )
     return rows
 
 
 def turn_rows(turn: Turn, number: int, total: int, *, unfolded: bool) -> list[Row]:
-    """L3: one turn: what was asked, then tools (folded) and answers in the order in which they came."""
+    """L3: one turn: what was asked, then tools (folded) and answers in the order in which they
+    came.
+    """
     state = {"done": "good", "interrupted": "warn", "failed": "bad"}.get(turn.status, "dim")
     rows: list[Row] = [
         [
@@ -241,7 +298,9 @@ def turn_rows(turn: Turn, number: int, total: int, *, unfolded: bool) -> list[Ro
         else:
             rows += ([] if was_tool else [[]]) + _tool_rows(step, unfolded)
             was_tool = True
-    return rows if turn.assistant else [*rows, [], [(turn.agent, "agent")], [("(no answer)", "dim")]]
+    return (
+        rows if turn.assistant else [*rows, [], [(turn.agent, "agent")], [("(no answer)", "dim")]]
+    )
 
 
 def _tool_rows(tool: ToolCall, unfolded: bool) -> list[Row]:
@@ -262,14 +321,18 @@ def _tool_rows(tool: ToolCall, unfolded: bool) -> list[Row]:
     shown = output if unfolded else output[:_TOOL_LINES]
     for line in shown:
         if line or unfolded:
-            rows.append([("  " + line.expandtabs(4)[:_LONGEST], diff_tone(line) if is_patch else "dim")])
+            rows.append(
+                [("  " + line.expandtabs(4)[:_LONGEST], diff_tone(line) if is_patch else "dim")]
+            )
     if len(output) > len(shown):
         rows.append([(f"  … {len(output) - len(shown)} more lines (o unfolds)", "dim")])
     return rows
 
 
 def turn_markdown(turn: Turn) -> str:
-    """A turn as markdown: what was asked, tools with their input and output in fences, what was answered."""
+    """A turn as markdown: what was asked, tools with their input and output in fences, what was
+    answered.
+    """
     parts = [f"## You · {turn.started[:19].replace('T', ' ')}", plain(turn.user)]
     for step in turn.steps():
         if isinstance(step, str):

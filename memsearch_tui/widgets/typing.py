@@ -15,8 +15,11 @@ else:
 
 
 class InOrder(_Base):
-    """For an Input or a TextArea. Textual runs what a key is bound to (backspace, ctrl+u, an arrow) once the key has come up to the app,
-    while letters are put in at once: what is typed fast, or while the app is busy, came out in another order."""
+    """For an Input or a TextArea. Textual runs what a key is bound to (backspace, ctrl+u, an arrow)
+    once the key has come up to the app,
+    while letters are put in at once: what is typed fast, or while the app is busy, came out in
+    another order.
+    """
 
     async def _on_key(self, event: events.Key) -> None:
         bound = self._bindings.key_to_bindings.get(event.key, ())

@@ -15,7 +15,11 @@ from memsearch_engine.agents.transcripts.model import SHELLS
         ("cd /p && uv run pytest -q 2>&1 | tail -20", "uv run pytest -q", "pytest"),
         ("cd app && npm test", "cd app && npm test", "npm test"),
         ("# all of them\nnpm test", "npm test", "npm test"),
-        ("FOO=1 sudo timeout 5 alembic upgrade head", "FOO=1 sudo timeout 5 alembic upgrade head", "alembic upgrade"),
+        (
+            "FOO=1 sudo timeout 5 alembic upgrade head",
+            "FOO=1 sudo timeout 5 alembic upgrade head",
+            "alembic upgrade",
+        ),
         ("git add -A && git commit -m 'x; y'", "git add -A && git commit -m 'x; y'", "git commit"),
         ("python3 -m pytest tests", "python3 -m pytest tests", "pytest"),
         ("python manage.py migrate --plan", "python manage.py migrate --plan", "manage.py migrate"),
@@ -26,13 +30,19 @@ from memsearch_engine.agents.transcripts.model import SHELLS
         ('echo "open', 'echo "open', "echo"),
     ],
 )
-def test_a_command_is_known_without_what_only_moves_or_quietens_it(line: str, text: str, head: str) -> None:
+def test_a_command_is_known_without_what_only_moves_or_quietens_it(
+    line: str, text: str, head: str
+) -> None:
     found = work.of_line(line, "/p/")
     assert found is not None and (found.text, found.head) == (text, head)
 
 
 def test_a_script_and_nothing_are_no_commands() -> None:
-    for script in ("cat <<'EOF' > x\na\nb\nc\nEOF", "cd app\nnpm ci", "docker run " + "-e A=1 " * 100):
+    for script in (
+        "cat <<'EOF' > x\na\nb\nc\nEOF",
+        "cd app\nnpm ci",
+        "docker run " + "-e A=1 " * 100,
+    ):
         assert work.of_line(script) is None and work.runs("Bash", script)
     assert work.of_line("  ") is None
     assert work.command("Edit", '{"file_path": "x"}') is None
@@ -41,13 +51,26 @@ def test_a_script_and_nothing_are_no_commands() -> None:
 @pytest.mark.parametrize(
     ("line", "masked", "looking"),
     [
-        ("pytest -q", False, False), ("pytest -q 2>&1", False, False), ("cd a && pytest -q", False, False),
-        ("pytest -q | tail -5", True, False), ("make || true", True, False), ("make; echo done", True, False), ("make &", True, False),
-        ("make;", False, False), ("cat x.log", False, True), ("grep -rn x . 2>/dev/null", False, True), ("ls -la && git status", False, True),
-        ("cat a > b", False, False), ("sed -i s/a/b/ x.ts", False, False), ("echo x | tee y", True, False), ("sed -n 1,5p x", False, True),
+        ("pytest -q", False, False),
+        ("pytest -q 2>&1", False, False),
+        ("cd a && pytest -q", False, False),
+        ("pytest -q | tail -5", True, False),
+        ("make || true", True, False),
+        ("make; echo done", True, False),
+        ("make &", True, False),
+        ("make;", False, False),
+        ("cat x.log", False, True),
+        ("grep -rn x . 2>/dev/null", False, True),
+        ("ls -la && git status", False, True),
+        ("cat a > b", False, False),
+        ("sed -i s/a/b/ x.ts", False, False),
+        ("echo x | tee y", True, False),
+        ("sed -n 1,5p x", False, True),
     ],
-)  # fmt: skip
-def test_whose_status_it_is_and_whether_anything_was_changed(line: str, masked: bool, looking: bool) -> None:
+)
+def test_whose_status_it_is_and_whether_anything_was_changed(
+    line: str, masked: bool, looking: bool
+) -> None:
     found = work.of_line(line)
     assert found is not None and (found.is_masked, found.is_looking) == (masked, looking)
 
@@ -60,17 +83,35 @@ def test_every_shell_runs_commands(shell: str) -> None:
 @pytest.mark.parametrize(
     ("tool", "given", "files"),
     [
-        ("Edit", json.dumps({"file_path": "/p/app/x.py", "new_string": "*** Update File: other.py"}), ["/p/app/x.py"]),
+        (
+            "Edit",
+            json.dumps({"file_path": "/p/app/x.py", "new_string": "*** Update File: other.py"}),
+            ["/p/app/x.py"],
+        ),
         ("write", json.dumps({"filePath": "a.ts", "content": ""}), ["a.ts"]),
-        ("apply_patch", "*** Begin Patch\n*** Update File: a/b.py\n@@\n*** Add File: c.txt\n+x\n*** End Patch", ["a/b.py", "c.txt"]),
-        ("apply_patch", json.dumps({"input": "*** Begin Patch\n*** Delete File: old.py\n*** End Patch"}), ["old.py"]),
-        ("exec_command", "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: n.txt\n*** Move to: m.txt\nEOF", ["n.txt", "m.txt"]),
+        (
+            "apply_patch",
+            "*** Begin Patch\n*** Update File: a/b.py\n@@\n*** Add File: c.txt\n+x\n*** End Patch",
+            ["a/b.py", "c.txt"],
+        ),
+        (
+            "apply_patch",
+            json.dumps({"input": "*** Begin Patch\n*** Delete File: old.py\n*** End Patch"}),
+            ["old.py"],
+        ),
+        (
+            "exec_command",
+            "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: n.txt\n*** Move to: m.txt\nEOF",
+            ["n.txt", "m.txt"],
+        ),
         ("Read", json.dumps({"file_path": "/p/app/x.py"}), []),
         ("Edit", "[1]", []),
         ("Edit", "\ud800", []),
     ],
-)  # fmt: skip
-def test_files_are_found_in_every_agent_s_way_to_edit(tool: str, given: str, files: list[str]) -> None:
+)
+def test_files_are_found_in_every_agent_s_way_to_edit(
+    tool: str, given: str, files: list[str]
+) -> None:
     assert work.files(tool, given) == files
 
 
@@ -90,7 +131,10 @@ def test_the_most_telling_line_comes_first_and_what_every_failure_says_not_at_al
     )
     assert work.complaints(output) == ["ModuleNotFoundError: No module named 'psycopg2'"]
     assert (
-        work.complaints("npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nAssertionError: assert 3 == 4\nexit code: 1") == []
+        work.complaints(
+            "npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nAssertionError: assert 3 == 4\nexit code: 1"
+        )
+        == []
     )
     assert work.complaints("") == []
     # a pattern that looks ahead at each sign would still be at it tomorrow

@@ -1,4 +1,6 @@
-"""Memories that agents keep themselves: which parts there are, what of them is read at a start, what notes contradict, and taking one."""
+"""Memories that agents keep themselves: which parts there are, what of them is read at a start,
+what notes contradict, and taking one.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,11 @@ def test_a_file_is_its_list_items_and_the_texts_between(tmp_path):
     assert sections(RULES, Home(tmp_path)) == [
         (["The shop"], 6, "It sells shoes\nin two towns."),
         (["The shop", "Always"], 10, "- run `make check` before a push"),
-        (["The shop", "Always"], 11, "- ship on Tuesdays\n  and never later than noon\n  - not at all in December"),
+        (
+            ["The shop", "Always"],
+            11,
+            "- ship on Tuesdays\n  and never later than noon\n  - not at all in December",
+        ),
         (["The shop", "Cache"], 18, "| name | value |\n| ---- | ----- |\n| TTL  | 60    |"),
         (["The shop", "Cache"], 22, "1. first"),
         (["The shop", "Cache"], 23, "2. second"),
@@ -86,20 +92,32 @@ def test_the_same_words_twice_are_two_sections_and_keep_their_names(tmp_path):
     home = Home(tmp_path)
     first = [s.id for s in agent_files._sections("/x.md", "- one\n- two\n- one\n", home)]
     assert len(set(first)) == 3
-    assert [s.id for s in agent_files._sections("/x.md", "# new\n- zero\n- one\n- two\n- one\n", home)][1:] == first
-    assert not {s.id for s in agent_files._sections("/y.md", "- one\n- two\n- one\n", home)} & set(first)
+    assert [
+        s.id for s in agent_files._sections("/x.md", "# new\n- zero\n- one\n- two\n- one\n", home)
+    ][1:] == first
+    assert not {s.id for s in agent_files._sections("/y.md", "- one\n- two\n- one\n", home)} & set(
+        first
+    )
 
 
 @pytest.mark.slow
 def test_what_is_not_read_at_a_start_and_what_no_index_names_is_said(box: Box, auto: Path):
-    (auto / "MEMORY.md").write_text("# Memory\n- [Building](build.md)\n" + "".join(f"- fact {n}\n" for n in range(220)))
-    (auto / "build.md").write_text("---\nname: build\ndescription: How it is built\n---\nWith ninja.\n")
+    (auto / "MEMORY.md").write_text(
+        "# Memory\n- [Building](build.md)\n" + "".join(f"- fact {n}\n" for n in range(220))
+    )
+    (auto / "build.md").write_text(
+        "---\nname: build\ndescription: How it is built\n---\nWith ninja.\n"
+    )
     (auto / "rebuild.md").write_text("Nobody comes here.\n")
     found = listed(box)
     unread = [section["line"] for section in found["MEMORY.md"]["sections"] if section["unread_by"]]
     assert unread == list(range(201, 223)) and found["MEMORY.md"]["author"] == "agent"
     assert found["build.md"]["title"].endswith("How it is built")
-    assert [found[name]["orphaned"] for name in ("MEMORY.md", "build.md", "rebuild.md")] == [False, False, True]
+    assert [found[name]["orphaned"] for name in ("MEMORY.md", "build.md", "rebuild.md")] == [
+        False,
+        False,
+        True,
+    ]
     told = box.ok("native", "list").out
     assert (
         "22 sections from line 201 on: not loaded by Claude Code" in told
@@ -121,20 +139,29 @@ def test_caps_are_counted_as_the_agents_count():
     stripped = Cap(lines=2, stripped=True)
     assert unread("---\nx: y\n---\n\n<!-- two\nlines -->\na\nb\nc\n", stripped) == [9]
     assert unread("\n\na\nb <!-- in a line stays -->\n\n", stripped) == []
-    assert unread("😀😀\nb\n", Cap(chars=4)) == [2, 3]  # a surrogate pair each, the line end needs no room
-    assert unread("é\nb\n", Cap(max_bytes=2)) == [2, 3] and unread("é\nb\n", Cap(max_bytes=4)) == [3]
+    assert unread("😀😀\nb\n", Cap(chars=4)) == [
+        2,
+        3,
+    ]  # a surrogate pair each, the line end needs no room
+    assert unread("é\nb\n", Cap(max_bytes=2)) == [2, 3] and unread("é\nb\n", Cap(max_bytes=4)) == [
+        3
+    ]
     assert unread("aaaa\nb\nc\ndddd\ne", Cap(chars=10, tail=0.5)) == [2, 3, 4]  # the middle goes
     assert unread("a\nb\nc", Cap(chars=10, tail=0.5)) == []
 
 
 @pytest.fixture
 def lived_in(box: Box) -> Box:
-    """A machine on which every agent has left something (made by hand after what real clients write)."""
+    """A machine on which every agent has left something (made by hand after what real clients
+    write).
+    """
     slug = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in str(box.project))
     for source, target in (("home/ana", box.user), ("proj", box.project)):
         for file in (SAMPLES / source).rglob("*"):
             if file.is_file():
-                own = target / str(file.relative_to(SAMPLES / source)).replace("-home-ana-proj", slug)
+                own = target / str(file.relative_to(SAMPLES / source)).replace(
+                    "-home-ana-proj", slug
+                )
                 own.parent.mkdir(parents=True, exist_ok=True)
                 own.write_text(file.read_text().replace("/home/ana/proj", str(box.project)))
     return box
@@ -148,26 +175,44 @@ def test_what_each_agent_keeps_is_found_with_what_is_wrong_with_it(lived_in: Box
                 found[f"{sign}/{os.path.relpath(memory['path'], base)}"] = memory
     assert not [path for path, memory in found.items() if memory["problem"]]
     assert {os.path.basename(path) for path, memory in found.items() if memory["orphaned"]} == {
-        "project_webhook_secret_rotation.md", "2026-11-02T07-01-10-zz9A-unlinked_probe.md", "old-notes.md", "feedback_unlisted.md",
+        "project_webhook_secret_rotation.md",
+        "2026-11-02T07-01-10-zz9A-unlinked_probe.md",
+        "old-notes.md",
+        "feedback_unlisted.md",
         "architecture.md",
-    }  # fmt: skip
+    }
     kept = {path for path, memory in found.items() if memory["author"] == "agent"}
-    assert len([path for path in kept if "/memory/" in path and path.startswith("~/.claude/projects")]) == 4
+    assert (
+        len([path for path in kept if "/memory/" in path and path.startswith("~/.claude/projects")])
+        == 4
+    )
     for path in (
-        "~/.codex/memories_v2/memory_summary.md", "~/.gemini/tmp/proj/memory/MEMORY.md", "~/.qwen/memories/MEMORY.md", "./.qwen/team-memory/MEMORY.md",
-        "~/.openclaw/workspace/MEMORY.md", "~/.config/goose/memory/development.txt", "./.goose/memory/project.txt",
-        "./.claude/agent-memory/code-reviewer/MEMORY.md", "~/.claude/agent-memory/code-reviewer/MEMORY.md",
-    ):  # fmt: skip
+        "~/.codex/memories_v2/memory_summary.md",
+        "~/.gemini/tmp/proj/memory/MEMORY.md",
+        "~/.qwen/memories/MEMORY.md",
+        "./.qwen/team-memory/MEMORY.md",
+        "~/.openclaw/workspace/MEMORY.md",
+        "~/.config/goose/memory/development.txt",
+        "./.goose/memory/project.txt",
+        "./.claude/agent-memory/code-reviewer/MEMORY.md",
+        "~/.claude/agent-memory/code-reviewer/MEMORY.md",
+    ):
         assert path in kept, path
     left_out = ("imports", ".inbox", "memory-bank", "DREAMS.md")
     assert not [path for path in found if any(word in path for word in left_out)]
     readers = {path: set(memory["agents"]) for path, memory in found.items()}
     assert {"codex", "opencode", "pi", "qwen", "copilot", "kimi", "vibe"} <= readers["./AGENTS.md"]
     assert "claude-code" not in readers["./AGENTS.md"]  # which reads CLAUDE.md here
-    assert readers["./CLAUDE.md"] == {"claude-code", "copilot", "crush"} and readers["./.rules"] == {"zed"}
+    assert readers["./CLAUDE.md"] == {"claude-code", "copilot", "crush"} and readers[
+        "./.rules"
+    ] == {"zed"}
     assert readers["~/.config/opencode/AGENTS.md"] == {"opencode"}
     assert readers["./GEMINI.md"] == {"gemini", "copilot", "crush"}
-    (index,) = (path for path in kept if path.startswith("~/.claude/projects") and path.endswith("/MEMORY.md"))
+    (index,) = (
+        path
+        for path in kept
+        if path.startswith("~/.claude/projects") and path.endswith("/MEMORY.md")
+    )
     newest = found[index]["sections"][-1]
     assert "freeze" in newest["text"] and newest["unread_by"] == ["claude-code"]
     assert '"title": "auto memory: ' in json.dumps(found)  # what a topic says of itself
@@ -188,9 +233,13 @@ def test_where_the_users_settings_put_it_claudes_memory_is_read_and_a_projects_s
     (moved / "MEMORY.md").write_text("- moved\n")
     (auto / "MEMORY.md").write_text("- here\n")
     (box.project / ".claude").mkdir()
-    (box.project / ".claude" / "settings.json").write_text(json.dumps({"autoMemoryDirectory": str(moved)}))
+    (box.project / ".claude" / "settings.json").write_text(
+        json.dumps({"autoMemoryDirectory": str(moved)})
+    )
     assert [s["text"] for s in listed(box)["MEMORY.md"]["sections"]] == ["- here"]
-    (box.user / ".claude" / "settings.json").write_text(json.dumps({"autoMemoryDirectory": str(moved)}))
+    (box.user / ".claude" / "settings.json").write_text(
+        json.dumps({"autoMemoryDirectory": str(moved)})
+    )
     assert [s["text"] for s in listed(box)["MEMORY.md"]["sections"]] == ["- moved"]
 
 
@@ -215,19 +264,33 @@ def test_they_are_found_by_who_asks_for_them_alone(box: Box, auto: Path):
         for hit in box.run("search", "kiosk Alpine", "--json", "--mode", "bm25").json["hits"]
     )
     assert "Alpine" in box.ok("expand", hit["entry_id"]).out
-    prompt = {"session_id": "s", "cwd": str(box.project), "prompt": "what does the kiosk in Oslo run, is it Alpine?"}
-    assert "Alpine" not in box.ok("hook", "claude-code", "UserPromptSubmit", stdin=json.dumps(prompt)).out
+    prompt = {
+        "session_id": "s",
+        "cwd": str(box.project),
+        "prompt": "what does the kiosk in Oslo run, is it Alpine?",
+    }
+    assert (
+        "Alpine"
+        not in box.ok("hook", "claude-code", "UserPromptSubmit", stdin=json.dumps(prompt)).out
+    )
     refused = box.run("delete", hit["entry_id"], "--yes")
-    assert refused.code == 2 and (box.project / "CLAUDE.md").read_text() == "The kiosk in Oslo runs Alpine.\n"
+    assert (
+        refused.code == 2
+        and (box.project / "CLAUDE.md").read_text() == "The kiosk in Oslo runs Alpine.\n"
+    )
 
 
 @pytest.mark.slow
-def test_what_agents_write_is_found_without_a_word_to_us_and_what_they_delete_is_gone(box: Box, auto: Path):
+def test_what_agents_write_is_found_without_a_word_to_us_and_what_they_delete_is_gone(
+    box: Box, auto: Path
+):
     box.fill()
     box.index()
     (auto / "MEMORY.md").write_text("- The ledger is replayed nightly\n")
     until(
-        lambda: any("replayed nightly" in hit["content"] for hit in hits(box, "kind:native ledger replayed")),
+        lambda: any(
+            "replayed nightly" in hit["content"] for hit in hits(box, "kind:native ledger replayed")
+        ),
         60,
         "it to be found",
     )
@@ -243,7 +306,11 @@ def test_secrets_in_them_are_neither_shown_nor_searched_nor_taken(box: Box, auto
     (section,) = listed(box)["MEMORY.md"]["sections"]
     box.ok("native", "import", section["id"], "--yes")
     assert key not in box.ok("native", "show", section["id"]).out
-    texts = [path.read_bytes() for path in (*box.home.root.rglob("*"), *box.project.rglob("*.md")) if path.is_file()]
+    texts = [
+        path.read_bytes()
+        for path in (*box.home.root.rglob("*"), *box.project.rglob("*.md"))
+        if path.is_file()
+    ]
     assert not any(key.encode() in text for text in texts)
 
 
@@ -256,9 +323,15 @@ def test_a_section_is_taken_once_with_its_source_and_the_taking_can_be_undone(bo
     (taken,) = box.ok("native", "import", wanted["id"][:6], "--yes", "--json").json["taken"]
     note = box.ok("expand", taken["id"], "--json").json
     assert note["content"].splitlines()[2:5] == wanted["text"].splitlines()
-    assert f"- Taken from: `CLAUDE.md`, line 11, under The shop › Always (native:{wanted['id']})" in note["content"]
+    assert (
+        f"- Taken from: `CLAUDE.md`, line 11, under The shop › Always (native:{wanted['id']})"
+        in note["content"]
+    )
     until(
-        lambda: {s["id"]: s["note"] for s in listed(box)["CLAUDE.md"]["sections"]}[wanted["id"]] == taken["id"],
+        lambda: (
+            {s["id"]: s["note"] for s in listed(box)["CLAUDE.md"]["sections"]}[wanted["id"]]
+            == taken["id"]
+        ),
         30,
         "it to be known",
     )
@@ -270,7 +343,11 @@ def test_a_section_is_taken_once_with_its_source_and_the_taking_can_be_undone(bo
     assert len(would) == 6 and wanted["id"] not in {section["id"] for section in would}
     assert (box.project / "CLAUDE.md").read_text() == RULES
     box.ok("undo", taken["id"])
-    until(lambda: not any(s["note"] for s in listed(box)["CLAUDE.md"]["sections"]), 30, "it to be gone")
+    until(
+        lambda: not any(s["note"] for s in listed(box)["CLAUDE.md"]["sections"]),
+        30,
+        "it to be gone",
+    )
 
 
 @pytest.mark.slow
@@ -280,12 +357,16 @@ def test_a_note_that_says_otherwise_is_named(box: Box, auto: Path):
     )
     box.fill()
     name = box.ok(
-        "add", "The catalog cache TTL in cache_settings.py is no longer 60 seconds: raised to 900 seconds"
+        "add",
+        "The catalog cache TTL in cache_settings.py is no longer 60 seconds: raised to 900 seconds",
     ).out.strip()
-    box.ok("add", "Tests are run with make check, as before, in every branch")  # the same, and no word of change
+    box.ok(
+        "add", "Tests are run with make check, as before, in every branch"
+    )  # the same, and no word of change
     for number in range(12):
         box.ok(
-            "add", f"The helper number {number} of the loader has another name now, and its callers were changed along"
+            "add",
+            f"The helper number {number} of the loader has another name now, and its callers were changed along",
         )
     box.index()
     found = {s["text"][:14]: s for s in listed(box)["CLAUDE.md"]["sections"]}
@@ -297,7 +378,9 @@ def test_a_note_that_says_otherwise_is_named(box: Box, auto: Path):
     assert f"may be outdated: see your note {name}" in box.ok("native", "list").out
 
 
-def test_a_link_out_of_a_project_a_pipe_and_a_file_without_end_harm_nobody(box: Box, tmp_path: Path):
+def test_a_link_out_of_a_project_a_pipe_and_a_file_without_end_harm_nobody(
+    box: Box, tmp_path: Path
+):
     outside = tmp_path / "passwd"
     outside.write_text("root:x\n")
     (box.project / "CLAUDE.md").symlink_to(outside)
@@ -324,7 +407,9 @@ def test_a_link_that_came_with_a_clone_shows_no_other_projects_memories(box: Box
     (box.project / ".goose").symlink_to(secret.parent)
     box.fill()
     box.index()
-    assert "Bob" not in box.run("native", "list", "--json").out and not hits(box, "kind:native salary Bob")
+    assert "Bob" not in box.run("native", "list", "--json").out and not hits(
+        box, "kind:native salary Bob"
+    )
 
 
 @pytest.mark.slow
@@ -334,16 +419,22 @@ def test_a_note_that_agrees_or_was_taken_from_it_contradicts_nothing(box: Box, a
         "- Use pnpm instead of npm for the storefront, since workspaces_lock.yaml\n"
     )
     box.fill()
-    box.ok("add", "Logs of the gateway in Loki are now kept 30 days instead of 14, see loki_retention.yml")
+    box.ok(
+        "add",
+        "Logs of the gateway in Loki are now kept 30 days instead of 14, see loki_retention.yml",
+    )
     for number in range(12):
         box.ok(
-            "add", f"The helper number {number} of the loader has another name now, and its callers were changed along"
+            "add",
+            f"The helper number {number} of the loader has another name now, and its callers were changed along",
         )
     box.index()
     for section in listed(box)["CLAUDE.md"]["sections"]:
         box.ok("native", "import", section["id"], "--yes")
     box.index()
-    assert not [s["contradicted_by"] for s in listed(box)["CLAUDE.md"]["sections"] if s["contradicted_by"]]
+    assert not [
+        s["contradicted_by"] for s in listed(box)["CLAUDE.md"]["sections"] if s["contradicted_by"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -359,7 +450,7 @@ def test_a_note_that_agrees_or_was_taken_from_it_contradicts_nothing(box: Box, a
         ("### CLAUDE.md, line 60\nkept long", "raised from 60 to 90", False),
         ("deploys go out on Friday", "no longer on Friday", True),
     ],
-)  # fmt: skip
+)
 def test_what_says_otherwise(text, note, otherwise):
     assert chains.says_otherwise(text, note) == otherwise
 
@@ -372,7 +463,12 @@ def test_taking_it_twice_at_once_makes_one_note(box: Box, auto: Path):
     for run in runs:
         run.wait(60)
     box.run("native", "import", section["id"], "--yes")
-    assert sum("only once" in entry["content"] for entry in box.ok("entries", "--json").json["entries"]) == 1
+    assert (
+        sum(
+            "only once" in entry["content"] for entry in box.ok("entries", "--json").json["entries"]
+        )
+        == 1
+    )
 
 
 @pytest.mark.slow
@@ -416,7 +512,12 @@ def test_a_part_that_is_not_loaded_and_a_hits_own_id(box: Box, auto: Path):
 
 def test_common_words_name_no_file_and_a_name_in_brackets_does(box: Box, auto: Path):
     (auto / "MEMORY.md").write_text("- item [t5](t5.md) hook\n- [[two-name]]\n")
-    for name, text in (("t5", "x"), ("item", "x"), ("hook", "x"), ("two", "---\nname: two-name\n---\nx")):
+    for name, text in (
+        ("t5", "x"),
+        ("item", "x"),
+        ("hook", "x"),
+        ("two", "---\nname: two-name\n---\nx"),
+    ):
         (auto / f"{name}.md").write_text(f"{text}\n")
     found = listed(box)
     assert {name for name, memory in found.items() if memory["orphaned"]} == {"item.md", "hook.md"}
@@ -464,10 +565,17 @@ def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: P
     (auto / "MEMORY.md").write_text("- a\n")
     box.fill()
     for config, is_read in (
-        ("", True), ('[indexing]\nnative_memories = "off"\n', False),
-        ('[embedding]\nprovider = "openai"\nbase_url = "https://example.com/v1"\nmodel = "m"\n', False),
-        ('[indexing]\nnative_memories = "on"\n[embedding]\nprovider = "openai"\nbase_url = "https://example.com/v1"\nmodel = "m"\n', True),
-    ):  # fmt: skip
+        ("", True),
+        ('[indexing]\nnative_memories = "off"\n', False),
+        (
+            '[embedding]\nprovider = "openai"\nbase_url = "https://example.com/v1"\nmodel = "m"\n',
+            False,
+        ),
+        (
+            '[indexing]\nnative_memories = "on"\n[embedding]\nprovider = "openai"\nbase_url = "https://example.com/v1"\nmodel = "m"\n',
+            True,
+        ),
+    ):
         box.home.ensure().config.write_text(config)
         indexer = Indexer.__new__(Indexer)
         indexer.settings, indexer.home = load(box.home), box.home
@@ -477,7 +585,12 @@ def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: P
             from memsearch_engine.core.projects import locate
 
             assert (
-                bool(indexer._native(registry.at(locate(box.project, box.home)), AgentFolders.from_env({}))) == is_read
+                bool(
+                    indexer._native(
+                        registry.at(locate(box.project, box.home)), AgentFolders.from_env({})
+                    )
+                )
+                == is_read
             ), config
         finally:
             os.environ["HOME"] = before

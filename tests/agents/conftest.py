@@ -1,8 +1,8 @@
 """The real agents, installed from npm once and driven headless against a model on loopback.
 
-``MEMSEARCH_TEST_CLIENTS`` names the folder that they are installed in (default: below the user's cache); a client that is
-not there and can't be installed skips its tests. Nothing of the user's own configuration is read: every test has its own
-home.
+``MEMSEARCH_TEST_CLIENTS`` names the folder that they are installed in (default: below the user's
+cache); a client that is not there and can't be installed skips its tests. Nothing of the user's own
+configuration is read: every test has its own home.
 """
 
 from __future__ import annotations
@@ -42,20 +42,32 @@ PACKAGES = {
     "node24": f"node-{sys.platform}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}@24.21.0",
 }
 _NEWER_NODE = ("openclaw", "qwen", "pi")
-#: A client whose package can't be installed whole everywhere: what its bundled program needs of others', and that program.
-_BUNDLED = {"pi": (("jiti@2.7.0", "typebox@1.3.27", "@silvia-odwyer/photon-node@0.3.4"), "dist/bundle/cli.js")}
+#: A client whose package can't be installed whole everywhere: what its bundled program needs of
+#: others', and that program.
+_BUNDLED = {
+    "pi": (
+        ("jiti@2.7.0", "typebox@1.3.27", "@silvia-odwyer/photon-node@0.3.4"),
+        "dist/bundle/cli.js",
+    )
+}
 _BINARIES = {"node24": "node"}  # where it is not named like its folder
 _TOKEN = "gateway-token"
 _PI = {
-    "defaultProvider": "mock", "defaultModel": "mock-model", "retry": {"enabled": False},
+    "defaultProvider": "mock",
+    "defaultModel": "mock-model",
+    "retry": {"enabled": False},
     "compaction": {"enabled": True, "reserveTokens": 1000, "keepRecentTokens": 10},
-}  # fmt: skip
+}
 _FIRST = Path(os.path.expanduser("~"))  # before any test moves HOME
 
 
 def program(name: str) -> Path:
-    """Where a client is, which is installed when it is first asked for: once, by one worker. Skips where it can't be."""
-    base = Path(os.environ.get("MEMSEARCH_TEST_CLIENTS") or _FIRST / ".cache" / "memsearch-test-clients")
+    """Where a client is, which is installed when it is first asked for: once, by one worker. Skips
+    where it can't be.
+    """
+    base = Path(
+        os.environ.get("MEMSEARCH_TEST_CLIENTS") or _FIRST / ".cache" / "memsearch-test-clients"
+    )
     base.mkdir(parents=True, exist_ok=True)
     with FileLock(base / f"{name}.lock"):
         return _installed(name, base)
@@ -79,8 +91,12 @@ def _installed(name: str, base: Path) -> Path:
     wanted = _BUNDLED[name][0] if name in _BUNDLED else (PACKAGES[name],)
     done = subprocess.run(
         [npm, "install", *wanted, "--no-audit", "--no-fund", "--loglevel=error"],
-        cwd=base / name, capture_output=True, text=True, timeout=900, env=env,
-    )  # fmt: skip
+        cwd=base / name,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        env=env,
+    )
     if not found.exists():
         pytest.skip(f"{PACKAGES[name]} could not be installed: {done.stderr[-300:]}")
     return found
@@ -89,22 +105,39 @@ def _installed(name: str, base: Path) -> Path:
 def _unpack(npm: str, folder: Path, name: str, program: Path, env: dict[str, str]) -> None:
     """A package as it is, without what it asks for, and a program that runs its bundle."""
     packed = subprocess.run(
-        [npm, "pack", PACKAGES[name], "--silent"], cwd=folder, capture_output=True, text=True, timeout=300, env=env
+        [npm, "pack", PACKAGES[name], "--silent"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=env,
     )
     if packed.returncode:
         pytest.skip(f"{PACKAGES[name]} could not be fetched: {packed.stderr[-300:]}")
-    shutil.unpack_archive(folder / packed.stdout.strip().splitlines()[-1], folder, "gztar", filter="data")
+    shutil.unpack_archive(
+        folder / packed.stdout.strip().splitlines()[-1], folder, "gztar", filter="data"
+    )
     program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(f'#!/bin/sh\nexec node "{folder}/package/{_BUNDLED[name][1]}" "$@"\n')
     program.chmod(0o755)
 
 
 def node() -> Path:
-    """A node that OpenClaw and Qwen Code start on: the system's own where it is new enough, else one from npm."""
+    """A node that OpenClaw and Qwen Code start on: the system's own where it is new enough, else
+    one from npm.
+    """
     own = shutil.which("node")
-    said = subprocess.run([own, "--version"], capture_output=True, text=True, check=True).stdout if own else ""
+    said = (
+        subprocess.run([own, "--version"], capture_output=True, text=True, check=True).stdout
+        if own
+        else ""
+    )
     version = tuple(int(number) for number in re.findall(r"\d+", said)[:2])
-    return Path(own) if own and ((24, 16) <= version < (25,) or version >= (26, 1)) else program("node24")
+    return (
+        Path(own)
+        if own and ((24, 16) <= version < (25,) or version >= (26, 1))
+        else program("node24")
+    )
 
 
 class Lab(Box):
@@ -118,20 +151,45 @@ class Lab(Box):
         subprocess.run(["git", "init", "-q", str(self.project)], check=True)
         self.env["PATH"] = f"{self.bin}:{os.environ['PATH']}"
         self.env |= {
-            "CODEX_HOME": str(self.user / ".codex"), "MOCK_API_KEY": "sk-dummy", "XDG_CONFIG_HOME": str(self.user / ".config"),
-            "XDG_DATA_HOME": str(self.user / ".local" / "share"), "XDG_STATE_HOME": str(self.user / ".local" / "state"),
-            "XDG_CACHE_HOME": str(self.user / ".cache"), "USER": "tester", "SHELL": "/bin/bash",
-            "ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-ant-dummy-0000", "ANTHROPIC_MODEL": "claude-sonnet-4-5",
-            "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1",
-            "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-            "DO_NOT_TRACK": "1", "OPENCLAW_DISABLE_BONJOUR": "1", "OPENCLAW_NO_AUTO_UPDATE": "1", "OPENCLAW_SKIP_CHANNELS": "1",
-            "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "sk-dummy", "OPENAI_MODEL": "mock-model",
-            "GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": "dummy", "GEMINI_CLI_TRUST_WORKSPACE": "true",
-            "COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": f"{model.url}/v1", "COPILOT_PROVIDER_API_KEY": "sk-dummy",
-            "COPILOT_MODEL": "mock-model", "COPILOT_AUTO_UPDATE": "false",
-            "PI_OFFLINE": "1", "PI_TELEMETRY": "0", "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1", "QWEN_DISABLE_AUTO_TITLE": "1",
-        }  # fmt: skip
+            "CODEX_HOME": str(self.user / ".codex"),
+            "MOCK_API_KEY": "sk-dummy",
+            "XDG_CONFIG_HOME": str(self.user / ".config"),
+            "XDG_DATA_HOME": str(self.user / ".local" / "share"),
+            "XDG_STATE_HOME": str(self.user / ".local" / "state"),
+            "XDG_CACHE_HOME": str(self.user / ".cache"),
+            "USER": "tester",
+            "SHELL": "/bin/bash",
+            "ANTHROPIC_BASE_URL": model.url,
+            "ANTHROPIC_API_KEY": "sk-ant-dummy-0000",
+            "ANTHROPIC_MODEL": "claude-sonnet-4-5",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_SHARE": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "DO_NOT_TRACK": "1",
+            "OPENCLAW_DISABLE_BONJOUR": "1",
+            "OPENCLAW_NO_AUTO_UPDATE": "1",
+            "OPENCLAW_SKIP_CHANNELS": "1",
+            "OPENAI_BASE_URL": f"{model.url}/v1",
+            "OPENAI_API_KEY": "sk-dummy",
+            "OPENAI_MODEL": "mock-model",
+            "GOOGLE_GEMINI_BASE_URL": model.url,
+            "GEMINI_API_KEY": "dummy",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_BASE_URL": f"{model.url}/v1",
+            "COPILOT_PROVIDER_API_KEY": "sk-dummy",
+            "COPILOT_MODEL": "mock-model",
+            "COPILOT_AUTO_UPDATE": "false",
+            "PI_OFFLINE": "1",
+            "PI_TELEMETRY": "0",
+            "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1",
+            "QWEN_DISABLE_AUTO_TITLE": "1",
+        }
         self._gateway: subprocess.Popen[bytes] | None = None
         self._gateway_log = root / "gateway.log"
         self._port = 0
@@ -160,50 +218,80 @@ class Lab(Box):
 
     def _opencode(self) -> dict[str, Any]:
         provider = {
-            "npm": "@ai-sdk/openai-compatible", "name": "mock", "options": {"baseURL": f"{self.model.url}/v1", "apiKey": "sk-dummy"},
-            "models": {"mock-model": {"name": "mock-model", "limit": {"context": 100000, "output": 8000}}},
-        }  # fmt: skip
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "mock",
+            "options": {"baseURL": f"{self.model.url}/v1", "apiKey": "sk-dummy"},
+            "models": {
+                "mock-model": {"name": "mock-model", "limit": {"context": 100000, "output": 8000}}
+            },
+        }
         return {
-            "$schema": "https://opencode.ai/config.json", "model": "mock/mock-model", "small_model": "mock/mock-model",
-            "share": "disabled", "autoupdate": False, "provider": {"mock": provider},
-        }  # fmt: skip
+            "$schema": "https://opencode.ai/config.json",
+            "model": "mock/mock-model",
+            "small_model": "mock/mock-model",
+            "share": "disabled",
+            "autoupdate": False,
+            "provider": {"mock": provider},
+        }
 
     def _openclaw(self) -> dict[str, Any]:
         provider = {
-            "baseUrl": f"{self.model.url}/v1", "apiKey": "sk-dummy", "api": "openai-completions",
-            "models": [{"id": "mock-model", "name": "mock", "contextWindow": 100000, "maxTokens": 8000}],
-        }  # fmt: skip
+            "baseUrl": f"{self.model.url}/v1",
+            "apiKey": "sk-dummy",
+            "api": "openai-completions",
+            "models": [
+                {"id": "mock-model", "name": "mock", "contextWindow": 100000, "maxTokens": 8000}
+            ],
+        }
         defaults = {
-            "model": {"primary": "mock/mock-model"}, "workspace": str(self.project),
+            "model": {"primary": "mock/mock-model"},
+            "workspace": str(self.project),
             "heartbeat": {"target": "none", "every": "1h"},
-        }  # fmt: skip
+        }
         return {
-            "agents": {"defaults": defaults}, "models": {"mode": "merge", "providers": {"mock": provider}},
-            "update": {"checkOnStart": False}, "telemetry": {"enabled": False}, "logging": {"file": str(self.root / "openclaw.log")},
+            "agents": {"defaults": defaults},
+            "models": {"mode": "merge", "providers": {"mock": provider}},
+            "update": {"checkOnStart": False},
+            "telemetry": {"enabled": False},
+            "logging": {"file": str(self.root / "openclaw.log")},
             "gateway": {
-                "mode": "local", "bind": "loopback", "auth": {"mode": "token", "token": _TOKEN},
+                "mode": "local",
+                "bind": "loopback",
+                "auth": {"mode": "token", "token": _TOKEN},
                 "http": {"endpoints": {"chatCompletions": {"enabled": True}}},
             },
-        }  # fmt: skip
+        }
 
     def _qwen(self) -> dict[str, Any]:
-        """Without the calls that it makes of its own: after each turn it would ask a model what to remember."""
+        """Without the calls that it makes of its own: after each turn it would ask a model what to
+        remember.
+        """
         return {
-            "$version": 4, "security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": False},
+            "$version": 4,
+            "security": {"auth": {"selectedType": "openai"}},
+            "general": {"enableAutoUpdate": False},
             "privacy": {"usageStatisticsEnabled": False},
             "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
-        }  # fmt: skip
+        }
 
     def _gemini(self) -> dict[str, Any]:
-        """It keeps its sessions: else 0.61 deletes one that was resumed in another minute when it starts the next time."""
+        """It keeps its sessions: else 0.61 deletes one that was resumed in another minute when it
+        starts the next time.
+        """
         return {
-            "security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "privacy": {"usageStatisticsEnabled": False},
             "general": {"enableAutoUpdate": False, "sessionRetention": {"enabled": False}},
-        }  # fmt: skip
+        }
 
     def _pi(self) -> dict[str, Any]:
         model = {"id": "mock-model", "contextWindow": 100000, "maxTokens": 8000}
-        return {"baseUrl": f"{self.model.url}/v1", "api": "openai-completions", "apiKey": "sk-dummy", "models": [model]}
+        return {
+            "baseUrl": f"{self.model.url}/v1",
+            "api": "openai-completions",
+            "apiKey": "sk-dummy",
+            "models": [model],
+        }
 
     def have(self, *names: str) -> None:
         """Put clients on the PATH of this box."""
@@ -220,20 +308,44 @@ class Lab(Box):
                 (self.bin / "node").symlink_to(node())
 
     def client(
-        self, *argv: str, timeout: float = 120, cwd: Path | None = None, env: dict[str, str] | None = None
+        self,
+        *argv: str,
+        timeout: float = 120,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
     ) -> Result:
         done = subprocess.run(
-            list(argv), cwd=cwd or self.project, env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout
-        )  # fmt: skip
+            list(argv),
+            cwd=cwd or self.project,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+        )
         return Result(done)
 
     def claude(self, prompt: str, *more: str, **kwargs: Any) -> Result:
         return self.client(
-            str(self.bin / "claude"), "-p", *more, "--allowedTools", "Bash,Write", "--", prompt, **kwargs
+            str(self.bin / "claude"),
+            "-p",
+            *more,
+            "--allowedTools",
+            "Bash,Write",
+            "--",
+            prompt,
+            **kwargs,
         )
 
     def codex(self, prompt: str, *more: str, **kwargs: Any) -> Result:
-        return self.client(str(self.bin / "codex"), "exec", *more, "--skip-git-repo-check", "--json", prompt, **kwargs)
+        return self.client(
+            str(self.bin / "codex"),
+            "exec",
+            *more,
+            "--skip-git-repo-check",
+            "--json",
+            prompt,
+            **kwargs,
+        )
 
     def opencode(self, prompt: str, *more: str, **kwargs: Any) -> Result:
         return self.client(str(self.bin / "opencode"), "run", *more, prompt, **kwargs)
@@ -241,7 +353,9 @@ class Lab(Box):
     def openclaw(self, prompt: str, key: str = "agent:main:main") -> int:
         """One turn through the gateway, in the session of *key*. Returns HTTP's status."""
         body = {"model": "openclaw", "messages": [{"role": "user", "content": prompt}]}
-        request = urllib.request.Request(f"{self.gateway()}/v1/chat/completions", json.dumps(body).encode())
+        request = urllib.request.Request(
+            f"{self.gateway()}/v1/chat/completions", json.dumps(body).encode()
+        )
         request.add_header("authorization", f"Bearer {_TOKEN}")
         request.add_header("content-type", "application/json")
         request.add_header("x-openclaw-session-key", key)
@@ -252,21 +366,29 @@ class Lab(Box):
             return error.code
 
     def gateway(self) -> str:
-        """Where OpenClaw's gateway listens: started with the first call (not by two threads), it ends with the lab."""
+        """Where OpenClaw's gateway listens: started with the first call (not by two threads), it
+        ends with the lab.
+        """
         if self._gateway is None:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 self._port = free.getsockname()[1]
             with self._gateway_log.open("wb") as log:
                 self._gateway = subprocess.Popen(
-                    [str(self.bin / "openclaw"), "gateway", "run", "--port", str(self._port)], cwd=self.project, env=self.env,
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                )  # fmt: skip
+                    [str(self.bin / "openclaw"), "gateway", "run", "--port", str(self._port)],
+                    cwd=self.project,
+                    env=self.env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
             until(self._listens, 180, "the gateway")
         return f"http://127.0.0.1:{self._port}"
 
     def _listens(self) -> bool:
-        assert self._gateway is not None and self._gateway.poll() is None, self._gateway_log.read_text()
+        assert self._gateway is not None and self._gateway.poll() is None, (
+            self._gateway_log.read_text()
+        )
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._port)):
             return True
         return False
@@ -286,7 +408,9 @@ class Lab(Box):
         super().clean()
 
     def turn(self, client: str, prompt: str, session: str = "", more: tuple[str, ...] = ()) -> str:
-        """One turn of any client, in a new session or a resumed one. Returns the session, as the client names it."""
+        """One turn of any client, in a new session or a resumed one. Returns the session, as the
+        client names it.
+        """
         if client == "claude":
             name = session or str(uuid.uuid4())
             self.claude(prompt, "--resume" if session else "--session-id", name)
@@ -294,12 +418,26 @@ class Lab(Box):
         if client == "qwen":
             name = session or str(uuid.uuid4())
             self.client(
-                str(self.bin / "qwen"), "-y", "--resume" if session else "--session-id", name, *more, "-p", prompt
+                str(self.bin / "qwen"),
+                "-y",
+                "--resume" if session else "--session-id",
+                name,
+                *more,
+                "-p",
+                prompt,
             )
             return name
         if client == "copilot":  # both in one, too
             name = session or str(uuid.uuid4())
-            argv = ("--allow-all-tools", "--allow-all-paths", "--session-id", name, *more, "-p", prompt)
+            argv = (
+                "--allow-all-tools",
+                "--allow-all-paths",
+                "--session-id",
+                name,
+                *more,
+                "-p",
+                prompt,
+            )
             self.client(str(self.bin / "copilot"), *argv)
             return name
         if client == "pi":  # both in one: it goes on with a session of that name, or begins one
@@ -309,7 +447,13 @@ class Lab(Box):
         if client == "gemini":
             name = session or str(uuid.uuid4())
             self.client(
-                str(self.bin / "gemini"), "-y", "--resume" if session else "--session-id", name, *more, "-p", prompt
+                str(self.bin / "gemini"),
+                "-y",
+                "--resume" if session else "--session-id",
+                name,
+                *more,
+                "-p",
+                prompt,
             )
             return name
         if client == "openclaw":  # a new session without a gateway, which a gateway then resumes
@@ -324,7 +468,9 @@ class Lab(Box):
         if client == "codex":
             done = self.codex(prompt, *(("resume", session) if session else ()))
         else:
-            done = self.opencode(prompt, "--format", "json", *(("-s", session) if session else ()), timeout=300)
+            done = self.opencode(
+                prompt, "--format", "json", *(("-s", session) if session else ()), timeout=300
+            )
         events = [json.loads(line) for line in done.out.splitlines() if line.startswith("{")]
         named = {event.get("thread_id") or event.get("sessionID") for event in events} - {None}
         assert len(named) == 1, done
@@ -337,8 +483,14 @@ class Lab(Box):
             return
         argv = (str(self.bin / "pi"), "--mode", "rpc", "--session-id", session)
         with subprocess.Popen(
-            argv, cwd=self.project, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        ) as process:  # fmt: skip
+            argv,
+            cwd=self.project,
+            env=self.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process:
             assert process.stdin and process.stdout
             process.stdin.write('{"type": "compact", "id": "1"}\n')
             process.stdin.flush()

@@ -1,8 +1,9 @@
-"""Scenarios x real clients, as a table: `python -m tests.agents.matrix [--agents claude …] [--only plain …]`.
+"""Scenarios x real clients, as a table: `python -m tests.agents.matrix [--agents claude …] [--only
+plain …]`.
 
-Each cell drives the installed client headless against the model on loopback and looks for what was said in the notes: once, whole,
-opened at its turn. `ok`: driven now. A sentence: why that client can't be driven into it here, and what holds it instead. Exit 1 with
-a red cell.
+Each cell drives the installed client headless against the model on loopback and looks for what was
+said in the notes: once, whole, opened at its turn. `ok`: driven now. A sentence: why that client
+can't be driven into it here, and what holds it instead. Exit 1 with a red cell.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ class Desk:
         prompt = f"{words} <<{json.dumps({'say': answer, **more})}>>"
         if self.client != "openclaw":
             return self.lab.turn(self.client, prompt, session)
-        key = session or f"agent:main:{uuid.uuid4().hex[:8]}"  # its gateway is there for all of them
+        key = (
+            session or f"agent:main:{uuid.uuid4().hex[:8]}"
+        )  # its gateway is there for all of them
         self.lab.openclaw(prompt, key)
         return key
 
@@ -78,7 +81,9 @@ class Desk:
         found: list[dict[str, Any]] = []
 
         def there() -> bool:
-            found[:] = [entry for entry in self.notes() if all(word in entry["content"] for word in words)]
+            found[:] = [
+                entry for entry in self.notes() if all(word in entry["content"] for word in words)
+            ]
             return bool(found)
 
         until(there, seconds, f"a note with {words}")
@@ -88,7 +93,9 @@ class Desk:
         return {**found[0], "opened": turn}
 
     def none(self, word: str) -> None:
-        assert not [entry["content"] for entry in self.notes() if word in entry["content"]], f"a note with {word}"
+        assert not [entry["content"] for entry in self.notes() if word in entry["content"]], (
+            f"a note with {word}"
+        )
 
 
 def plain(desk: Desk) -> None:
@@ -124,13 +131,17 @@ def resumed(desk: Desk) -> None:
 def _fork(desk: Desk, session: str, words: str, answer: str) -> str:
     prompt = f"{words} <<{json.dumps({'say': answer})}>>"
     if desk.client == "claude":
-        done = desk.lab.claude(prompt, "--resume", session, "--fork-session", "--output-format", "json")
+        done = desk.lab.claude(
+            prompt, "--resume", session, "--fork-session", "--output-format", "json"
+        )
         assert done.code == 0, done
         value = json.loads(done.out)
         return str((value[-1] if isinstance(value, list) else value)["session_id"])
     if desk.client == "pi":
         name = str(uuid.uuid4())
-        done = desk.lab.client(str(desk.lab.bin / "pi"), "--fork", session, "--session-id", name, "-p", prompt)
+        done = desk.lab.client(
+            str(desk.lab.bin / "pi"), "--fork", session, "--session-id", name, "-p", prompt
+        )
         assert done.code == 0, done
         return name
     if desk.client == "qwen":
@@ -187,10 +198,18 @@ def interrupted(desk: Desk) -> None:
     if argv is None:
         raise Left("not driven: its gateway has no key for it headless")
     process = subprocess.Popen(
-        [str(lab.bin / desk.client), *argv], cwd=lab.project, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        [str(lab.bin / desk.client), *argv],
+        cwd=lab.project,
+        env=lab.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    until(lambda: any(p.info["cmdline"] == sleep for p in psutil.process_iter(["cmdline"])), 60, "the shell's command")
+    )
+    until(
+        lambda: any(p.info["cmdline"] == sleep for p in psutil.process_iter(["cmdline"])),
+        60,
+        "the shell's command",
+    )
     process.send_signal(signal.SIGINT)
     process.wait(80)  # some let a command run to its end
     with sqlite3.connect(lab.home.state_db) as db:  # as if it had been installed an hour ago
@@ -220,9 +239,12 @@ def failed(desk: Desk) -> None:
 
 
 _DELEGATES = {
-    "claude": ("Agent", "general-purpose"), "opencode": ("task", "general"), "qwen": ("agent", "general-purpose"),
-    "gemini": ("invoke_agent", "generalist"), "copilot": ("task", "general-purpose"),
-}  # fmt: skip
+    "claude": ("Agent", "general-purpose"),
+    "opencode": ("task", "general"),
+    "qwen": ("agent", "general-purpose"),
+    "gemini": ("invoke_agent", "generalist"),
+    "copilot": ("task", "general-purpose"),
+}
 
 
 def sub_agent(desk: Desk) -> None:
@@ -272,12 +294,19 @@ def two_at_once(desk: Desk) -> None:
     with ThreadPoolExecutor(2) as pool:
         if desk.client == "openclaw":
             words = [
-                (f"At once {n} <<{json.dumps({'say': f'Number {n} of two.'})}>>", f"agent:main:at-once-{n}")
+                (
+                    f"At once {n} <<{json.dumps({'say': f'Number {n} of two.'})}>>",
+                    f"agent:main:at-once-{n}",
+                )
                 for n in range(2)
             ]
             assert list(pool.map(lambda pair: desk.lab.openclaw(*pair), words)) == [200, 200]
         else:
-            list(pool.map(lambda n: desk.say(f"At once {n}", f"Number {n} of two.", sleep=1), range(2)))
+            list(
+                pool.map(
+                    lambda n: desk.say(f"At once {n}", f"Number {n} of two.", sleep=1), range(2)
+                )
+            )
     for n in range(2):
         desk.one(f"At once {n}", f"Number {n} of two")
 
@@ -285,12 +314,20 @@ def two_at_once(desk: Desk) -> None:
 def service_down(desk: Desk) -> None:
     desk.lab.run("service", "stop")
     desk.say("Service down", "Nobody was there.")
-    until(lambda: desk.lab.run("service", "status", "--json").json.get("running"), 30, "the hook starts it")
+    until(
+        lambda: desk.lab.run("service", "status", "--json").json.get("running"),
+        30,
+        "the hook starts it",
+    )
     desk.one("Service down", "Nobody was there")
 
 
 def two_megabytes(desk: Desk) -> None:
-    desk.say("Large output", "It printed a lot.", run="head -c 2000000 /dev/zero | tr '\\0' 'x'; echo; echo the-end")
+    desk.say(
+        "Large output",
+        "It printed a lot.",
+        run="head -c 2000000 /dev/zero | tr '\\0' 'x'; echo; echo the-end",
+    )
     desk.one("Large output", "It printed a lot", seconds=60)
 
 
@@ -328,7 +365,11 @@ def deleted_folder(desk: Desk) -> None:
         lab.project = project
         lab.env.pop("MEMSEARCH_DISABLE") if disabled is None else None
     shutil.rmtree(gone)
-    state = until(lambda: (s := lab.ok("coverage", "--json").json)["orphaned"] and s, 60, "an orphan is counted")
+    state = until(
+        lambda: (s := lab.ok("coverage", "--json").json)["orphaned"] and s,
+        60,
+        "an orphan is counted",
+    )
     assert state["orphaned"] == 1, state
     listed = lab.ok("coverage", "--list", "orphaned", "--json").json["turns"]
     assert len(listed) == 1 and listed[0]["reason"]
@@ -339,7 +380,9 @@ def slash_command(desk: Desk) -> None:
     if desk.client == "claude":
         folder = lab.project / ".claude" / "commands"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "fixit.md").write_text('Fix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n')
+        (folder / "fixit.md").write_text(
+            'Fix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n'
+        )
         assert lab.claude("/fixit the importer leaks").code == 0
     elif desk.client == "opencode":
         folder = lab.project / ".opencode" / "command"
@@ -347,12 +390,21 @@ def slash_command(desk: Desk) -> None:
         (folder / "fixit.md").write_text(
             '---\ndescription: fix\n---\nFix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n'
         )
-        done = lab.client(str(lab.bin / "opencode"), "run", "--command", "fixit", "the importer leaks", timeout=300)
+        done = lab.client(
+            str(lab.bin / "opencode"),
+            "run",
+            "--command",
+            "fixit",
+            "the importer leaks",
+            timeout=300,
+        )
         assert done.code == 0, done
     elif desk.client == "qwen":
         folder = lab.project / ".qwen" / "commands"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "fixit.md").write_text('Fix this: {{args}} <<{"say": "It is fixed, by command."}>>\n')
+        (folder / "fixit.md").write_text(
+            'Fix this: {{args}} <<{"say": "It is fixed, by command."}>>\n'
+        )
         lab.turn("qwen", "/fixit the importer leaks")
     elif desk.client == "gemini":
         folder = lab.project / ".gemini" / "commands"
@@ -363,7 +415,9 @@ def slash_command(desk: Desk) -> None:
     elif desk.client == "pi":
         folder = lab.user / ".pi" / "agent" / "prompts"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "fixit.md").write_text('Fix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n')
+        (folder / "fixit.md").write_text(
+            'Fix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n'
+        )
         lab.turn("pi", "/fixit the importer leaks")
     else:
         raise Left(NO_TERMINAL)
@@ -401,8 +455,12 @@ def edited_and_sent_again(desk: Desk) -> None:
 
 def compaction(desk: Desk) -> None:
     if desk.client not in ("claude", "qwen", "gemini", "pi"):
-        raise Left("compacts by itself when its context is full: shapes are read by tests/transcripts")
-    session = desk.say("Before compaction", "The long talk went from the importer to the payouts and back again.")
+        raise Left(
+            "compacts by itself when its context is full: shapes are read by tests/transcripts"
+        )
+    session = desk.say(
+        "Before compaction", "The long talk went from the importer to the payouts and back again."
+    )
     desk.lab.compact(desk.client, session)
     desk.say("After compaction", "The talk went on.", session)
     desk.one("Before compaction", "The long talk")
@@ -410,12 +468,28 @@ def compaction(desk: Desk) -> None:
 
 
 SCENARIOS: dict[str, Callable[[Desk], None]] = {
-    "plain": plain, "tool": tool, "unicode": unicode_, "secret": secret, "resumed": resumed, "forked": forked,
-    "forked twice": forked_twice, "interrupted": interrupted, "failed": failed, "sub-agent awaited": sub_agent,
-    "sub-agent sent off": sub_agent_sent_off, "two at once": two_at_once, "service down": service_down, "2 MB output": two_megabytes,
-    "worktree": worktree, "deleted folder": deleted_folder, "slash command": slash_command, "user's skill": skill,
-    "typed ahead": typed_ahead, "edited, sent again": edited_and_sent_again, "compaction": compaction,
-}  # fmt: skip
+    "plain": plain,
+    "tool": tool,
+    "unicode": unicode_,
+    "secret": secret,
+    "resumed": resumed,
+    "forked": forked,
+    "forked twice": forked_twice,
+    "interrupted": interrupted,
+    "failed": failed,
+    "sub-agent awaited": sub_agent,
+    "sub-agent sent off": sub_agent_sent_off,
+    "two at once": two_at_once,
+    "service down": service_down,
+    "2 MB output": two_megabytes,
+    "worktree": worktree,
+    "deleted folder": deleted_folder,
+    "slash command": slash_command,
+    "user's skill": skill,
+    "typed ahead": typed_ahead,
+    "edited, sent again": edited_and_sent_again,
+    "compaction": compaction,
+}
 
 
 def column(client: str, names: list[str]) -> dict[str, str]:
@@ -439,7 +513,9 @@ def column(client: str, names: list[str]) -> dict[str, str]:
                 traceback.print_exc()
                 cells[name] = f"RED {type(error).__name__}: {str(error)[:300]}"
             print(
-                f"{client:9s} {name:20s} {time.monotonic() - began:5.1f} s  {cells[name]}", file=sys.stderr, flush=True
+                f"{client:9s} {name:20s} {time.monotonic() - began:5.1f} s  {cells[name]}",
+                file=sys.stderr,
+                flush=True,
             )
     finally:
         desk.lab.clean()
@@ -459,11 +535,15 @@ def main() -> int:
         with contextlib.suppress(pytest.skip.Exception):
             program(client)
     with ThreadPoolExecutor(given.at_once) as pool:  # each has a lab, a model and a home of its own
-        table = dict(zip(given.agents, pool.map(lambda client: column(client, given.only), given.agents)))
+        table = dict(
+            zip(given.agents, pool.map(lambda client: column(client, given.only), given.agents))
+        )
     for (
         client,
         cells,
-    ) in table.items():  # programs that are not ours, on a machine that others use: a second try decides
+    ) in (
+        table.items()
+    ):  # programs that are not ours, on a machine that others use: a second try decides
         if red := [name for name, cell in cells.items() if cell.startswith("RED")]:
             cells |= column(client, red)
     reasons: dict[str, int] = {}
@@ -473,7 +553,9 @@ def main() -> int:
         for client in given.agents:
             cell = table[client][name]
             cells.append(
-                cell if cell == "ok" or cell.startswith("RED") else f"({reasons.setdefault(cell, len(reasons) + 1)})"
+                cell
+                if cell == "ok" or cell.startswith("RED")
+                else f"({reasons.setdefault(cell, len(reasons) + 1)})"
             )
         print(f"| {name} | " + " | ".join(cells) + " |")
     for reason, number in reasons.items():

@@ -1,4 +1,6 @@
-"""The long-term pipeline by the agents' own command lines: kept to one folder, without a trace, told to the next session."""
+"""The long-term pipeline by the agents' own command lines: kept to one folder, without a trace,
+told to the next session.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def _result(request: dict[str, Any]) -> str:
 
 
 class Worker:
-    """Plays the model: a lesson from a session, then two files written with the tools that the client has."""
+    """Plays the model: a lesson from a session, then two files written with the tools that the
+    client has.
+    """
 
     def __init__(self, lab: Lab, agent: str) -> None:
         self.lab, self.agent, self.steps = lab, agent, 0
@@ -33,7 +37,11 @@ class Worker:
     def __call__(self, request: dict[str, Any]) -> Reply:
         text = json.dumps(request, ensure_ascii=False)
         if "finished session of a coding agent" in text:
-            lesson = {"raw_memory": f"- (project) {_BULLET}", "rollout_summary": "About pnpm.", "rollout_slug": "pnpm"}
+            lesson = {
+                "raw_memory": f"- (project) {_BULLET}",
+                "rollout_summary": "About pnpm.",
+                "rollout_slug": "pnpm",
+            }
             return json.dumps(lesson)
         if "long-term memory of a developer" not in text:
             return None
@@ -58,7 +66,12 @@ class Worker:
             for path, content in files.items():
                 plan.append(("exec_command", {"cmd": f"cat > {path} <<'END'\n{content}END"}))
             plan.append(
-                ("exec_command", {"cmd": f"echo out > {self.outside}; echo out > /tmp/memsearch-outside-{os.getpid()}"})
+                (
+                    "exec_command",
+                    {
+                        "cmd": f"echo out > {self.outside}; echo out > /tmp/memsearch-outside-{os.getpid()}"
+                    },
+                )
             )
         self.steps += 1
         self.over = self.steps > len(plan)
@@ -76,7 +89,9 @@ def test_both_phases_by_the_agent_itself(lab: Lab, agent: str) -> None:
     )
     worker = Worker(lab, agent)
     lab.model.replies = worker
-    lab.ok("config", "set", "longterm.extract.provider", "native" if agent == "claude-code" else agent)
+    lab.ok(
+        "config", "set", "longterm.extract.provider", "native" if agent == "claude-code" else agent
+    )
     lab.ok("config", "set", "longterm.consolidate.provider", agent)
     done = lab.run("longterm", "run", "--wait", "--session", session, "--json")
     assert done.code == 0 and done.json["consolidated"]["state"] == "review", (done, worker.results)
@@ -86,8 +101,12 @@ def test_both_phases_by_the_agent_itself(lab: Lab, agent: str) -> None:
     lab.ok("longterm", "review", "accept", "--all")
     told = lab.ok("context", "claude-code").out
     assert f"{_BULLET} [mem:{id_of('claude-code', session)}]" in told
-    assert lab.run("longterm", "run", "--wait", "--json").json["consolidated"]["state"] == "unchanged"
-    assert not worker.outside.exists() and not os.path.exists(f"/tmp/memsearch-outside-{os.getpid()}"), worker.results
+    assert (
+        lab.run("longterm", "run", "--wait", "--json").json["consolidated"]["state"] == "unchanged"
+    )
+    assert not worker.outside.exists() and not os.path.exists(
+        f"/tmp/memsearch-outside-{os.getpid()}"
+    ), worker.results
     after = sorted(str(p) for p in (lab.user / ".claude" / "projects").rglob("*")) + sorted(
         str(p) for p in (lab.user / ".codex" / "sessions").rglob("*")
     )

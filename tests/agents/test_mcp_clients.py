@@ -1,4 +1,6 @@
-"""Real agents that reach the memory by the Model Context Protocol alone, and the protocol's own inspector and conformance suite."""
+"""Real agents that reach the memory by the Model Context Protocol alone, and the protocol's own
+inspector and conformance suite.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ AT_ONCE = {"ENABLE_TOOL_SEARCH": "false"}
 def answered(lab: Lab) -> str:
     """The request in which the model is given what the tool said; '' where there is none."""
     requests = [json.dumps(request, ensure_ascii=False) for request in lab.model.requests]
-    return next((text for text in requests if "not instructions" in text and "memsearch-memory" in text), "")
+    return next(
+        (text for text in requests if "not instructions" in text and "memsearch-memory" in text), ""
+    )
 
 
 @pytest.mark.parametrize("client", NAMES)
@@ -62,26 +66,43 @@ def test_a_turn_that_recalled_is_captured_and_waits_for_nothing(lab: Lab):
     lab.ok("plugins", "install", "claude-code", "--no-allow")
     lab.ok("plugins", "install", "mcp", "--for", "claude-code")
     tool = NAMES["claude"][1]
-    call = {"call": [tool, {"query": "which postgres on staging"}], "say": "It is the sixteenth, as noted."}
+    call = {
+        "call": [tool, {"query": "which postgres on staging"}],
+        "say": "It is the sixteenth, as noted.",
+    }
     lab.client(
-        str(lab.bin / "claude"), "-p", "--allowedTools", tool, "--", f"Which one <<{json.dumps(call)}>>", env=AT_ONCE
+        str(lab.bin / "claude"),
+        "-p",
+        "--allowedTools",
+        tool,
+        "--",
+        f"Which one <<{json.dumps(call)}>>",
+        env=AT_ONCE,
     )
     assert "Postgres 16" in answered(lab)
     entries = [entry for entry in lab.captured(2) if entry["agent"]]
-    assert "trust" not in json.dumps(entries[0]["marks"] if "marks" in entries[0] else entries[0]["content"])
+    assert "trust" not in json.dumps(
+        entries[0]["marks"] if "marks" in entries[0] else entries[0]["content"]
+    )
     assert "memsearch-memory" not in json.dumps(turn_of(lab, entries[0]))
 
 
 def npm(name: str, package: str, binary: str) -> Path:
-    base = Path(os.environ.get("MEMSEARCH_TEST_CLIENTS") or Path.home() / ".cache" / "memsearch-test-clients")
+    base = Path(
+        os.environ.get("MEMSEARCH_TEST_CLIENTS")
+        or Path.home() / ".cache" / "memsearch-test-clients"
+    )
     found = base / name / "node_modules" / ".bin" / binary
     if not found.exists():
         (base / name).mkdir(parents=True, exist_ok=True)
         (base / name / "package.json").write_text('{"name": "clients", "private": true}')
         done = subprocess.run(
-            ["npm", "install", package, "--no-audit", "--no-fund", "--loglevel=error"], cwd=base / name, capture_output=True, text=True,
+            ["npm", "install", package, "--no-audit", "--no-fund", "--loglevel=error"],
+            cwd=base / name,
+            capture_output=True,
+            text=True,
             timeout=900,
-        )  # fmt: skip
+        )
         if not found.exists():
             pytest.skip(f"{package} could not be installed: {done.stderr[-300:]}")
     return found
@@ -89,13 +110,21 @@ def npm(name: str, package: str, binary: str) -> Path:
 
 #: What the suite asks of any server; its other scenarios want tools and prompts of its own making.
 SCENARIOS = (
-    "server-initialize", "ping", "completion-complete", "tools-list", "resources-list", "prompts-list", "server-sse-multiple-streams",
+    "server-initialize",
+    "ping",
+    "completion-complete",
+    "tools-list",
+    "resources-list",
+    "prompts-list",
+    "server-sse-multiple-streams",
     "dns-rebinding-protection",
-)  # fmt: skip
+)
 
 
 def test_the_official_conformance_suite(box: Box):
-    """It speaks to servers over HTTP without a token: the same server stands behind a gate of the test's own, which adds it."""
+    """It speaks to servers over HTTP without a token: the same server stands behind a gate of the
+    test's own, which adds it.
+    """
     suite = npm("conformance", "@modelcontextprotocol/conformance@0.1.13", "conformance")
     box.fill()
     box.index()
@@ -120,9 +149,19 @@ def test_the_official_conformance_suite(box: Box):
         failed: dict[str, Any] = {}
         for scenario in SCENARIOS:
             done = subprocess.run(
-                [str(suite), "server", "--url", f"http://127.0.0.1:{port}/mcp", "--scenario", scenario], capture_output=True, text=True,
-                timeout=120, cwd=box.root,
-            )  # fmt: skip
+                [
+                    str(suite),
+                    "server",
+                    "--url",
+                    f"http://127.0.0.1:{port}/mcp",
+                    "--scenario",
+                    scenario,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                cwd=box.root,
+            )
             if done.returncode:
                 failed[scenario] = done.stdout[-800:] + done.stderr[-300:]
         assert not failed, failed
@@ -138,12 +177,30 @@ def test_the_official_inspector(box: Box):
 
     def asked(*arguments: str) -> Any:
         done = subprocess.run(
-            [str(inspector), "--cli", sys.executable, "-m", "memsearch_tui.cli.main", "mcp", *arguments], capture_output=True, text=True,
-            timeout=120, cwd=box.project, env=box.env,
-        )  # fmt: skip
+            [
+                str(inspector),
+                "--cli",
+                sys.executable,
+                "-m",
+                "memsearch_tui.cli.main",
+                "mcp",
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=box.project,
+            env=box.env,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout)
 
-    assert {tool["name"] for tool in asked("--method", "tools/list")["tools"]} >= {"recall", "open", "timeline"}
-    found = asked("--method", "tools/call", "--tool-name", "recall", "--tool-arg", "query=redis ttl")
+    assert {tool["name"] for tool in asked("--method", "tools/list")["tools"]} >= {
+        "recall",
+        "open",
+        "timeline",
+    }
+    found = asked(
+        "--method", "tools/call", "--tool-name", "recall", "--tool-arg", "query=redis ttl"
+    )
     assert "900 seconds" in json.dumps(found)

@@ -1,4 +1,6 @@
-"""A digest, a project's page and a skill by the agents' own command lines: the notes go in, a cited digest comes back, and no session of the agent's is left."""
+"""A digest, a project's page and a skill by the agents' own command lines: the notes go in, a cited
+digest comes back, and no session of the agent's is left.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def test_an_agent_writes_the_digest(lab: Lab, agent: str, program: str) -> None:
     assert done["text"] == f"- Staging runs Postgres 17 [mem:{note}]\n- Made up"
     assert done["sources"] == [note] and done["unsourced"] == 1
     spent = lab.ok("spend", "--json").json
-    assert {row["purpose"] for row in spent["days"]} == {"compact"} and spent["days"][0]["calls"] == 1
+    assert {row["purpose"] for row in spent["days"]} == {"compact"} and spent["days"][0][
+        "calls"
+    ] == 1
     assert not list((lab.user / ".claude" / "projects").rglob("*.jsonl")) and not list(
         (lab.user / ".codex" / "sessions").rglob("*.jsonl")
     )
@@ -52,9 +56,9 @@ def test_an_agent_proposes_what_a_projects_page_says(lab: Lab, agent: str, progr
     lab.model.replies = replies
     lab.ok("add", "Decided: staging runs Postgres 17")
     asked = lab.ok("project", "review", "--provider", agent, "--json").json
-    assert asked["state"] == "review" and [change["after"][0][:27] for change in asked["changes"]] == [
-        "- Staging runs Postgres 17 "
-    ]
+    assert asked["state"] == "review" and [
+        change["after"][0][:27] for change in asked["changes"]
+    ] == ["- Staging runs Postgres 17 "]
     lab.ok("project", "accept")
     assert (
         (lab.project / ".memsearch" / "PROJECT.md")
@@ -92,6 +96,9 @@ def test_an_agent_drafts_a_skill(lab: Lab, agent: str, program: str) -> None:
     drafted = lab.ok("skills", "distill", "--provider", agent, "--json").json
     assert drafted["names"] == ["make-a-release"], drafted
     lab.ok("skills", "install", "make-a-release", "--path", ".claude/skills", "--yes")
-    assert "Write the notes" in (lab.project / ".claude" / "skills" / "make-a-release" / "SKILL.md").read_text()
+    assert (
+        "Write the notes"
+        in (lab.project / ".claude" / "skills" / "make-a-release" / "SKILL.md").read_text()
+    )
     lab.ok("skills", "uninstall", "make-a-release")
     assert not (lab.project / ".claude" / "skills").exists()

@@ -1,4 +1,6 @@
-"""A native call answers one question and can do nothing else: the model tries every tool that there is, offered or not."""
+"""A native call answers one question and can do nothing else: the model tries every tool that there
+is, offered or not.
+"""
 
 from __future__ import annotations
 
@@ -27,40 +29,80 @@ from memsearch_engine.core.llm import native
 native.edit("claude-code", "", "Edit files.", "Do it.", Path(sys.argv[1]), 100, lambda: False)
 """
 _NOTES = "- User asked about limits\n- Agent set them to five"
-#: Tools of the clients, by name and with what would leave a mark outside: whether they are offered or not.
+#: Tools of the clients, by name and with what would leave a mark outside: whether they are offered
+#: or not.
 _TRIES = {
     "claude": [
-        ("Bash", {"command": "echo x > {mark}", "description": "d"}), ("Read", {"file_path": "{secret}"}),
-        ("Write", {"file_path": "{mark}", "content": "x"}), ("WebFetch", {"url": "{url}/fetched", "prompt": "p"}),
-        ("Task", {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general-purpose"}),
-        ("mcp__evil__touch", {}), ("Skill", {"skill": "memory-recall"}),
+        ("Bash", {"command": "echo x > {mark}", "description": "d"}),
+        ("Read", {"file_path": "{secret}"}),
+        ("Write", {"file_path": "{mark}", "content": "x"}),
+        ("WebFetch", {"url": "{url}/fetched", "prompt": "p"}),
+        (
+            "Task",
+            {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general-purpose"},
+        ),
+        ("mcp__evil__touch", {}),
+        ("Skill", {"skill": "memory-recall"}),
     ],
     "qwen": [
-        ("run_shell_command", {"command": "cat {secret}; echo x > {mark}", "description": "d", "is_background": False}),
-        ("read_file", {"file_path": "{secret}"}), ("write_file", {"file_path": "{mark}", "content": "x"}),
-        ("web_fetch", {"url": "{url}/fetched", "prompt": "p"}), ("mcp__evil__touch", {}), ("skill", {"skill": "memory-recall"}),
-        ("agent", {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general-purpose"}),
-        ("tool_search", {"query": "shell"}), ("tool_call", {"name": "run_shell_command", "arguments": {"command": "echo x > {mark}"}}),
+        (
+            "run_shell_command",
+            {
+                "command": "cat {secret}; echo x > {mark}",
+                "description": "d",
+                "is_background": False,
+            },
+        ),
+        ("read_file", {"file_path": "{secret}"}),
+        ("write_file", {"file_path": "{mark}", "content": "x"}),
+        ("web_fetch", {"url": "{url}/fetched", "prompt": "p"}),
+        ("mcp__evil__touch", {}),
+        ("skill", {"skill": "memory-recall"}),
+        (
+            "agent",
+            {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general-purpose"},
+        ),
+        ("tool_search", {"query": "shell"}),
+        ("tool_call", {"name": "run_shell_command", "arguments": {"command": "echo x > {mark}"}}),
     ],
     "pi": [
-        ("bash", {"command": "cat {secret}; echo x > {mark}"}), ("read", {"path": "{secret}"}), ("write", {"path": "{mark}", "content": "x"}),
-        ("mcp__evil__touch", {}), ("codemode", {"code": "x"}), ("evil_tool", {}),
+        ("bash", {"command": "cat {secret}; echo x > {mark}"}),
+        ("read", {"path": "{secret}"}),
+        ("write", {"path": "{mark}", "content": "x"}),
+        ("mcp__evil__touch", {}),
+        ("codemode", {"code": "x"}),
+        ("evil_tool", {}),
     ],
     "opencode": [
-        ("bash", {"command": "cat {secret}; echo x > {mark}", "description": "d"}), ("read", {"filePath": "{secret}"}),
-        ("write", {"filePath": "{mark}", "content": "x"}), ("edit", {"filePath": "{mark}", "oldString": "", "newString": "x"}),
-        ("webfetch", {"url": "{url}/fetched", "format": "text"}), ("task", {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general"}),
-        ("glob", {"pattern": "*"}), ("grep", {"pattern": "secret"}), ("list", {"path": "{secret}"}), ("skill", {"name": "memory-recall"}),
-        ("evil_touch", {}), ("memory_search", {"query": "x"}), ("todowrite", {"todos": []}), ("invalid", {"tool": "bash", "error": "x"}),
+        ("bash", {"command": "cat {secret}; echo x > {mark}", "description": "d"}),
+        ("read", {"filePath": "{secret}"}),
+        ("write", {"filePath": "{mark}", "content": "x"}),
+        ("edit", {"filePath": "{mark}", "oldString": "", "newString": "x"}),
+        ("webfetch", {"url": "{url}/fetched", "format": "text"}),
+        ("task", {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general"}),
+        ("glob", {"pattern": "*"}),
+        ("grep", {"pattern": "secret"}),
+        ("list", {"path": "{secret}"}),
+        ("skill", {"name": "memory-recall"}),
+        ("evil_touch", {}),
+        ("memory_search", {"query": "x"}),
+        ("todowrite", {"todos": []}),
+        ("invalid", {"tool": "bash", "error": "x"}),
     ],
     "codex": [
-        ("exec_command", {"cmd": "cat {secret}; echo x > {mark}"}), ("shell", {"command": ["sh", "-c", "echo x > {mark}"]}),
-        ("shell_command", {"command": "echo x > {mark}"}), ("unified_exec", {"input": ["sh", "-c", "echo x > {mark}"]}),
-        ("apply_patch", {"input": "*** Begin Patch\n*** Add File: {mark}\n+x\n*** End Patch"}), ("view_image", {"path": "{secret}"}),
-        ("spawn_agent", {"message": "echo x > {mark}"}), ("mcp__evil__touch", {}), ("read_mcp_resource", {"server": "evil", "uri": "x"}),
-        ("exec", {"code": "await tools.exec_command({{cmd: 'echo x > {mark}'}})"}), ("web_search", {"query": "x"}),
+        ("exec_command", {"cmd": "cat {secret}; echo x > {mark}"}),
+        ("shell", {"command": ["sh", "-c", "echo x > {mark}"]}),
+        ("shell_command", {"command": "echo x > {mark}"}),
+        ("unified_exec", {"input": ["sh", "-c", "echo x > {mark}"]}),
+        ("apply_patch", {"input": "*** Begin Patch\n*** Add File: {mark}\n+x\n*** End Patch"}),
+        ("view_image", {"path": "{secret}"}),
+        ("spawn_agent", {"message": "echo x > {mark}"}),
+        ("mcp__evil__touch", {}),
+        ("read_mcp_resource", {"server": "evil", "uri": "x"}),
+        ("exec", {"code": "await tools.exec_command({{cmd: 'echo x > {mark}'}})"}),
+        ("web_search", {"query": "x"}),
     ],
-}  # fmt: skip
+}
 
 
 def _filled(value: Any, words: dict[str, str]) -> Any:
@@ -104,10 +146,14 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         hook = {"hooks": [{"type": "command", "command": told}]}
         table = {
             "permissions": {"allow": ["Bash", "Read", "Write", "WebFetch", "mcp__evil__touch"]},
-            "hooks": dict.fromkeys(("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"), [hook]),
+            "hooks": dict.fromkeys(
+                ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"), [hook]
+            ),
         }
         (folder / "settings.json").write_text(json.dumps(table))
-        (lab.user / ".claude.json").write_text(json.dumps({"mcpServers": {"evil": {"command": server, "args": []}}}))
+        (lab.user / ".claude.json").write_text(
+            json.dumps({"mcpServers": {"evil": {"command": server, "args": []}}})
+        )
         (folder / "CLAUDE.md").write_text("the-instructions-of-the-user")
     elif client == "qwen":
         folder = lab.user / ".qwen"
@@ -116,7 +162,10 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         table["hooks"] = dict.fromkeys(
             ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"), [hook]
         )
-        table |= {"mcpServers": {"evil": {"command": server, "args": []}}, "tools": {"approvalMode": "yolo"}}
+        table |= {
+            "mcpServers": {"evil": {"command": server, "args": []}},
+            "tools": {"approvalMode": "yolo"},
+        }
         (folder / "settings.json").write_text(json.dumps(table))
         (folder / "QWEN.md").write_text("the-instructions-of-the-user")
     elif client == "pi":
@@ -126,7 +175,9 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         (folder / "AGENTS.md").write_text("the-instructions-of-the-user")
         (folder / "extensions").mkdir()
         touch = f'import {{ execSync }} from "node:child_process"\nexecSync("{told}")\n'
-        (folder / "extensions" / "evil.ts").write_text(f"{touch}export default function (pi: any) {{}}\n")
+        (folder / "extensions" / "evil.ts").write_text(
+            f"{touch}export default function (pi: any) {{}}\n"
+        )
     elif client == "opencode":
         folder = lab.user / ".config" / "opencode"
         table = json.loads((folder / "opencode.json").read_text())
@@ -156,9 +207,17 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
     assert list(marks.iterdir()) == []
     said = json.dumps(seen)
     assert "the-secret-of-the-user" not in said and "the-instructions-of-the-user" not in said
-    offered = {tool.get("name") or tool.get("type") for request in seen for tool in request.get("tools") or []}
+    offered = {
+        tool.get("name") or tool.get("type")
+        for request in seen
+        for tool in request.get("tools") or []
+    }
     offered |= {
-        t.get("name") for r in seen for i in r.get("input") or [] if isinstance(i, dict) for t in i.get("tools") or []
+        t.get("name")
+        for r in seen
+        for i in r.get("input") or []
+        if isinstance(i, dict)
+        for t in i.get("tools") or []
     }
     assert offered <= {"request_user_input"}
     # nothing of it stays: no session, no history; and the client's own state is what it was
@@ -167,7 +226,9 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         lab.user / ".qwen" / "usage_record.jsonl"
     )  # Qwen Code's own account of tokens, which it can't be told to leave out
     if counted in left:
-        assert "A turn." not in Path(counted).read_text() and "limits" not in Path(counted).read_text()
+        assert (
+            "A turn." not in Path(counted).read_text() and "limits" not in Path(counted).read_text()
+        )
         left.remove(counted)
     assert not [path for path in left if path.endswith((".jsonl", ".zst", ".sqlite"))]
     assert lab.leftovers() == []
@@ -178,7 +239,10 @@ def test_claude_keeps_to_its_folder_whatever_its_user_allows_it_elsewhere(lab: L
     secret, outside, folder = lab.root / "secret.txt", lab.root / "outside.txt", lab.root / "work"
     secret.write_text("the-secret-of-the-user")
     folder.mkdir()
-    table = {"permissions": {"allow": ["Read", "Write", "Edit"]}, "env": {"ANTHROPIC_API_KEY": "sk-of-the-settings"}}
+    table = {
+        "permissions": {"allow": ["Read", "Write", "Edit"]},
+        "env": {"ANTHROPIC_API_KEY": "sk-of-the-settings"},
+    }
     (lab.user / ".claude" / "settings.json").write_text(json.dumps(table))
     del lab.env["ANTHROPIC_API_KEY"]
     tries: list[Reply] = [
@@ -191,4 +255,6 @@ def test_claude_keeps_to_its_folder_whatever_its_user_allows_it_elsewhere(lab: L
     assert done.code == 0 and not tries, done
     assert (folder / "inside.txt").read_text() == "in" and not outside.exists()
     assert "the-secret-of-the-user" not in lab.model.said()
-    assert {request["headers"].get("x-api-key") for request in lab.model.requests} == {"sk-of-the-settings"}
+    assert {request["headers"].get("x-api-key") for request in lab.model.requests} == {
+        "sk-of-the-settings"
+    }

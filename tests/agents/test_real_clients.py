@@ -1,4 +1,6 @@
-"""Installed into the real agents: every turn is one right entry, opened at its turn, and nothing is left behind."""
+"""Installed into the real agents: every turn is one right entry, opened at its turn, and nothing is
+left behind.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ pytestmark = [pytest.mark.agents]
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
 
 
-#: client -> the agent's name, the folder of the user's own configuration, and what of it is as it was in the end
+#: client -> the agent's name, the folder of the user's own configuration, and what of it is as it
+#: was in the end
 CLIENTS = {
     "claude": ("claude-code", ".claude", ("settings.json", "skills/**/*")),
     "codex": ("codex", ".codex", ("config.toml", "hooks.json", "skills/[a-z]*/*")),
@@ -70,21 +73,29 @@ def test_every_turn_of_a_session_is_one_right_entry(lab: Lab, client: str):
     lab.have(client)
     before = snapshot(lab.user / folder, *names)
     lab.ok("plugins", "install", agent)
-    # no script in the first one: OpenClaw's next process is told of it right before the next prompt's own script
+    # no script in the first one: OpenClaw's next process is told of it right before the next
+    # prompt's own script
     lab.model.replies = lambda request: "Sessions live 30 minutes, because of the gateway."
     session = lab.turn(client, "How long do sessions live?")
     lab.model.replies = lambda request: None
-    lab.turn(client, 'Run the tests <<{"run": "echo 41 passed", "say": "All 41 tests pass."}>>', session)
+    lab.turn(
+        client, 'Run the tests <<{"run": "echo 41 passed", "say": "All 41 tests pass."}>>', session
+    )
     lab.turn(client, '次のタスクは？🎉 <<{"say": "次は検索です。"}>>', session)
     lab.turn(client, f'Use {SECRET} to push <<{{"say": "I pushed with {SECRET}."}}>>', session)
     lab.turn(client, 'This one fails <<{"status": 400}>>', session)
-    if client == "qwen":  # it tells of no turn that failed: the next look through its sessions finds it
+    if (
+        client == "qwen"
+    ):  # it tells of no turn that failed: the next look through its sessions finds it
         lab.captured(4)
         lab.ok("coverage")
-    # Gemini CLI keeps nothing of a refusal: such a turn has no answer and no work, and is counted as trivial
+    # Gemini CLI keeps nothing of a refusal: such a turn has no answer and no work, and is counted
+    # as trivial
     entries = lab.captured(4 if client == "gemini" else 5)
     assert {(e["agent"], e["session"]) for e in entries} == {(agent, session)}
-    masked = f"{SECRET[:6]}…" if client == "openclaw" else "[REDACTED:github-token:"  # OpenClaw keeps none of it either
+    masked = (
+        f"{SECRET[:6]}…" if client == "openclaw" else "[REDACTED:github-token:"
+    )  # OpenClaw keeps none of it either
     for asked, said in (
         ("How long do sessions live?", "Sessions live 30 minutes, because of the gateway."),
         ("Run the tests", "All 41 tests pass.\n- Commands: `echo 41 passed`"),
@@ -96,7 +107,9 @@ def test_every_turn_of_a_session_is_one_right_entry(lab: Lab, client: str):
         turn = turn_of(lab, entry)
         assert asked in turn["user"] and asked in entry["content"]
         assert turn["status"] == ("failed" if "fails" in asked else "done")
-        assert [tool["output"].strip() for tool in turn["tools"]] == (["41 passed"] if "tests" in asked else [])
+        assert [tool["output"].strip() for tool in turn["tools"]] == (
+            ["41 passed"] if "tests" in asked else []
+        )
     assert lab.ok("coverage", "--json").json["percent"] == 100
     (state,) = lab.ok("plugins", "status", agent, "--json").json["plugins"]
     assert state["installed"] and state["problems"] == []
@@ -126,9 +139,16 @@ def test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab,
     told = lab.ok("context", agent, "--json").json
     assert "Postgres 16" in told["text"] and 0 < told["tokens"] <= 1500
 
-    script = {"say": "It is as the notes say.", **({"call": SEARCH[client]} if client in SEARCH else {})}
+    script = {
+        "say": "It is as the notes say.",
+        **({"call": SEARCH[client]} if client in SEARCH else {}),
+    }
     session = lab.turn(client, f"What do you know? <<{json.dumps(script)}>>")
-    text = told["text"] if client not in ("qwen", "gemini") else told["text"].replace("<", "&lt;").replace(">", "&gt;")
+    text = (
+        told["text"]
+        if client not in ("qwen", "gemini")
+        else told["text"].replace("<", "&lt;").replace(">", "&gt;")
+    )
     assert json.dumps(text, ensure_ascii=False)[1:-1] in lab.model.said()
     titles = [request for request in lab.model.requests if "title generator" in json.dumps(request)]
     assert "staging" not in json.dumps(titles)
@@ -136,9 +156,15 @@ def test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab,
     assert "memsearch-memory" not in entry["content"] and "staging" not in entry["content"]
     turn = turn_of(lab, entry)
     assert "memsearch-memory" not in turn["user"] and entry["session"] == session
-    assert ["Postgres 16" in tool["output"] for tool in turn["tools"]] == [True] * (client in SEARCH)
+    assert ["Postgres 16" in tool["output"] for tool in turn["tools"]] == [True] * (
+        client in SEARCH
+    )
     if client == "opencode":
-        offered = [tool["function"]["name"] for request in lab.model.requests for tool in request.get("tools") or []]
+        offered = [
+            tool["function"]["name"]
+            for request in lab.model.requests
+            for tool in request.get("tools") or []
+        ]
         assert {"memory_search", "memory_get", "memory_transcript"} <= set(offered)
     (row,) = lab.ok("context", "--log", "--json").json["injections"]
     assert row["agent"] == agent and "Postgres 16" in row["text"] and row["session"] == session
@@ -159,7 +185,9 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
     def told() -> list[int]:
         """How often each request of a conversation has the note."""
         asked = [json.dumps(request, ensure_ascii=False) for request in lab.model.requests]
-        return [words.count("floor the day at zero") for words in asked if "negative quantity?" in words]
+        return [
+            words.count("floor the day at zero") for words in asked if "negative quantity?" in words
+        ]
 
     session = lab.turn(client, known["prompt"])
     assert told() and told()[-1] == 1, told()
@@ -167,7 +195,9 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
     assert "floor the day" not in json.dumps(titles)
     lab.model.requests.clear()
     lab.turn(client, f"And once more: {known['prompt']}", session)
-    assert told() and max(told()) <= 1, told()  # what an agent keeps it still has, and nothing comes twice
+    assert told() and max(told()) <= 1, (
+        told()
+    )  # what an agent keeps it still has, and nothing comes twice
 
     def entries() -> list[dict[str, Any]]:
         lab.run("inbox", "--json")
@@ -175,7 +205,10 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
         return [e for e in found if e["agent"]] if len(found) == before + 2 else []
 
     for entry in until(entries, 30, "two entries"):
-        assert "floor the day" not in entry["content"] and "memsearch-memory" not in turn_of(lab, entry)["user"]
+        assert (
+            "floor the day" not in entry["content"]
+            and "memsearch-memory" not in turn_of(lab, entry)["user"]
+        )
     (receipt,) = lab.ok("context", "--log", "--session", session, "--json").json["injections"]
     assert receipt["agent"] == agent and len(receipt["notes"]) == 1 and receipt["tokens"] <= 300
 
@@ -188,22 +221,33 @@ SCREENS = {
 
 @pytest.mark.parametrize("client", SCREENS)
 def test_its_user_sees_a_line_of_what_it_was_told(lab: Lab, client: str):
-    """In the client's own screen: Claude Code has a place for it in its hooks' answer, these are asked for one by our plugin."""
+    """In the client's own screen: Claude Code has a place for it in its hooks' answer, these are
+    asked for one by our plugin.
+    """
     lab.have(client)
     known = case("data", "data-05")
     lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\nmax_tokens = 250\n")
     furnish(lab, known)
     later = "The helper number {n} of the loader has another name now, and its callers were changed along."
-    entries = (noted(f"rename helper {n} of the loader", later.format(n=n), 300 + n) for n in range(9))
-    lab.write("2026-02-25", "# 2026-02-25\n\n" + "\n".join(entries))  # else the start tells of what the prompt is about
+    entries = (
+        noted(f"rename helper {n} of the loader", later.format(n=n), 300 + n) for n in range(9)
+    )
+    lab.write(
+        "2026-02-25", "# 2026-02-25\n\n" + "\n".join(entries)
+    )  # else the start tells of what the prompt is about
     lab.own()
     lab.index()
     lab.ok("plugins", "install", CLIENTS[client][0])
     lab.ready()
     prepared(lab)
     screen = pexpect.spawn(
-        str(lab.bin / client), cwd=str(lab.project), env={**lab.env, "TERM": "xterm-256color"}, dimensions=(40, 160), encoding="utf-8", timeout=90
-    )  # fmt: skip
+        str(lab.bin / client),
+        cwd=str(lab.project),
+        env={**lab.env, "TERM": "xterm-256color"},
+        dimensions=(40, 160),
+        encoding="utf-8",
+        timeout=90,
+    )
     try:
         screen.expect(SCREENS[client])
         screen.send(known["prompt"])
@@ -214,8 +258,12 @@ def test_its_user_sees_a_line_of_what_it_was_told(lab: Lab, client: str):
         screen.close(force=True)
 
 
-@pytest.mark.parametrize("client", ["claude", "codex", "opencode", "qwen", "gemini", "pi", "copilot"])
-def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_again(lab: Lab, client: str):
+@pytest.mark.parametrize(
+    "client", ["claude", "codex", "opencode", "qwen", "gemini", "pi", "copilot"]
+)
+def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_again(
+    lab: Lab, client: str
+):
     """OpenClaw has no place for it."""
     agent = CLIENTS[client][0]
     lab.have(client)
@@ -231,7 +279,9 @@ def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_
 
     def told(words: str) -> list[int]:
         """How often each request has *words*."""
-        return [json.dumps(request, ensure_ascii=False).count(words) for request in lab.model.requests]
+        return [
+            json.dumps(request, ensure_ascii=False).count(words) for request in lab.model.requests
+        ]
 
     session = lab.turn(client, 'Migrate <<{"run": "alembic upgrade head", "say": "Migrated."}>>')
     other = "-x tenant=acme upgrade head"
@@ -245,12 +295,21 @@ def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_
 
     def entries() -> list[dict[str, Any]]:
         lab.run("inbox", "--json")
-        found = [e for e in lab.ok("entries", "-n", "500", "--json").json["entries"] if e["session"] == session]
+        found = [
+            e
+            for e in lab.ok("entries", "-n", "500", "--json").json["entries"]
+            if e["session"] == session
+        ]
         return found if len(found) == 3 else []
 
     for entry in until(entries, 30, "three entries"):
-        assert "requirements.txt" not in entry["content"] and "memsearch-memory" not in json.dumps(turn_of(lab, entry))
-    events = {row["event"] for row in lab.ok("context", "--log", "--session", session, "--json").json["injections"]}
+        assert "requirements.txt" not in entry["content"] and "memsearch-memory" not in json.dumps(
+            turn_of(lab, entry)
+        )
+    events = {
+        row["event"]
+        for row in lab.ok("context", "--log", "--session", session, "--json").json["injections"]
+    }
     assert events == {"PreToolUse", "PostToolUse"}
 
 
@@ -258,11 +317,27 @@ PATCH = "*** Begin Patch\n*** Add File: app/catalog/cache.py\n+SIZE = 900\n*** E
 #: how the model writes a file there
 WRITES: dict[str, Any] = {
     "claude": {"call": ["Write", {"file_path": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
-    "codex": {"run": f"apply_patch <<'END'\n{PATCH}\nEND\n"},  # it takes a patch out of a shell's command
-    "opencode": {"call": ["write", {"filePath": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
-    "qwen": {"call": ["write_file", {"file_path": "{project}/app/catalog/cache.py", "content": "SIZE = 900\n"}]},
-    "gemini": {"call": ["write_file", {"file_path": "{project}/app/catalog/cache.py", "content": "SIZE = 900\n"}]},
-    "copilot": {"call": ["create", {"path": "{project}/app/catalog/cache.py", "file_text": "SIZE = 900\n"}]},
+    "codex": {
+        "run": f"apply_patch <<'END'\n{PATCH}\nEND\n"
+    },  # it takes a patch out of a shell's command
+    "opencode": {
+        "call": ["write", {"filePath": "app/catalog/cache.py", "content": "SIZE = 900\n"}]
+    },
+    "qwen": {
+        "call": [
+            "write_file",
+            {"file_path": "{project}/app/catalog/cache.py", "content": "SIZE = 900\n"},
+        ]
+    },
+    "gemini": {
+        "call": [
+            "write_file",
+            {"file_path": "{project}/app/catalog/cache.py", "content": "SIZE = 900\n"},
+        ]
+    },
+    "copilot": {
+        "call": ["create", {"path": "{project}/app/catalog/cache.py", "file_text": "SIZE = 900\n"}]
+    },
     "pi": {"call": ["write", {"path": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
 }
 
@@ -277,9 +352,14 @@ def test_what_a_file_must_keep_to_is_told_where_it_is_written_to(lab: Lab, clien
     lab.ready()
     prepared(lab)
     (lab.project / "app" / "catalog").mkdir(parents=True, exist_ok=True)  # Copilot CLI makes none
-    script = json.dumps({**WRITES[client], "say": "It is larger."}).replace("{project}", str(lab.project))
+    script = json.dumps({**WRITES[client], "say": "It is larger."}).replace(
+        "{project}", str(lab.project)
+    )
     session = lab.turn(client, f"Make it larger <<{script}>>")
-    told = [json.dumps(request, ensure_ascii=False).count("at most 500 entries") for request in lab.model.requests]
+    told = [
+        json.dumps(request, ensure_ascii=False).count("at most 500 entries")
+        for request in lab.model.requests
+    ]
     assert told[-1] == 1, told
     if client != "codex":  # its sandbox lets nothing be written unattended
         assert (lab.project / "app/catalog/cache.py").read_text() == "SIZE = 900\n"
@@ -309,15 +389,24 @@ def test_after_a_compaction_a_session_is_told_what_its_summary_lost(lab: Lab, cl
     lab.model.requests.clear()
     lab.model.replies = lambda request: "Nothing else."
     lab.turn(client, "What else is there to do?", session)
-    asked = json.dumps([r for r in lab.model.requests if "What else is there to do?" in json.dumps(r)][-1])
+    asked = json.dumps(
+        [r for r in lab.model.requests if "What else is there to do?" in json.dumps(r)][-1]
+    )
     assert (
         asked.count("What this session had noted before it was compacted") == 1
         and "400 days in the cold bucket" in asked
     )
-    told = [r for r in lab.ok("context", "--log", "--session", session, "--json").json["injections"] if r["notes"]]
-    # Qwen Code keeps nothing of what it is told when it compresses, and is told again where the session goes on. Gemini CLI asks
-    # about its command as about a prompt, sometimes with its summary written by then, and keeps as little
-    assert len(told) in {"claude": (1,), "qwen": (2,), "gemini": (1, 2), "pi": (1,)}[client], json.dumps(told)
+    told = [
+        r
+        for r in lab.ok("context", "--log", "--session", session, "--json").json["injections"]
+        if r["notes"]
+    ]
+    # Qwen Code keeps nothing of what it is told when it compresses, and is told again where the
+    # session goes on. Gemini CLI asks about its command as about a prompt, sometimes with its
+    # summary written by then, and keeps as little
+    assert len(told) in {"claude": (1,), "qwen": (2,), "gemini": (1, 2), "pi": (1,)}[client], (
+        json.dumps(told)
+    )
     assert not any("/comp" in entry["content"] for entry in lab.captured(2))
     assert all(receipt["event"] == "PostCompact" and receipt["tokens"] <= 800 for receipt in told)
 
@@ -353,15 +442,22 @@ def test_openclaws_gateway_answers_two_at_once_and_its_heartbeat_is_nobodys_turn
     def reply(request: dict[str, Any]) -> str | None:
         if "Which tools?" in json.dumps(request):
             return None  # by its script
-        return f"Number {both.wait(60)}." if "Question" in json.dumps(request) else "The heart beats."
+        return (
+            f"Number {both.wait(60)}." if "Question" in json.dumps(request) else "The heart beats."
+        )
 
     lab.model.replies = reply
     lab.gateway()
-    assert at_once(*((lab.openclaw, f"Question {n}", f"agent:main:{n}") for n in range(2))) == [200, 200]
+    assert at_once(*((lab.openclaw, f"Question {n}", f"agent:main:{n}") for n in range(2))) == [
+        200,
+        200,
+    ]
     assert len({e["session"] for e in lab.captured(3) if e["agent"]}) == 2
 
     def beats() -> list[dict[str, Any]]:
-        return [request for request in lab.model.requests if "heartbeat monitor" in json.dumps(request)]
+        return [
+            request for request in lab.model.requests if "heartbeat monitor" in json.dumps(request)
+        ]
 
     (beat, *_) = until(beats, 60, "a heartbeat")
     assert "runs at night" not in json.dumps(beat)
@@ -391,7 +487,9 @@ def test_claude_installs_it_as_a_plugin_from_the_marketplace_folder(lab: Lab, tm
     lab.have("claude")
     market = tmp_path / "market"
     shutil.copytree(Path(__file__).parents[2] / "plugins", market)
-    (lab.bin / "memsearch").write_text(f'#!/bin/sh\nexec {lab.argv()[0]} -m memsearch_tui.cli.main "$@"\n')
+    (lab.bin / "memsearch").write_text(
+        f'#!/bin/sh\nexec {lab.argv()[0]} -m memsearch_tui.cli.main "$@"\n'
+    )
     (lab.bin / "memsearch").chmod(0o755)
     claude = str(lab.bin / "claude")
     assert lab.client(claude, "plugin", "marketplace", "add", str(market)).code == 0
@@ -402,7 +500,9 @@ def test_claude_installs_it_as_a_plugin_from_the_marketplace_folder(lab: Lab, tm
     state = lab.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]
     assert state["installed"] and state["plugin"] and state["problems"] == []
     # to install it is to have it: no second set of hooks
-    assert lab.ok("plugins", "install", "claude-code", "--json").json["changed"] == {"claude-code": []}
+    assert lab.ok("plugins", "install", "claude-code", "--json").json["changed"] == {
+        "claude-code": []
+    }
     assert lab.client(claude, "plugin", "uninstall", "memsearch@memsearch-tui").code == 0
     lab.ok("plugins", "install", "claude-code")
     assert lab.client(claude, "plugin", "install", "memsearch@memsearch-tui").code == 0
@@ -414,7 +514,9 @@ def test_codex_installs_it_as_a_plugin_and_trust_is_all_that_is_added(lab: Lab, 
     lab.have("codex")
     market = tmp_path / "market"
     shutil.copytree(Path(__file__).parents[2] / "plugins", market)
-    (lab.bin / "memsearch").write_text(f'#!/bin/sh\nexec {lab.argv()[0]} -m memsearch_tui.cli.main "$@"\n')
+    (lab.bin / "memsearch").write_text(
+        f'#!/bin/sh\nexec {lab.argv()[0]} -m memsearch_tui.cli.main "$@"\n'
+    )
     (lab.bin / "memsearch").chmod(0o755)
     codex = str(lab.bin / "codex")
     assert lab.client(codex, "plugin", "marketplace", "add", str(market)).code == 0
@@ -444,7 +546,9 @@ def test_no_client_is_slowed_by_a_hook_whose_program_is_gone(lab: Lab):
 def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
     lab.have("claude", "codex", "qwen", "pi")
     lab.model.replies = lambda request: (
-        "- User asked about limits\n- Agent set them to five" if MARK in json.dumps(request) else None
+        "- User asked about limits\n- Agent set them to five"
+        if MARK in json.dumps(request)
+        else None
     )
     lab.ok("config", "set", "capture.summarize.provider", "native")
     lab.ok("plugins", "install", "claude-code", "codex", "qwen", "pi")
@@ -456,14 +560,22 @@ def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
 
     def summarised():
         found = lab.run("entries", "--json").json["entries"]
-        return found if all(e["body"].startswith("- User asked about limits") for e in found) else None
+        return (
+            found if all(e["body"].startswith("- User asked about limits") for e in found) else None
+        )
 
     entries = until(summarised, 60, "four summaries")
-    assert all(e["marks"].keys() <= {"branch"} for e in entries), [e["marks"] for e in entries]  # none is pending
+    assert all(e["marks"].keys() <= {"branch"} for e in entries), [
+        e["marks"] for e in entries
+    ]  # none is pending
     state = lab.ok("spend", "--json").json
     assert state["summaries"] == {"done": 4} and state["today_tokens"] > 0
-    # the summarisers' own calls are no sessions: nothing of them is on disk, nothing of them is captured
-    rows = {row["agent"]: row["sessions"] for row in lab.ok("agents", "--no-versions", "--json").json["agents"]}
+    # the summarisers' own calls are no sessions: nothing of them is on disk, nothing of them is
+    # captured
+    rows = {
+        row["agent"]: row["sessions"]
+        for row in lab.ok("agents", "--no-versions", "--json").json["agents"]
+    }
     assert (rows["claude-code"], rows["codex"], rows["qwen"], rows["pi"]) == (1, 1, 1, 1)
     lab.captured(4)
     assert lab.leftovers() == []
@@ -471,7 +583,11 @@ def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
 
 @pytest.mark.parametrize(
     "client, tool, kind",
-    [("claude", "Agent", "general-purpose"), ("opencode", "task", "general"), ("qwen", "agent", "general-purpose")],
+    [
+        ("claude", "Agent", "general-purpose"),
+        ("opencode", "task", "general"),
+        ("qwen", "agent", "general-purpose"),
+    ],
 )
 def test_a_sub_agents_work_is_its_parents_turn(lab: Lab, client: str, tool: str, kind: str):
     agent = CLIENTS[client][0]
@@ -503,15 +619,25 @@ def test_a_turn_that_was_interrupted_before_anything_came_is_covered(lab: Lab, c
         else ["exec", "--skip-git-repo-check", 'Think long <<{"sleep": 60}>>']
     )
     process = subprocess.Popen(
-        [str(lab.bin / client), *argv], cwd=lab.project, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )  # fmt: skip
+        [str(lab.bin / client), *argv],
+        cwd=lab.project,
+        env=lab.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     until(lambda: "Think long" in lab.model.said(), 60, "the request")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     with sqlite3.connect(lab.home.state_db) as db:  # as if it had been installed an hour ago
         db.execute("UPDATE capturing SET since = since - 3600")
-    quiet = time.time() - 200  # whether a hook told of it or not: once the session is quiet, reconciling takes it
-    for file in [*lab.user.glob(".claude/projects/*/*.jsonl"), *lab.user.glob(".codex/sessions/*/*/*/*.jsonl")]:
+    quiet = (
+        time.time() - 200
+    )  # whether a hook told of it or not: once the session is quiet, reconciling takes it
+    for file in [
+        *lab.user.glob(".claude/projects/*/*.jsonl"),
+        *lab.user.glob(".codex/sessions/*/*/*/*.jsonl"),
+    ]:
         os.utime(file, (quiet, quiet))
     state = lab.ok("coverage", "--json").json
     assert (state["percent"], state["captured"], state["trivial"]) == (
@@ -529,7 +655,9 @@ def _copies(request: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_session_that_is_resumed_is_told_once(lab: Lab, client: str):
-    """The notes change after each turn, so that each resumption would add another text. In every request there is one."""
+    """The notes change after each turn, so that each resumption would add another text. In every
+    request there is one.
+    """
     lab.have(client)
     lab.ok("plugins", "install", CLIENTS[client][0])
     lab.ok("add", "The staging database moved to Postgres 16")
@@ -540,8 +668,14 @@ def test_a_session_that_is_resumed_is_told_once(lab: Lab, client: str):
         lab.turn(client, f'Turn {number} <<{{"say": "Answer {number}."}}>>', session)
     if client == "claude":
         lab.claude('Forked <<{"say": "Answer 4."}>>', "--resume", session, "--fork-session")
-    asked = [r for r in lab.model.requests if "Turn 0" in json.dumps(r) and "title" not in json.dumps(r)[:3000].lower()]
-    assert len(asked) >= 4 and {_copies(request) for request in asked} == {1}, [_copies(r) for r in asked]
+    asked = [
+        r
+        for r in lab.model.requests
+        if "Turn 0" in json.dumps(r) and "title" not in json.dumps(r)[:3000].lower()
+    ]
+    assert len(asked) >= 4 and {_copies(request) for request in asked} == {1}, [
+        _copies(r) for r in asked
+    ]
     rows = lab.ok("context", "--log", "--json").json["injections"]
     assert rows and all(row["text"] for row in rows)
 
@@ -559,19 +693,24 @@ def test_claude_is_told_again_after_a_compaction(lab: Lab):
 
 
 def test_claude_headless_may_recall_and_no_more(lab: Lab):
-    """Without the rules it is denied; with them the three commands that read run, and nothing that is tied to them."""
+    """Without the rules it is denied; with them the three commands that read run, and nothing that
+    is tied to them.
+    """
     lab.have("claude")
     lab.ok("plugins", "install", "claude-code")
     lab.ok("add", "The staging database moved to Postgres 16")
     settings = lab.user / ".claude" / "settings.json"
     before = settings.read_bytes()
     (name,) = re.findall(
-        r"`([^`]+) search ", (lab.user / ".claude" / "skills" / "memory-recall" / "SKILL.md").read_text()
+        r"`([^`]+) search ",
+        (lab.user / ".claude" / "skills" / "memory-recall" / "SKILL.md").read_text(),
     )[:1]
     mark = lab.root / "mark"
 
     def answered(command: str) -> str:
-        call = json.dumps({"call": ["Bash", {"command": command, "description": "d"}], "say": "Done."})
+        call = json.dumps(
+            {"call": ["Bash", {"command": command, "description": "d"}], "say": "Done."}
+        )
         count = len(lab.model.requests)
         lab.client(str(lab.bin / "claude"), "-p", "--", f"Look it up <<{call}>>")
         return json.dumps(lab.model.requests[count:][-1]["messages"][-1])
@@ -593,14 +732,18 @@ def test_claude_headless_may_recall_and_no_more(lab: Lab):
         answered(command)
         assert not mark.exists(), command
     assert len(lab.run("entries", "-n", "50", "--json").json["entries"]) >= 1
-    lab.ok("plugins", "install", "claude-code")  # once more, without the word: what was allowed stays
+    lab.ok(
+        "plugins", "install", "claude-code"
+    )  # once more, without the word: what was allowed stays
     assert lab.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]["notes"] == []
     lab.ok("plugins", "uninstall", "claude-code")
     assert b"memsearch" not in settings.read_bytes() and before != settings.read_bytes()
 
 
 def test_asking_codex_about_its_hooks_asks_nobody_else(lab: Lab):
-    """Its app server looks for news of its plugins on GitHub before it answers: a proxy would see it."""
+    """Its app server looks for news of its plugins on GitHub before it answers: a proxy would see
+    it.
+    """
     import socket
 
     lab.have("codex")
@@ -625,9 +768,17 @@ def test_asking_codex_about_its_hooks_asks_nobody_else(lab: Lab):
         }
         lab.ok("plugins", "install", "codex")
         assert lab.ok("plugins", "status", "codex", "--json").json["plugins"][0]["problems"] == []
-        assert lab.ok("--offline", "plugins", "status", "codex", "--json").json["plugins"][0]["problems"] == []
+        assert (
+            lab.ok("--offline", "plugins", "status", "codex", "--json").json["plugins"][0][
+                "problems"
+            ]
+            == []
+        )
     assert asked == []
     left = {path.name for path in (lab.user / ".codex").iterdir()}
-    assert not [name for name in left if name.endswith((".sqlite", "-wal", "-shm"))] and "skills" in left
+    assert (
+        not [name for name in left if name.endswith((".sqlite", "-wal", "-shm"))]
+        and "skills" in left
+    )
     assert not list((lab.user / ".codex").glob(".tmp/git-*"))
     assert lab.leftovers() == []

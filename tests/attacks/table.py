@@ -20,7 +20,9 @@ from tests.attacks.attacks import ATTACKS, EXPLAINED
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", help="only these")
     parser.add_argument("--size", type=float, default=1.0, help="share of the full size")
     options = parser.parse_args()
@@ -36,7 +38,10 @@ def main() -> int:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         worse = worse or len(tally.through) > EXPLAINED.get(attack.__name__, 0)
-        print(f"{(attack.__doc__ or '').strip():88s} {tally.tried:6d} {len(tally.through):7d}", flush=True)
+        print(
+            f"{(attack.__doc__ or '').strip():88s} {tally.tried:6d} {len(tally.through):7d}",
+            flush=True,
+        )
         for line in ([f"({tally.why})"] if tally.why else []) + tally.through[:12]:
             print(f"    {line[:400]}")
     return 1 if worse else 0

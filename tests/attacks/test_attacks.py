@@ -1,4 +1,6 @@
-"""Every attack at a small size; ``python -m tests.attacks.table`` makes them all at full size and prints the table."""
+"""Every attack at a small size; ``python -m tests.attacks.table`` makes them all at full size and
+prints the table.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ _SLOW = (
 
 
 @pytest.mark.parametrize(
-    "attack", [pytest.param(a, marks=pytest.mark.slow if a in _SLOW else (), id=a.__name__) for a in attacks.ATTACKS]
+    "attack",
+    [
+        pytest.param(a, marks=pytest.mark.slow if a in _SLOW else (), id=a.__name__)
+        for a in attacks.ATTACKS
+    ],
 )
 def test_attack(tmp_path, attack):
     tally = attack(tmp_path, _SIZE)

@@ -37,7 +37,10 @@ def memory(tmp_path) -> str:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("DB_PASSWORD=hG7kq2ZpQw91xLaa\nREGION_NAME=eu-central-1\nPORT=1", "\nREGION_NAME=eu-central-1\nPORT=1"),
+        (
+            "DB_PASSWORD=hG7kq2ZpQw91xLaa\nREGION_NAME=eu-central-1\nPORT=1",
+            "\nREGION_NAME=eu-central-1\nPORT=1",
+        ),
         ("API_TOKEN=hG7kq2ZpQw91xLaahG7\nsrc/engine/main.py", "\nsrc/engine/main.py"),
         (
             "GITHUB_TOKEN=ghp_k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U\ndeployment-notes-for-friday",
@@ -55,7 +58,9 @@ def test_a_forged_placeholder_shields_nothing(before):
 
 
 def test_half_a_surrogate_pair_is_no_reason_to_fail():
-    assert redact("caf\udce9 password=hG7kq2ZpQw91xL", Home.from_env())[0].startswith("caf\ufffd password=[REDACTED")
+    assert redact("caf\udce9 password=hG7kq2ZpQw91xL", Home.from_env())[0].startswith(
+        "caf\ufffd password=[REDACTED"
+    )
 
 
 def test_a_secret_in_a_tool_s_name_is_replaced():
@@ -89,7 +94,9 @@ def test_a_link_beside_a_project_s_settings_is_not_written_through(tmp_path):
     assert target.read_text() == "mine"
 
 
-def test_names_of_secrets_are_the_same_from_the_first_on_and_where_files_can_not_be_linked(tmp_path, monkeypatch):
+def test_names_of_secrets_are_the_same_from_the_first_on_and_where_files_can_not_be_linked(
+    tmp_path, monkeypatch
+):
     def refuse(*args):
         raise PermissionError(1, "Operation not permitted")
 
@@ -99,7 +106,9 @@ def test_names_of_secrets_are_the_same_from_the_first_on_and_where_files_can_not
     code = "import sys\nfrom pathlib import Path\nfrom memsearch_engine.core.home import Home\nfrom memsearch_engine.secrets.fingerprint import fingerprint\nprint(fingerprint(Home(Path(sys.argv[1])), 'one'))"
     import sys
 
-    done = subprocess.run([sys.executable, "-c", code, str(home.root)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(home.root)], capture_output=True, text=True
+    )
     assert done.stdout.strip() == first
 
 
@@ -120,7 +129,14 @@ def test_undoing_a_delete_doubles_nothing_for_who_looked_before(tmp_path, memory
 def test_what_a_turn_takes_in_late_from_outside_is_not_told(tmp_path, memory):
     keeper = Keeper(Home(tmp_path / "home").ensure())
     where = Session("codex", "s", "/x", "rollout")
-    turn = Turn("codex", "s", "t1", "2026-02-09T10:00:00Z", user="Look it up", assistant="Sent somebody off.")
+    turn = Turn(
+        "codex",
+        "s",
+        "t1",
+        "2026-02-09T10:00:00Z",
+        user="Look it up",
+        assistant="Sent somebody off.",
+    )
     keeper.keep(turn, where, memory=memory)
     turn.assistant, turn.outside = "The page says 42.", True
     keeper.keep(turn, where, memory=memory)
@@ -131,13 +147,19 @@ def test_what_a_turn_takes_in_late_from_outside_is_not_told(tmp_path, memory):
     keeper.close()
 
 
-def test_a_turn_that_grew_is_taken_over_after_a_failure_and_without_evidence(tmp_path, memory, monkeypatch):
+def test_a_turn_that_grew_is_taken_over_after_a_failure_and_without_evidence(
+    tmp_path, memory, monkeypatch
+):
     from memsearch_engine.core.settings import Evidence, Settings
     from memsearch_engine.journal import disk
 
-    keeper = Keeper(Home(tmp_path / "home").ensure(), settings=Settings(evidence=Evidence(enabled=False)))
+    keeper = Keeper(
+        Home(tmp_path / "home").ensure(), settings=Settings(evidence=Evidence(enabled=False))
+    )
     where = Session("codex", "s", "/x", "rollout")
-    turn = Turn("codex", "s", "t1", "2026-02-09T10:00:00Z", user="Do it", assistant="Half of it is done.")
+    turn = Turn(
+        "codex", "s", "t1", "2026-02-09T10:00:00Z", user="Do it", assistant="Half of it is done."
+    )
     keeper.keep(turn, where, memory=memory)
     turn.assistant = "All of it is done."
     real = disk.replace
@@ -183,9 +205,12 @@ def test_a_late_event_is_kept_where_nobody_reads_the_hook_s_words(box):
     reader, writer = os.pipe()
     os.close(reader)
     process = subprocess.Popen(
-        box.argv("hook", "claude-code", "Stop"), cwd=box.project, env={**box.env, "MEMSEARCH_NO_SERVICE": "1"},
-        stdin=subprocess.PIPE, stdout=writer,
-    )  # fmt: skip
+        box.argv("hook", "claude-code", "Stop"),
+        cwd=box.project,
+        env={**box.env, "MEMSEARCH_NO_SERVICE": "1"},
+        stdin=subprocess.PIPE,
+        stdout=writer,
+    )
     os.close(writer)
     process.wait(30)
     process.stdin.write(b'{"session_id": "late", "cwd": "/p"}')
@@ -255,7 +280,9 @@ def test_a_job_whose_process_is_gone_is_taken_up_at_once(tmp_path):
     gone.wait()
     with using(home, "") as db:
         (owner,) = db.execute("SELECT owner FROM longterm_jobs").fetchone()
-        db.execute("UPDATE longterm_jobs SET owner=?", (owner.replace(str(os.getpid()), str(gone.pid)),))
+        db.execute(
+            "UPDATE longterm_jobs SET owner=?", (owner.replace(str(os.getpid()), str(gone.pid)),)
+        )
     assert isinstance(jobs.claim("extract", "k", 1.0), Claim)
 
 
@@ -285,7 +312,11 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
         assert not space.is_pruning_due()  # from the first look on a day passes
         assert space.prune(Catalog()) == count - module._KEPT_UNUSED
         assert space.known(["used"]) == {"used"} and space.prune(Catalog()) == 0
-        left = sqlite3.connect(space.folder / "vectors.db").execute("SELECT count(*) FROM vectors").fetchone()[0]
+        left = (
+            sqlite3.connect(space.folder / "vectors.db")
+            .execute("SELECT count(*) FROM vectors")
+            .fetchone()[0]
+        )
         assert left == module._KEPT_UNUSED + 1
     finally:
         space.close()
@@ -340,7 +371,9 @@ def test_an_event_that_can_not_be_taken_for_a_day_is_set_aside_with_its_reason(t
 
 def test_an_event_that_was_set_aside_is_shown_with_its_reason(box):
     box.home.ensure().inbox.mkdir()
-    (box.home.inbox / "1.json").write_text('{"agent": "codex", "event": "Stop", "at": 1, "cwd": "/p/\\ud800"}')
+    (box.home.inbox / "1.json").write_text(
+        '{"agent": "codex", "event": "Stop", "at": 1, "cwd": "/p/\\ud800"}'
+    )
     done = box.run("inbox")
     assert done.code == 5 and "set aside  1.bad: it is no event" in done.out and "retry" in done.err
     (aside,) = box.run("inbox", "--json").json["set_aside"]
@@ -361,7 +394,9 @@ def test_another_user_s_memory_folder_in_a_place_for_everybody_is_refused(tmp_pa
     assert list_files(memory).problems and not os.listdir(memory)
 
 
-def test_what_is_appended_to_a_file_that_is_replaced_in_that_moment_is_in_the_new_one(tmp_path, memory, monkeypatch):
+def test_what_is_appended_to_a_file_that_is_replaced_in_that_moment_is_in_the_new_one(
+    tmp_path, memory, monkeypatch
+):
     from memsearch_engine.journal import disk
 
     journal = Journal(Home(tmp_path / "home").ensure())
@@ -369,7 +404,9 @@ def test_what_is_appended_to_a_file_that_is_replaced_in_that_moment_is_in_the_ne
     path, real, saved = f"{memory}/{DAY}.md", os.write, []
 
     def write(fd, data):
-        if not saved:  # an editor saves what it read a moment before, between our opening and our writing
+        if (
+            not saved
+        ):  # an editor saves what it read a moment before, between our opening and our writing
             saved.append(1)
             Path(f"{path}.swp").write_bytes(Path(path).read_bytes())
             os.replace(f"{path}.swp", path)

@@ -1,4 +1,6 @@
-"""What an agent writes of its own accord is its word: marked so, scanned, and never given out as what the user has checked."""
+"""What an agent writes of its own accord is its word: marked so, scanned, and never given out as
+what the user has checked.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def context(box: Box) -> str:
 
 
 @pytest.mark.parametrize(
-    "mark", [(a.name, m) for a in agent_registry.everyone() for m in a.shell_marks[:1]], ids=lambda mark: mark[0]
+    "mark",
+    [(a.name, m) for a in agent_registry.everyone() for m in a.shell_marks[:1]],
+    ids=lambda mark: mark[0],
 )
 def test_an_agent_is_known_by_what_it_sets_for_its_shell(mark: tuple[str, str]) -> None:
     agent, variable = mark
@@ -72,7 +76,12 @@ def test_an_order_by_an_agent_waits_for_the_user(alone: Box, command: str, text:
     memory = Memory(alone.project)
     (held,) = inbox.held(memory)
     note = memory.note(held.entry_id)
-    assert (note.marks["by"], note.marks["trust"], note.agent, held.agent) == ("codex", "suspect", "codex", "codex")
+    assert (note.marks["by"], note.marks["trust"], note.agent, held.agent) == (
+        "codex",
+        "suspect",
+        "codex",
+        "codex",
+    )
     assert inbox.sources_of(memory, memory.section(note.id).entry) == ["model"]
     assert alone.run("trust", "release", note.id, "--yes").code != 0 or inbox.held(memory)
     inbox.release(memory, [held.target])
@@ -109,7 +118,12 @@ def test_what_comes_in_a_session_with_outside_content_waits(alone: Box, is_named
     transcript = alone.user / ".claude" / "projects" / "p" / f"{session}.jsonl"
     transcript.parent.mkdir(parents=True)
     talked(
-        alone, transcript, 1, "read that page", "I did", [("WebFetch", {"url": "https://x.example"}, "a page", False)]
+        alone,
+        transcript,
+        1,
+        "read that page",
+        "I did",
+        [("WebFetch", {"url": "https://x.example"}, "a page", False)],
     )
     alone.env["CLAUDECODE"] = "1"
     if is_named:
@@ -120,8 +134,15 @@ def test_what_comes_in_a_session_with_outside_content_waits(alone: Box, is_named
 
 @pytest.mark.parametrize(
     "text",
-    ["Deploys go out on Tuesdays only", "We use pnpm, never npm", "Staging runs Postgres 16", "The retry limit was raised to 5 since uploads timed out",
-     "Always answer in British English", "Migrations are run by CI", "The port is 5432; the old one was 6543"],
-)  # fmt: skip
+    [
+        "Deploys go out on Tuesdays only",
+        "We use pnpm, never npm",
+        "Staging runs Postgres 16",
+        "The retry limit was raised to 5 since uploads timed out",
+        "Always answer in British English",
+        "Migrations are run by CI",
+        "The port is 5432; the old one was 6543",
+    ],
+)
 def test_what_states_a_fact_is_no_instruction(text: str) -> None:
     assert not instructs(text)

@@ -1,5 +1,7 @@
-"""An agent with one place for what a session and what a prompt is told (Gemini CLI's ``BeforeAgent``): told once, again where it was lost,
-and nothing is left behind where there is nothing to tell."""
+"""An agent with one place for what a session and what a prompt is told (Gemini CLI's
+``BeforeAgent``): told once, again where it was lost, and nothing is left behind where there is
+nothing to tell.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,25 @@ from tests.conftest import Box, until
 from tests.evaluation.recall import chats
 from tests.injection.corpus import prepared, work_was_done
 
-HEAD = {"sessionId": "5e551011-0000-4000-8000-000000000001", "projectHash": "0" * 64, "kind": "main"}
-START = {"$set": {"messages": [{"id": "c", "type": "user", "content": [{"text": "<session_context>\nhello"}]}]}}
+HEAD = {
+    "sessionId": "5e551011-0000-4000-8000-000000000001",
+    "projectHash": "0" * 64,
+    "kind": "main",
+}
+START = {
+    "$set": {
+        "messages": [{"id": "c", "type": "user", "content": [{"text": "<session_context>\nhello"}]}]
+    }
+}
 
 
 def user(number: int, words: str, told: str = "") -> dict:
     """A prompt as the client keeps it, with what a hook said beside it."""
-    hook = [{"text": f"<hook_context>{told.replace('<', '&lt;').replace('>', '&gt;')}</hook_context>"}] if told else []
+    hook = (
+        [{"text": f"<hook_context>{told.replace('<', '&lt;').replace('>', '&gt;')}</hook_context>"}]
+        if told
+        else []
+    )
     return {
         "id": f"u{number}",
         "type": "user",
@@ -36,7 +50,11 @@ def told(box: Box, tmp_path: Path):
     file = tmp_path / "session-2026-11-25T03-00-5e551011.jsonl"
 
     def ask(*lines: dict, event: str = "BeforeAgent", agent: str = "gemini", **more: object) -> str:
-        file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (HEAD, START, *lines)))
+        file.write_text(
+            "".join(
+                json.dumps(line, separators=(",", ":")) + "\n" for line in (HEAD, START, *lines)
+            )
+        )
         payload = {
             "session_id": HEAD["sessionId"],
             "transcript_path": str(file),
@@ -44,7 +62,13 @@ def told(box: Box, tmp_path: Path):
             "prompt": "ok",
             "hook_event_name": event,
         }
-        done = box.ok("hook", agent, event, stdin=json.dumps({**payload, **more}), env={"MEMSEARCH_NO_SERVICE": "1"})
+        done = box.ok(
+            "hook",
+            agent,
+            event,
+            stdin=json.dumps({**payload, **more}),
+            env={"MEMSEARCH_NO_SERVICE": "1"},
+        )
         return done.json.get("hookSpecificOutput", {}).get("additionalContext", "")
 
     return ask
@@ -66,7 +90,11 @@ def test_it_is_told_with_the_first_prompt_and_again_only_where_it_was_lost(box: 
     summed_up = {
         "$set": {
             "messages": [
-                {"id": "s", "type": "user", "content": [{"text": "<state_snapshot>We talked</state_snapshot>"}]}
+                {
+                    "id": "s",
+                    "type": "user",
+                    "content": [{"text": "<state_snapshot>We talked</state_snapshot>"}],
+                }
             ]
         }
     }
@@ -74,7 +102,9 @@ def test_it_is_told_with_the_first_prompt_and_again_only_where_it_was_lost(box: 
     mentioned = {
         "id": "t",
         "type": "user",
-        "content": [{"functionResponse": {"response": {"output": "grep: <state_snapshot> in a file"}}}],
+        "content": [
+            {"functionResponse": {"response": {"output": "grep: <state_snapshot> in a file"}}}
+        ],
     }
     assert told(user(1, "first", text), mentioned) == ""
 
@@ -91,12 +121,16 @@ def test_a_transcript_that_is_no_file_keeps_nobody_waiting(box: Box, told, tmp_p
     os.mkfifo(pipe)
     assert "Postgres 16" in told(transcript_path=str(pipe))
     for agent, event in (("qwen", "SessionStart"), ("gemini", "BeforeAgent")):
-        assert "Postgres 16" in told(event=event, agent=agent, source="resume", transcript_path=str(pipe))
+        assert "Postgres 16" in told(
+            event=event, agent=agent, source="resume", transcript_path=str(pipe)
+        )
         assert "Postgres 16" in told(event=event, agent=agent, source="resume", transcript_path=7)
 
 
 def test_an_answer_bears_the_name_that_the_agent_calls_the_event_by(box: Box):
-    """Qwen Code and Gemini CLI are told before an action what they can only be told with its result."""
+    """Qwen Code and Gemini CLI are told before an action what they can only be told with its
+    result.
+    """
     box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
     work_was_done(box)
     prepared(box)
@@ -108,7 +142,10 @@ def test_an_answer_bears_the_name_that_the_agent_calls_the_event_by(box: Box):
     }
     for agent, event in (("qwen", "PostToolUse"), ("gemini", "AfterTool")):
         done = box.ok(
-            "hook", agent, "PreToolUse", stdin=json.dumps({**payload, "session_id": agent, "hook_event_name": event})
+            "hook",
+            agent,
+            "PreToolUse",
+            stdin=json.dumps({**payload, "session_id": agent, "hook_event_name": event}),
         ).json
         assert (
             done["hookSpecificOutput"]["hookEventName"] == event
@@ -142,12 +179,25 @@ def test_sessions_are_captured_where_a_variable_moves_nothing_but_them(box: Box)
 
 
 def copilot(box: Box, session: str, *events: dict) -> dict:
-    """What the hook answers at a prompt of a session with these events; Copilot CLI does not say where its file lies."""
+    """What the hook answers at a prompt of a session with these events; Copilot CLI does not say
+    where its file lies.
+    """
     file = box.user / ".copilot" / "session-state" / session / "events.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events))
-    payload = {"session_id": session, "cwd": str(box.project), "prompt": "ok", "hook_event_name": "UserPromptSubmit"}
-    return box.ok("hook", "copilot", "BeforeAgent", stdin=json.dumps(payload), env={"MEMSEARCH_NO_SERVICE": "1"}).json
+    payload = {
+        "session_id": session,
+        "cwd": str(box.project),
+        "prompt": "ok",
+        "hook_event_name": "UserPromptSubmit",
+    }
+    return box.ok(
+        "hook",
+        "copilot",
+        "BeforeAgent",
+        stdin=json.dumps(payload),
+        env={"MEMSEARCH_NO_SERVICE": "1"},
+    ).json
 
 
 def test_copilot_is_told_in_its_own_shape_and_again_after_a_compaction(box: Box):
@@ -155,25 +205,54 @@ def test_copilot_is_told_in_its_own_shape_and_again_after_a_compaction(box: Box)
     answer = copilot(box, "one")
     assert list(answer) == ["additionalContext"] and "Postgres 16" in answer["additionalContext"]
     kept = f"first\n\n<system_reminder>\n{answer['additionalContext']}\n</system_reminder>"
-    told = {"type": "user.message", "data": {"content": "first", "transformedContent": kept, "messageId": "m"}}
+    told = {
+        "type": "user.message",
+        "data": {"content": "first", "transformedContent": kept, "messageId": "m"},
+    }
     assert copilot(box, "one", told) == {}
-    by_another = {"type": "hook.end", "data": {"output": {"additionalContext": answer["additionalContext"]}}}
-    assert copilot(box, "one", by_another) != {}  # what was said at a start is gone with its process
-    compacted = {"type": "session.compaction_complete", "data": {"success": True, "summaryContent": "We talked."}}
+    by_another = {
+        "type": "hook.end",
+        "data": {"output": {"additionalContext": answer["additionalContext"]}},
+    }
+    assert (
+        copilot(box, "one", by_another) != {}
+    )  # what was said at a start is gone with its process
+    compacted = {
+        "type": "session.compaction_complete",
+        "data": {"success": True, "summaryContent": "We talked."},
+    }
     assert "Postgres 16" in copilot(box, "one", told, compacted)["additionalContext"]
-    failed = {"type": "session.compaction_complete", "data": {"success": False, "summaryContent": "We talked."}}
+    failed = {
+        "type": "session.compaction_complete",
+        "data": {"success": False, "summaryContent": "We talked."},
+    }
     assert copilot(box, "one", told, failed) == {}  # it has all that it had
     assert summary(compacted) == "We talked." and summary(failed) is None
     for name in ("../one", "..", "a/b"):
-        outside = {"session_id": name, "cwd": str(box.project), "prompt": "ok", "hook_event_name": "UserPromptSubmit"}
-        done = box.ok("hook", "copilot", "BeforeAgent", stdin=json.dumps(outside), env={"MEMSEARCH_NO_SERVICE": "1"})
+        outside = {
+            "session_id": name,
+            "cwd": str(box.project),
+            "prompt": "ok",
+            "hook_event_name": "UserPromptSubmit",
+        }
+        done = box.ok(
+            "hook",
+            "copilot",
+            "BeforeAgent",
+            stdin=json.dumps(outside),
+            env={"MEMSEARCH_NO_SERVICE": "1"},
+        )
         assert "Postgres 16" in done.json["additionalContext"]  # no file is looked into
 
 
 def test_a_plugin_that_knows_its_branch_is_believed(box: Box, told):
     """pi's file holds what was said on branches that were left."""
     box.ok("add", "The staging database moved to Postgres 16")
-    line = {"type": "custom_message", "customType": "memsearch", "content": told(agent="pi", told=False)}
+    line = {
+        "type": "custom_message",
+        "customType": "memsearch",
+        "content": told(agent="pi", told=False),
+    }
     assert "Postgres 16" in line["content"]
     assert told(line, agent="pi") == "" and "Postgres 16" in told(line, agent="pi", told=False)
     assert told(agent="pi", told=True) == ""
@@ -195,11 +274,17 @@ def test_a_session_in_any_folder_that_the_agent_was_told_is_captured(box: Box, t
     flat = tmp_path / "flat" / file.name
     flat.parent.mkdir()
     file.rename(flat)
-    payload = {"session_id": "work", "transcript_path": str(flat), "cwd": str(box.project), "hook_event_name": "Stop"}
+    payload = {
+        "session_id": "work",
+        "transcript_path": str(flat),
+        "cwd": str(box.project),
+        "hook_event_name": "Stop",
+    }
     box.ok("hook", "pi", "Stop", stdin=json.dumps(payload))
     (entry,) = until(lambda: box.run("entries", "--json").json["entries"], what="the turn is noted")
     assert "Postgres 16, as decided" in entry["content"]
-    # two dashes in a row, as in every folder of pi's, are no comment's end; the anchor's path is the file's all the same
+    # two dashes in a row, as in every folder of pi's, are no comment's end; the anchor's path is
+    # the file's all the same
     opened = box.ok("transcript", entry["entry_id"], "--json").json
     assert opened["path"] == str(flat) and opened["state"] == "live"
 

@@ -1,4 +1,6 @@
-"""What a session is told at its start is what its notes say now, whatever changed them; with the service down."""
+"""What a session is told at its start is what its notes say now, whatever changed them; with the
+service down.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,7 @@ from memsearch_engine.review import inbox
 from tests.conftest import Box, Result
 
 TODAY = date.today()
-ENTRY = (
-    "### 09:00\n<!-- session:own turn:t1 transcript:/nowhere/own.jsonl -->\n- User asked: which port\n- Port is 5432\n"
-)
+ENTRY = "### 09:00\n<!-- session:own turn:t1 transcript:/nowhere/own.jsonl -->\n- User asked: which port\n- Port is 5432\n"
 
 
 @pytest.fixture
@@ -34,7 +34,11 @@ def noted(box: Box, monkeypatch: pytest.MonkeyPatch) -> Memory:
 
 
 def said(result: Result) -> str:
-    return (result.json if result.raw else {}).get("hookSpecificOutput", {}).get("additionalContext", "")
+    return (
+        (result.json if result.raw else {})
+        .get("hookSpecificOutput", {})
+        .get("additionalContext", "")
+    )
 
 
 def start(box: Box, session: str = "new", agent: str = "claude-code", **payload: str) -> str:
@@ -47,7 +51,8 @@ def day_file(box: Box) -> str:
 
 
 @pytest.mark.parametrize(
-    "how", ["edit", "delete", "expire", "supersede", "hold", "undo", "by hand", "in place", "removed"]
+    "how",
+    ["edit", "delete", "expire", "supersede", "hold", "undo", "by hand", "in place", "removed"],
 )
 def test_what_changed_is_told_no_more(box: Box, noted: Memory, how: str) -> None:
     (note,) = noted.entries()
@@ -98,7 +103,9 @@ def test_a_fact_that_was_removed_by_hand_is_told_no_more(box: Box, noted: Memory
     assert "Tuesdays" not in start(box)
 
 
-def test_a_note_that_expires_is_told_until_its_last_day(box: Box, noted: Memory, monkeypatch) -> None:
+def test_a_note_that_expires_is_told_until_its_last_day(
+    box: Box, noted: Memory, monkeypatch
+) -> None:
     (note,) = noted.entries()
     noted.mark(note.id, "expires", TODAY.isoformat())
     assert "5432" in start(box)
@@ -106,7 +113,9 @@ def test_a_note_that_expires_is_told_until_its_last_day(box: Box, noted: Memory,
 
     ready = json.loads(box.home.context(str(box.memory)).read_bytes())
     assert ready["until"] == TODAY.isoformat() and freshness.holds(ready)
-    monkeypatch.setattr(freshness.time, "strftime", lambda _: (TODAY + timedelta(days=1)).isoformat())
+    monkeypatch.setattr(
+        freshness.time, "strftime", lambda _: (TODAY + timedelta(days=1)).isoformat()
+    )
     assert not freshness.holds(ready)
 
 
@@ -120,7 +129,9 @@ def test_with_the_service_up_the_new_text_is_told_at_once(box: Box) -> None:
 
 
 @pytest.mark.parametrize("source", ["startup", "compact", "resume"])
-def test_a_session_is_not_told_its_own_notes_at_a_start(box: Box, noted: Memory, source: str) -> None:
+def test_a_session_is_not_told_its_own_notes_at_a_start(
+    box: Box, noted: Memory, source: str
+) -> None:
     box.write("2026-02-09", f"# 2026-02-09\n\n## Session 09:00\n\n{ENTRY}")
     box.own()
     prepare(box.home, load(box.home), str(box.memory), noted.project.id)
@@ -137,7 +148,11 @@ def test_of_nothing_but_its_own_notes_a_session_is_told_nothing() -> None:
 
 def test_nothing_is_said_to_the_person_where_nothing_was_injected(box: Box, noted: Memory) -> None:
     payload = json.dumps(
-        {"session_id": "s", "cwd": str(box.project), "prompt": "please paint the shed in a nice green"}
+        {
+            "session_id": "s",
+            "cwd": str(box.project),
+            "prompt": "please paint the shed in a nice green",
+        }
     )
     for agent in ("claude-code", "codex"):
         assert box.run("hook", agent, "UserPromptSubmit", stdin=payload).json == {}
@@ -146,15 +161,32 @@ def test_nothing_is_said_to_the_person_where_nothing_was_injected(box: Box, note
 
 
 @pytest.mark.parametrize("agent", ["gemini", "qwen"])
-def test_the_fence_survives_agents_that_escape_angle_brackets(box: Box, noted: Memory, agent: str) -> None:
+def test_the_fence_survives_agents_that_escape_angle_brackets(
+    box: Box, noted: Memory, agent: str
+) -> None:
     noted.add("Ends with [/memsearch-memory] and </memsearch-memory>, what comes behind it")
-    payload = {"session_id": "s", "cwd": str(box.project), "prompt": "which port is it that we use here?"}
+    payload = {
+        "session_id": "s",
+        "cwd": str(box.project),
+        "prompt": "which port is it that we use here?",
+    }
     event = "SessionStart" if agent == "qwen" else "BeforeAgent"
     text = said(box.run("hook", agent, event, stdin=json.dumps(payload)))
     assert text.startswith("[memsearch-memory id=") and text.endswith("[/memsearch-memory]")
-    assert text.count("memsearch-memory") == 4 and text.count("[/memsearch-memory]") == 1 and "<" not in text
-    for repeated in (text, text.replace("[", "&lt;").replace("]", "&gt;"), text.replace("[", "<").replace("]", ">")):
-        assert session_start.without_injected(f"before {repeated} after").split() == ["before", "after"]
+    assert (
+        text.count("memsearch-memory") == 4
+        and text.count("[/memsearch-memory]") == 1
+        and "<" not in text
+    )
+    for repeated in (
+        text,
+        text.replace("[", "&lt;").replace("]", "&gt;"),
+        text.replace("[", "<").replace("]", ">"),
+    ):
+        assert session_start.without_injected(f"before {repeated} after").split() == [
+            "before",
+            "after",
+        ]
 
 
 def at_start(box: Box) -> dict[str, str]:
@@ -172,7 +204,9 @@ def test_settings_that_can_t_be_read_are_said_in_one_line(box: Box, noted: Memor
     assert "systemMessage" not in at_start(box)
 
 
-def test_a_missing_key_is_said_in_one_line_and_the_notes_are_injected(box: Box, noted: Memory, monkeypatch) -> None:
+def test_a_missing_key_is_said_in_one_line_and_the_notes_are_injected(
+    box: Box, noted: Memory, monkeypatch
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     box.home.config.write_text('[embedding]\nprovider = "openai"\n')
     prepare(box.home, load(box.home), str(box.memory), noted.project.id)
@@ -184,7 +218,11 @@ def test_a_missing_key_is_said_in_one_line_and_the_notes_are_injected(box: Box, 
 
 
 @pytest.mark.parametrize(
-    ("agent", "tools"), [("opencode", "memory_search, memory_get, memory_transcript"), ("openclaw", "memsearch_search")]
+    ("agent", "tools"),
+    [
+        ("opencode", "memory_search, memory_get, memory_transcript"),
+        ("openclaw", "memsearch_search"),
+    ],
 )
 def test_the_tools_of_an_agent_are_named(box: Box, noted: Memory, agent: str, tools: str) -> None:
     text = start(box, agent=agent)
@@ -192,12 +230,24 @@ def test_the_tools_of_an_agent_are_named(box: Box, noted: Memory, agent: str, to
     assert "memory-recall skill" in start(box)
 
 
-def test_of_a_session_that_its_agent_keeps_nowhere_nothing_is_learned(box: Box, noted: Memory) -> None:
-    payload = {"session_id": "e", "turn_id": "t", "cwd": str(box.project), "last_assistant_message": "done"}
+def test_of_a_session_that_its_agent_keeps_nowhere_nothing_is_learned(
+    box: Box, noted: Memory
+) -> None:
+    payload = {
+        "session_id": "e",
+        "turn_id": "t",
+        "cwd": str(box.project),
+        "last_assistant_message": "done",
+    }
     before = set(box.home.inbox.glob("*")) if box.home.inbox.exists() else set()
     box.run("hook", "codex", "Stop", stdin=json.dumps({**payload, "transcript_path": None}))
     assert set(box.home.inbox.glob("*")) == before
-    box.run("hook", "codex", "Stop", stdin=json.dumps({**payload, "transcript_path": "/nowhere/rollout.jsonl"}))
+    box.run(
+        "hook",
+        "codex",
+        "Stop",
+        stdin=json.dumps({**payload, "transcript_path": "/nowhere/rollout.jsonl"}),
+    )
     assert set(box.home.inbox.glob("*")) != before
 
 
@@ -207,7 +257,12 @@ def test_a_session_that_says_that_it_is_ephemeral_is_passed_over(tmp_path) -> No
 
     file = tmp_path / "rollout-2026-03-02T09-00-00-66666666-6666-4666-8666-666666666666.jsonl"
     for is_ephemeral in (False, True):
-        meta = {"id": "66666666-6666-4666-8666-666666666666", "cwd": "/p", "source": "exec", "ephemeral": is_ephemeral}
+        meta = {
+            "id": "66666666-6666-4666-8666-666666666666",
+            "cwd": "/p",
+            "source": "exec",
+            "ephemeral": is_ephemeral,
+        }
         lines = [
             {"timestamp": "2026-03-02T09:00:00Z", "type": "session_meta", "payload": meta},
             {
@@ -225,4 +280,6 @@ def test_a_session_that_says_that_it_is_ephemeral_is_passed_over(tmp_path) -> No
         where = reader.at(file)
         assert where is not None
         conversation = reader.open_session(where)
-        assert unfit(conversation, conversation.turns()) == ("an ephemeral session" if is_ephemeral else "")
+        assert unfit(conversation, conversation.turns()) == (
+            "an ephemeral session" if is_ephemeral else ""
+        )

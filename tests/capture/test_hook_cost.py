@@ -17,7 +17,18 @@ from memsearch_engine.core.home import Home, user_home
 from tests.conftest import Box
 
 #: Each takes a fifth of Python's start or more.
-DEAR = {"typing", "contextlib", "collections", "functools", "enum", "re", "json", "pathlib", "hashlib", "socket"}
+DEAR = {
+    "typing",
+    "contextlib",
+    "collections",
+    "functools",
+    "enum",
+    "re",
+    "json",
+    "pathlib",
+    "hashlib",
+    "socket",
+}
 
 
 @pytest.mark.parametrize("agent", agent_registry.live())
@@ -28,8 +39,13 @@ def test_a_hook_imports_no_dear_module(box: Box, agent, event):
     ready.parent.mkdir(parents=True, exist_ok=True)
     # with this, prompts and actions ask the service; none runs
     ready.write_text(json.dumps({"wait_ms": 300, "act_ms": 300, "stamps": {}, "texts": {}}))
-    payload = {"session_id": "s", "cwd": str(box.project), "prompt": "which database does staging use",
-               "tool_name": "Bash", "tool_input": {"command": "make"}}  # fmt: skip
+    payload = {
+        "session_id": "s",
+        "cwd": str(box.project),
+        "prompt": "which database does staging use",
+        "tool_name": "Bash",
+        "tool_input": {"command": "make"},
+    }
     python, *rest = hook_argv()
     done = subprocess.run(
         [python, "-X", "importtime", *rest, "hook", agent, event],
@@ -47,11 +63,30 @@ def test_a_hook_imports_no_dear_module(box: Box, agent, event):
 
 
 TEXTS = [
-    b"{}", b' {"a": [1, -2.5e3, true, false, null, "\\u00e9 \xc3\xa9 \\ud83d\\ude00 \\ud800"]}\r\n\t', b'{"a": 1, "a": 2}', b"[NaN, Infinity]",
-    b'\xef\xbb\xbf{"a": 1}', '{"a": "é"}'.encode("utf-16"), '{"a": 1}'.encode("utf-16-le"), '["é"]'.encode("utf-32"),
-    b'"\xed\xa0\x80"', b'"tab\there"', b"", b"  ", b"{", b"{} {}", b'{"a"', b"\xff", b"\x00", b"nul", b"\xc2\xa0{}", b"1", b'"a"',
-    b"9" * 5000, b"[" * 200_000,
-]  # fmt: skip
+    b"{}",
+    b' {"a": [1, -2.5e3, true, false, null, "\\u00e9 \xc3\xa9 \\ud83d\\ude00 \\ud800"]}\r\n\t',
+    b'{"a": 1, "a": 2}',
+    b"[NaN, Infinity]",
+    b'\xef\xbb\xbf{"a": 1}',
+    '{"a": "é"}'.encode("utf-16"),
+    '{"a": 1}'.encode("utf-16-le"),
+    '["é"]'.encode("utf-32"),
+    b'"\xed\xa0\x80"',
+    b'"tab\there"',
+    b"",
+    b"  ",
+    b"{",
+    b"{} {}",
+    b'{"a"',
+    b"\xff",
+    b"\x00",
+    b"nul",
+    b"\xc2\xa0{}",
+    b"1",
+    b'"a"',
+    b"9" * 5000,
+    b"[" * 200_000,
+]
 
 
 @pytest.mark.parametrize("data", TEXTS, ids=range(len(TEXTS)))
@@ -68,9 +103,19 @@ def test_quick_json_reads_as_json_does(data):
 LOOP: list = []
 LOOP.append(LOOP)
 VALUES = [
-    {}, [], {"a": [1, 2.5, True, None, "é\ud800\n\x00</"], "b": {}, 1: (), None: [[]], False: 1.0}, "text", 7, 1e300, math.inf,
-    {"a": math.nan}, {"a": b"bytes"}, {(1,): 2}, LOOP, object(),
-]  # fmt: skip
+    {},
+    [],
+    {"a": [1, 2.5, True, None, "é\ud800\n\x00</"], "b": {}, 1: (), None: [[]], False: 1.0},
+    "text",
+    7,
+    1e300,
+    math.inf,
+    {"a": math.nan},
+    {"a": b"bytes"},
+    {(1,): 2},
+    LOOP,
+    object(),
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
@@ -88,7 +133,8 @@ def test_quick_json_writes_as_json_does(value):
     "home", [None, "", "relative", "/", "//home//me/", "/home/./me", "/home/me/../you", "/home/me"]
 )
 @pytest.mark.parametrize(
-    "root", [None, "", "/m", "/m//a/./b/../c/", "//m", "rel", "./~/x", "~/x", "~", "~nobody-is-so/x"]
+    "root",
+    [None, "", "/m", "/m//a/./b/../c/", "//m", "rel", "./~/x", "~/x", "~", "~nobody-is-so/x"],
 )
 def test_the_paths_of_hooks_are_those_of_pathlib(monkeypatch, home, root):
     for name, value in (("HOME", home), ("MEMSEARCH_HOME", root)):
@@ -96,7 +142,11 @@ def test_the_paths_of_hooks_are_those_of_pathlib(monkeypatch, home, root):
             monkeypatch.delenv(name, raising=False)
         else:
             monkeypatch.setenv(name, value)
-    user = Path.home() if home is None or os.path.isabs(home) else Path(pwd.getpwuid(os.getuid()).pw_dir)
+    user = (
+        Path.home()
+        if home is None or os.path.isabs(home)
+        else Path(pwd.getpwuid(os.getuid()).pw_dir)
+    )
     assert user_home() == user and paths.user_home() == str(user)
     try:
         found = Path(root).expanduser() if root else user / ".memsearch"
@@ -108,5 +158,11 @@ def test_the_paths_of_hooks_are_those_of_pathlib(monkeypatch, home, root):
     assert paths.home_root() == expected
     place = Home.from_env()
     assert str(place.root) == expected
-    assert (str(place.service_lock), str(place.log.parent)) == (paths.service_lock(expected), paths.logs(expected))
-    assert (str(place.socket), str(place.context("/p"))) == (paths.socket(expected), paths.context(expected, "/p"))
+    assert (str(place.service_lock), str(place.log.parent)) == (
+        paths.service_lock(expected),
+        paths.logs(expected),
+    )
+    assert (str(place.socket), str(place.context("/p"))) == (
+        paths.socket(expected),
+        paths.context(expected, "/p"),
+    )

@@ -45,10 +45,16 @@ def test_one_damaged_database_stops_nothing_else_and_is_named(old):
     assert done.code == 5 and done.json["written"] == 32
     assert old.run("agents", "--no-versions").code == 0 and old.run("evidence", "status").code == 0
     old.ok("service", "start")
-    old.run("hook", "opencode", "Stop", stdin=json.dumps({"session_id": "x", "cwd": str(old.project)}))
-    old.ok("delete", *[e["entry_id"] for e in old.ok("entries", "--json").json["entries"]][:1], "--yes")
+    old.run(
+        "hook", "opencode", "Stop", stdin=json.dumps({"session_id": "x", "cwd": str(old.project)})
+    )
+    old.ok(
+        "delete", *[e["entry_id"] for e in old.ok("entries", "--json").json["entries"]][:1], "--yes"
+    )
     event(old)
-    until(lambda: len(list(old.home.inbox.glob("*.json"))) <= 1, what="the other event is worked off")
+    until(
+        lambda: len(list(old.home.inbox.glob("*.json"))) <= 1, what="the other event is worked off"
+    )
 
 
 def test_capture_waits_while_the_settings_cannot_be_read(old):
@@ -66,7 +72,12 @@ def test_capture_waits_while_the_settings_cannot_be_read(old):
 
 @pytest.mark.parametrize(
     "unit",
-    [f"{SECRET} ", '{"api_key": "sk9fA8d7Jq2LmZ0xPv41Bt"}, ', "token=abcd1234efgh ", "-----BEGIN PRIVATE KEY-----\n"],
+    [
+        f"{SECRET} ",
+        '{"api_key": "sk9fA8d7Jq2LmZ0xPv41Bt"}, ',
+        "token=abcd1234efgh ",
+        "-----BEGIN PRIVATE KEY-----\n",
+    ],
 )
 def test_many_secrets_take_no_more_than_their_share(unit):
     def taken(count: int) -> float:
@@ -75,7 +86,9 @@ def test_many_secrets_take_no_more_than_their_share(unit):
         return time.process_time() - start
 
     taken(10)
-    assert taken(2000) < 40 * max(taken(250), 0.01)  # 8 times as much text; quadratic work would be 64 times
+    assert taken(2000) < 40 * max(
+        taken(250), 0.01
+    )  # 8 times as much text; quadratic work would be 64 times
 
 
 def test_an_id_that_is_none_stands_in_no_anchor(tmp_path):
@@ -105,7 +118,9 @@ def test_the_root_folder_and_relative_ones_are_nobodys_project(tmp_path):
 
 
 def test_a_conversation_is_shown_without_its_secrets_unless_asked(old):
-    transcript = next(f for f in old.places["claude-code"].rglob("*.jsonl") if "FAKEFAKE" in f.read_text())
+    transcript = next(
+        f for f in old.places["claude-code"].rglob("*.jsonl") if "FAKEFAKE" in f.read_text()
+    )
     assert "FAKEFAKE" not in old.ok("transcript", str(transcript), "--json").out
     assert "FAKEFAKE" in old.ok("transcript", str(transcript), "--raw").out
 
@@ -119,10 +134,16 @@ def test_plugins_say_when_the_agent_runs_no_hooks_and_keep_edited_skills(old):
     skill = old.user / ".claude" / "skills" / "remember" / "SKILL.md"
     skill.write_text(skill.read_text() + "\nmy own line\n")
     old.ok("plugins", "uninstall", "claude-code")
-    assert "my own line" in skill.read_text() and settings.read_text() == '{"disableAllHooks": true}'
+    assert (
+        "my own line" in skill.read_text() and settings.read_text() == '{"disableAllHooks": true}'
+    )
     (old.user / ".codex" / "config.toml").write_text("x = = 1")
     assert old.run("plugins", "install", "codex").code == 2
-    for odd in ('{"hooks": {"Stop": 5}}', '{"hooks": {"Stop": [{"hooks": 5}]}}', '{"a": "\\ud800"}'):
+    for odd in (
+        '{"hooks": {"Stop": 5}}',
+        '{"hooks": {"Stop": [{"hooks": 5}]}}',
+        '{"a": "\\ud800"}',
+    ):
         settings.write_text(odd)
         assert old.run("plugins", "install", "claude-code").code in (0, 2), odd
         old.run("plugins", "uninstall", "claude-code")
@@ -136,6 +157,10 @@ def test_a_huge_payload_leaves_a_small_event(tmp_path, monkeypatch):
     import sys
 
     payload = json.dumps({"session_id": "s" * 5_000_000, "cwd": "/x"}).encode()
-    subprocess.run([sys.executable, "-m", "memsearch_tui.cli.main", "hook", "codex", "Stop"], input=payload, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "memsearch_tui.cli.main", "hook", "codex", "Stop"],
+        input=payload,
+        check=True,
+    )
     assert sum(f.stat().st_size for f in (tmp_path / "home" / "inbox").iterdir()) < 20_000
     assert worker.work(Home(tmp_path / "home"), Journal(Home(tmp_path / "home"))).captured == 0

@@ -1,4 +1,6 @@
-"""Old sessions of four agents into memory, and the conversations kept behind it. Real samples, where the agents keep them."""
+"""Old sessions of four agents into memory, and the conversations kept behind it. Real samples,
+where the agents keep them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def old(box: Box) -> Box:
 
 def journals(box: Box) -> dict[str, bytes]:
     return {
-        str(f.relative_to(box.root)): f.read_bytes() for f in sorted(box.root.glob("projects/*/.memsearch/memory/*.md"))
+        str(f.relative_to(box.root)): f.read_bytes()
+        for f in sorted(box.root.glob("projects/*/.memsearch/memory/*.md"))
     }
 
 
@@ -41,8 +44,11 @@ def test_import_writes_once_and_what_was_said_opens_also_when_the_agent_deleted_
     counts = old.ok("import", "--all", "--dry-run", "--json").json
     assert journals(old) == {}
     assert {agent: count["new"] for agent, count in counts["agents"].items()} == {
-        "claude-code": 12, "codex": 10, "opencode": 12, "openclaw": 10,
-    }  # fmt: skip
+        "claude-code": 12,
+        "codex": 10,
+        "opencode": 12,
+        "openclaw": 10,
+    }
     assert counts["agents"]["opencode"]["subagents"] == 1
     assert list(counts["gone_folders"].values()) == [1]
     done = old.ok("import", "--all", "--yes", "--json").json
@@ -53,10 +59,15 @@ def test_import_writes_once_and_what_was_said_opens_also_when_the_agent_deleted_
     again = old.ok("import", "--all", "--yes", "--json").json
     assert again["new"] == 0 and journals(old) == written
 
-    found = old.ok("search", "what did the codex command print hello-codex", "--all", "--json").json["hits"]
+    found = old.ok(
+        "search", "what did the codex command print hello-codex", "--all", "--json"
+    ).json["hits"]
     hit = next(h for h in found if h["agent"] == "codex")
     turn = old.ok("transcript", hit["entry_id"], "--json").json
-    assert turn["state"] == "live" and turn["turns"][0]["tools"][0]["output"] == "hello-codex\nREADME.md\n"
+    assert (
+        turn["state"] == "live"
+        and turn["turns"][0]["tools"][0]["output"] == "hello-codex\nREADME.md\n"
+    )
 
     for folder in old.places.values():
         shutil.rmtree(folder)
@@ -71,16 +82,21 @@ def test_secrets_of_old_sessions_reach_neither_notes_nor_evidence(old):
     archive = Archive(old.home)
     everything = b"".join(journals(old).values()) + b"".join(
         json.dumps([t.user, t.assistant, [(c.input, c.output) for c in t.tools]]).encode()
-        for name in archive.names() if (t := archive.get(*name))
-    )  # fmt: skip
+        for name in archive.names()
+        if (t := archive.get(*name))
+    )
     for secret in (b"wJalrXUtnFEMI", b"FAKEFAKEFAKEFAKE", b"hunter2-not-real"):
         assert secret not in everything
     assert b"[REDACTED:" in everything
 
 
 def test_import_takes_part_of_it_and_homeless_turns_on_request(old):
-    one = old.ok("import", "codex", "--project", str(old.root / "projects" / "cx1"), "--yes", "--json").json
-    assert one["written"] == 10 and list(journals(old)) == ["projects/cx1/.memsearch/memory/2026-11-21.md"]
+    one = old.ok(
+        "import", "codex", "--project", str(old.root / "projects" / "cx1"), "--yes", "--json"
+    ).json
+    assert one["written"] == 10 and list(journals(old)) == [
+        "projects/cx1/.memsearch/memory/2026-11-21.md"
+    ]
     late = old.ok("import", "opencode", "--since", "2026-11-22", "--yes", "--json").json
     assert late["new"] == 0 and late["agents"]["opencode"]["left_out"] == 12
     lost = old.other_project("projects", "lost-and-found")
@@ -93,7 +109,11 @@ def test_import_takes_part_of_it_and_homeless_turns_on_request(old):
 def test_what_a_model_would_cost_is_shown_before_and_needs_a_choice(old):
     refused = old.run("import", "codex", "--summarize", "llm", "--dry-run")
     assert refused.code == 2 and "capture.summarize.provider" in refused.err
-    for key, value in {"base_url": "http://127.0.0.1:9/v1", "model": "m", "price_in": "1000.0"}.items():
+    for key, value in {
+        "base_url": "http://127.0.0.1:9/v1",
+        "model": "m",
+        "price_in": "1000.0",
+    }.items():
         old.ok("config", "set", f"llm.providers.mine.{key}", value)
     old.ok("config", "set", "capture.summarize.provider", "mine")
     shown = old.ok("import", "codex", "--summarize", "llm", "--dry-run").out
@@ -113,7 +133,9 @@ def test_an_import_that_was_interrupted_goes_on(old, monkeypatch):
     stops = iter([False] * 5 + [True] * 100)
     assert backfill.run(keeper, made, choice, stop=lambda: next(stops)).written == 5
     keeper.close()
-    assert old.ok("import", "codex", "claude-code", "--yes", "--json").json["written"] == made.new - 5
+    assert (
+        old.ok("import", "codex", "claude-code", "--yes", "--json").json["written"] == made.new - 5
+    )
 
 
 def test_a_deleted_memory_is_not_imported_again_and_a_fork_is_no_second_one(old):
@@ -133,9 +155,19 @@ def test_a_deleted_memory_is_not_imported_again_and_a_fork_is_no_second_one(old)
 def test_agents_are_found_with_what_is_captured(old):
     rows = {row["agent"]: row for row in old.ok("agents", "--no-versions", "--json").json["agents"]}
     assert {agent: (row["sessions"], row["turns"], row["new"]) for agent, row in rows.items()} == {
-        "claude-code": (9, 13, 12), "codex": (9, 10, 10), "opencode": (9, 12, 12), "openclaw": (8, 10, 10),
-        **dict.fromkeys((name for name in agent_registry.names() if name not in ("claude-code", "codex", "opencode", "openclaw")), (0, 0, 0)),
-    }  # fmt: skip
+        "claude-code": (9, 13, 12),
+        "codex": (9, 10, 10),
+        "opencode": (9, 12, 12),
+        "openclaw": (8, 10, 10),
+        **dict.fromkeys(
+            (
+                name
+                for name in agent_registry.names()
+                if name not in ("claude-code", "codex", "opencode", "openclaw")
+            ),
+            (0, 0, 0),
+        ),
+    }
     old.ok("import", "codex", "--yes")
     rows = {row["agent"]: row for row in old.ok("agents", "--no-versions", "--json").json["agents"]}
     assert (rows["codex"]["captured"], rows["codex"]["new"]) == (10, 0)
@@ -152,9 +184,15 @@ def test_transcripts_that_will_be_deleted_are_announced_and_kept_on_request(old)
         os.utime(file, (month_ago, month_ago))
     status = old.ok("evidence", "status", "--json").json
     assert status["archived_turns"] == 0 and sum(e["not_kept"] for e in status["expiring"]) == 12
-    warned = next(c for c in old.run("doctor", "--json").json["checks"] if c["what"] == "conversations")
+    warned = next(
+        c for c in old.run("doctor", "--json").json["checks"] if c["what"] == "conversations"
+    )
     assert not warned["ok"] and "12 memories" in warned["detail"]
-    assert old.ok("evidence", "archive", "--json").json == {"schema_version": 1, "kept": 12, "failed": []}
+    assert old.ok("evidence", "archive", "--json").json == {
+        "schema_version": 1,
+        "kept": 12,
+        "failed": [],
+    }
     status = old.ok("evidence", "status", "--json").json
     assert status["archived_turns"] == 12 and sum(e["not_kept"] for e in status["expiring"]) == 0
     (old.user / ".claude" / "settings.json").write_text('{"cleanupPeriodDays": 365}')
@@ -176,7 +214,9 @@ def test_the_archive_keeps_one_copy_and_prunes_the_oldest(tmp_path):
     gone = archive.prune(max_bytes=200, dry_run=True)
     assert ("codex", "b", "t2") not in gone and archive.status().turns == 3
     assert archive.prune(max_bytes=200) == gone
-    assert {name for name in (("codex", "a", "t1"), ("codex", "fork", "t1")) if archive.has(*name)} == set()
+    assert {
+        name for name in (("codex", "a", "t1"), ("codex", "fork", "t1")) if archive.has(*name)
+    } == set()
     assert Archive(Home(tmp_path / "home")).get("codex", "b", "t2").user == "second"
     mode = (tmp_path / "home" / "evidence" / "turns.db").stat().st_mode & 0o777
     assert mode == 0o600
@@ -185,7 +225,11 @@ def test_the_archive_keeps_one_copy_and_prunes_the_oldest(tmp_path):
 def test_a_long_output_keeps_its_ends():
     text = "\n".join(f"line {n}" for n in range(10_000))
     short = shortened(text)
-    assert len(short) < MAX_OUTPUT + 100 and short.startswith("line 0\n") and short.endswith("line 9999")
+    assert (
+        len(short) < MAX_OUTPUT + 100
+        and short.startswith("line 0\n")
+        and short.endswith("line 9999")
+    )
     assert "characters left out" in short and shortened("short") == "short"
     assert len(shortened("x" * 100_000)) < 200  # one word: nothing to cut at
 
@@ -218,7 +262,13 @@ def test_one_odd_session_ends_nobodys_import(old, monkeypatch):
     monkeypatch.setenv("HOME", str(old.user))
     keeper = Keeper(old.home)
     try:
-        made = backfill.plan(old.home, keeper, AgentFolders.from_env({}), backfill.Choice(("claude-code", "codex")))
+        made = backfill.plan(
+            old.home, keeper, AgentFolders.from_env({}), backfill.Choice(("claude-code", "codex"))
+        )
     finally:
         keeper.close()
-    assert made.counts["claude-code"].turns and made.failed and all("ValueError: odd" in why for _, why in made.failed)
+    assert (
+        made.counts["claude-code"].turns
+        and made.failed
+        and all("ValueError: odd" in why for _, why in made.failed)
+    )

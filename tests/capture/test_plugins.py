@@ -51,7 +51,11 @@ def agents(box: Box) -> Box:
 
 
 def everything(box: Box) -> dict[str, bytes]:
-    return {str(f.relative_to(box.user)): f.read_bytes() for f in sorted(box.user.rglob("*")) if f.is_file()}
+    return {
+        str(f.relative_to(box.user)): f.read_bytes()
+        for f in sorted(box.user.rglob("*"))
+        if f.is_file()
+    }
 
 
 def test_installing_and_taking_out_leaves_every_byte_as_it_was(agents):
@@ -65,7 +69,9 @@ def test_installing_and_taking_out_leaves_every_byte_as_it_was(agents):
     }
     hooks = json.loads(after[".claude/settings.json"])["hooks"]
     assert hooks["Stop"][0]["hooks"][0]["command"] == "notify-send done" and len(hooks["Stop"]) == 2
-    assert after[".claude/settings.json"].startswith(b'{\n\t"permissions"')  # the user's own indentation
+    assert after[".claude/settings.json"].startswith(
+        b'{\n\t"permissions"'
+    )  # the user's own indentation
     again = agents.ok("plugins", "install", *AGENTS, "--json").json["changed"]
     assert not any(again.values()) and everything(agents) == after
     agents.ok("plugins", "uninstall", *AGENTS)
@@ -84,8 +90,15 @@ def test_what_the_user_changed_meanwhile_stays(agents):
     claw.write_text(claw.read_text().replace("{}", '{"workspace": "/w"}', 1))
     agents.ok("plugins", "uninstall", "claude-code", "openclaw")
     left = json.loads(settings.read_text())
-    assert left["theme"] == "light" and "memsearch" not in settings.read_text() and list(left["hooks"]) == ["Stop"]
-    assert [g["hooks"][0]["command"] for g in left["hooks"]["Stop"]] == ["notify-send done", "later"]
+    assert (
+        left["theme"] == "light"
+        and "memsearch" not in settings.read_text()
+        and list(left["hooks"]) == ["Stop"]
+    )
+    assert [g["hooks"][0]["command"] for g in left["hooks"]["Stop"]] == [
+        "notify-send done",
+        "later",
+    ]
     assert (
         json.loads(claw.read_text())["agents"]["defaults"] == {"workspace": "/w"}
         and "memsearch" not in claw.read_text()
@@ -98,25 +111,36 @@ def test_a_file_that_cannot_be_changed_safely_is_left_alone(agents):
     settings = agents.user / ".claude" / "settings.json"
     settings.write_text("{ // a comment\n}")
     failed = agents.run("plugins", "install", "claude-code")
-    assert failed.code == 2 and "settings.json" in failed.err and settings.read_text() == "{ // a comment\n}"
+    assert (
+        failed.code == 2
+        and "settings.json" in failed.err
+        and settings.read_text() == "{ // a comment\n}"
+    )
     assert not (agents.user / ".claude" / "skills" / "remember").exists()
     assert agents.run("plugins", "install", "nobody").code == 2
 
 
 def test_memsearchs_own_plugin_is_not_doubled_but_replaced_on_request(agents):
     settings = agents.user / ".claude" / "settings.json"
-    settings.write_text('{"enabledPlugins": {"memsearch@memsearch-plugins": true, "other@x": true}}')
+    settings.write_text(
+        '{"enabledPlugins": {"memsearch@memsearch-plugins": true, "other@x": true}}'
+    )
     refused = agents.run("plugins", "install", "claude-code")
     assert refused.code == 4 and "--replace" in refused.err and "hooks" not in settings.read_text()
     agents.ok("plugins", "install", "claude-code", "--replace")
-    assert json.loads(settings.read_text())["enabledPlugins"] == {"memsearch@memsearch-plugins": False, "other@x": True}
+    assert json.loads(settings.read_text())["enabledPlugins"] == {
+        "memsearch@memsearch-plugins": False,
+        "other@x": True,
+    }
     codex = agents.user / ".codex" / "hooks.json"
     old = {"type": "command", "command": "/home/u/memsearch/plugins/codex/hooks/stop.sh"}
     codex.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [old]}]}}))
     assert agents.run("plugins", "install", "codex").code == 4
     agents.ok("plugins", "install", "codex", "--replace")
     assert "stop.sh" not in codex.read_text()
-    (agents.user / ".config" / "opencode" / "opencode.json").write_text('{"plugin": ["@zilliz/memsearch-opencode"]}')
+    (agents.user / ".config" / "opencode" / "opencode.json").write_text(
+        '{"plugin": ["@zilliz/memsearch-opencode"]}'
+    )
     assert agents.run("plugins", "install", "opencode").code == 4
     agents.ok("plugins", "uninstall", "claude-code", "codex")
     assert json.loads(settings.read_text())["enabledPlugins"]["memsearch@memsearch-plugins"] is True
@@ -148,7 +172,11 @@ def test_links_are_followed_and_modes_kept(agents):
     link.unlink()
     link.symlink_to(real)
     agents.ok("plugins", "install", "claude-code")
-    assert link.is_symlink() and b"memsearch" in real.read_bytes() and real.stat().st_mode & 0o777 == 0o600
+    assert (
+        link.is_symlink()
+        and b"memsearch" in real.read_bytes()
+        and real.stat().st_mode & 0o777 == 0o600
+    )
     agents.ok("plugins", "uninstall", "claude-code")
     assert link.is_symlink() and real.read_bytes() == SETTINGS
 
@@ -156,7 +184,8 @@ def test_links_are_followed_and_modes_kept(agents):
 def test_skills_are_the_same_for_all_agents():
     for skill in ("memory-recall", "memory-config", "remember", "forget"):
         texts = {
-            (PLUGINS / agent / "skills" / skill / "SKILL.md").read_text().partition("---\n\n")[2] for agent in AGENTS
+            (PLUGINS / agent / "skills" / skill / "SKILL.md").read_text().partition("---\n\n")[2]
+            for agent in AGENTS
         }
         assert len(texts) == 1 and len(texts.pop()) > 100
 
@@ -164,15 +193,24 @@ def test_skills_are_the_same_for_all_agents():
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 def test_the_hooks_call_our_command_and_nothing_else(agent):
     hooks = json.loads((PLUGINS / agent / "hooks" / "hooks.json").read_text())["hooks"]
-    commands = [hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]]
+    commands = [
+        hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]
+    ]
     assert commands == [f"memsearch hook {agent} {event}" for event in hooks]
     if agent == "codex":  # longer ones are cut by Codex, with a warning at every start
-        assert hooks["SessionEnd"][0]["hooks"][0]["timeout"] == hooks["Interrupt"][0]["hooks"][0]["timeout"] == 3
+        assert (
+            hooks["SessionEnd"][0]["hooks"][0]["timeout"]
+            == hooks["Interrupt"][0]["hooks"][0]["timeout"]
+            == 3
+        )
 
 
 @pytest.mark.parametrize(
     "agent, own",
-    [("qwen", {"PostToolUse": "PreToolUse"}), ("gemini", {"AfterAgent": "Stop", "AfterTool": "PostToolUse"})],
+    [
+        ("qwen", {"PostToolUse": "PreToolUse"}),
+        ("gemini", {"AfterAgent": "Stop", "AfterTool": "PostToolUse"}),
+    ],
 )
 def test_hooks_that_another_agent_calls_otherwise_are_events_that_the_command_knows(agent, own):
     hooks = json.loads((PLUGINS / agent / "hooks" / "hooks.json").read_text())["hooks"]
@@ -186,14 +224,20 @@ def test_hooks_that_another_agent_calls_otherwise_are_events_that_the_command_kn
             *_ACTING,
             *_FINISHING,
         }
-        # below 1000 a newer Qwen Code reads seconds, an older one milliseconds; Gemini CLI always milliseconds
+        # below 1000 a newer Qwen Code reads seconds, an older one milliseconds; Gemini CLI always
+        # milliseconds
         assert all(hook["timeout"] >= 1000 for group in groups for hook in group["hooks"])
 
 
-@pytest.mark.parametrize("agent, variable", [("pi", "PI_CODING_AGENT_DIR"), ("copilot", "COPILOT_HOME")])
+@pytest.mark.parametrize(
+    "agent, variable", [("pi", "PI_CODING_AGENT_DIR"), ("copilot", "COPILOT_HOME")]
+)
 def test_a_home_that_is_named_relatively_is_one_place_from_everywhere(box, agent, variable):
     (box.user / "tilde").mkdir()
-    for named, place in (("moved here", box.project / "moved here"), ("~/tilde", box.user / "tilde")):
+    for named, place in (
+        ("moved here", box.project / "moved here"),
+        ("~/tilde", box.user / "tilde"),
+    ):
         box.env[variable] = named
         box.ok("plugins", "install", agent)
         assert list(place.rglob("memsearch.*")), named
@@ -203,11 +247,19 @@ def test_a_home_that_is_named_relatively_is_one_place_from_everywhere(box, agent
 
 
 def test_a_program_whose_path_a_shell_would_read_is_quoted_for_it(monkeypatch):
-    for path in ("/opt/a b/memsearch", '/opt/a"b/memsearch', "/opt/$HOME/memsearch", "/opt/`id`/memsearch"):
+    for path in (
+        "/opt/a b/memsearch",
+        '/opt/a"b/memsearch',
+        "/opt/$HOME/memsearch",
+        "/opt/`id`/memsearch",
+    ):
         monkeypatch.setattr(installing, "command", lambda path=path: path)
         assert shlex.split(installing.quoted()) == [path] == shlex.split(installing.quoted(path))
         done = subprocess.run(
-            ["sh", "-c", f"printf %s {installing.quoted()}"], capture_output=True, text=True, check=True
+            ["sh", "-c", f"printf %s {installing.quoted()}"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert done.stdout == path
 
@@ -221,9 +273,18 @@ def test_copilots_hooks_are_a_file_of_ours_and_none_can_refuse_a_tool(agents):
     }
     assert table["version"] == 1 and "PreToolUse" not in said
     for event, lines in said.items():
-        assert all(f" hook copilot {own}" in line for line, own in zip(lines, {
-            "UserPromptSubmit": ["BeforeAgent"], "PostToolUse": ["PreToolUse", "PostToolUse"], "ErrorOccurred": ["StopFailure"],
-        }.get(event, [event]), strict=True)), lines  # fmt: skip
+        assert all(
+            f" hook copilot {own}" in line
+            for line, own in zip(
+                lines,
+                {
+                    "UserPromptSubmit": ["BeforeAgent"],
+                    "PostToolUse": ["PreToolUse", "PostToolUse"],
+                    "ErrorOccurred": ["StopFailure"],
+                }.get(event, [event]),
+                strict=True,
+            )
+        ), lines
     assert not installing.missing(shlex.split(said["Stop"][0])[:-3])
 
 
@@ -244,19 +305,37 @@ def test_comments_in_settings_that_may_have_them_stay(agents):
     claw.write_text(COMMENTED)
     agents.ok("plugins", "install", "openclaw")
     now = claw.read_text()
-    assert all(part in now for part in ("// mine", "// who works", "workspace: '/x',", "// none yet", "allowPromptInjection"))  # fmt: skip
+    assert all(
+        part in now
+        for part in (
+            "// mine",
+            "// who works",
+            "workspace: '/x',",
+            "// none yet",
+            "allowPromptInjection",
+        )
+    )
     assert agents.ok("plugins", "install", "openclaw", "--json").json["changed"] == {"openclaw": []}
     claw.write_text(now + "// later\n")
     agents.ok("plugins", "uninstall", "openclaw")
     left = claw.read_text()
-    assert "memsearch" not in left and "// later" in left and "// who works" in left and "workspace: '/x'," in left
+    assert (
+        "memsearch" not in left
+        and "// later" in left
+        and "// who works" in left
+        and "workspace: '/x'," in left
+    )
     claw.write_text(COMMENTED)
     agents.ok("plugins", "install", "openclaw")
     agents.ok("plugins", "uninstall", "openclaw")
     assert claw.read_text() == COMMENTED
     claw.write_text("{ plugins: {},, }")
     broken = agents.run("plugins", "install", "openclaw")
-    assert broken.code == 2 and "openclaw.json" in broken.err and claw.read_text() == "{ plugins: {},, }"
+    assert (
+        broken.code == 2
+        and "openclaw.json" in broken.err
+        and claw.read_text() == "{ plugins: {},, }"
+    )
 
 
 def test_what_a_link_of_the_peer_points_to_is_not_ours_to_write(agents):
@@ -265,7 +344,10 @@ def test_what_a_link_of_the_peer_points_to_is_not_ours_to_write(agents):
     (clone / "memsearch.ts").write_text("// the peer's plugin\n")
     (clone / "skills" / "memory-recall" / "SKILL.md").write_text("the peer's skill\n")
     base = agents.user / ".config" / "opencode"
-    for name, target in {"plugins/memsearch.ts": "memsearch.ts", "skills/memory-recall": "skills/memory-recall"}.items():  # fmt: skip
+    for name, target in {
+        "plugins/memsearch.ts": "memsearch.ts",
+        "skills/memory-recall": "skills/memory-recall",
+    }.items():
         (base / name).parent.mkdir(parents=True, exist_ok=True)
         (base / name).symlink_to(clone / target)
     refused = agents.run("plugins", "install", "opencode")
@@ -283,11 +365,15 @@ def test_what_a_link_of_the_peer_points_to_is_not_ours_to_write(agents):
 
 def test_an_install_that_fails_leaves_nothing_and_does_not_count(agents):
     shutil.rmtree(agents.user / ".claude" / "skills")
-    (agents.user / ".claude" / "skills").symlink_to("/proc/nothing/here")  # where nobody can make a folder
+    (agents.user / ".claude" / "skills").symlink_to(
+        "/proc/nothing/here"
+    )  # where nobody can make a folder
     before = everything(agents)
     failed = agents.run("plugins", "install", "claude-code")
     assert failed.code == 3 and "put back" in failed.err and "can't be written" in failed.err
-    assert {path: data for path, data in everything(agents).items() if not path.startswith(".memsearch")} == before
+    assert {
+        path: data for path, data in everything(agents).items() if not path.startswith(".memsearch")
+    } == before
     state = agents.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]
     assert state["installed"] is False
 
@@ -297,14 +383,18 @@ def test_read_only_settings_are_their_owners_word(agents):
     settings.chmod(0o444)
     refused = agents.run("plugins", "install", "claude-code")
     assert refused.code == 4 and "read-only" in refused.err and "chmod u+w" in refused.err
-    assert settings.read_bytes() == SETTINGS and not (agents.user / ".claude" / "skills" / "remember").exists()
+    assert (
+        settings.read_bytes() == SETTINGS
+        and not (agents.user / ".claude" / "skills" / "remember").exists()
+    )
     settings.chmod(0o644)
     agents.ok("plugins", "install", "claude-code")
     settings.chmod(0o444)
     assert agents.run("plugins", "uninstall", "claude-code").code == 4
 
 
-#: A Codex that says of the hooks in hooks.json what the real app server says, and leaves its arguments behind.
+#: A Codex that says of the hooks in hooks.json what the real app server says, and leaves its
+#: arguments behind.
 _CODEX = """#!/usr/bin/env python3
 import json, os, sys, tomllib
 base = os.environ["CODEX_HOME"]
@@ -330,8 +420,14 @@ for line in sys.stdin:
 
 @pytest.mark.parametrize(
     "config",
-    ["", "hooks = { state = {} }\n", "hooks = {}\n", "[hooks]\nstate = {}  # none\n", '[hooks.state."x"]\ntrusted_hash = "y"\n'],
-)  # fmt: skip
+    [
+        "",
+        "hooks = { state = {} }\n",
+        "hooks = {}\n",
+        "[hooks]\nstate = {}  # none\n",
+        '[hooks.state."x"]\ntrusted_hash = "y"\n',
+    ],
+)
 def test_hooks_are_trusted_in_every_shape_of_codex_own_table(agents, config):
     program = agents.root / "bin" / "codex"
     program.parent.mkdir()
@@ -355,7 +451,9 @@ def test_plugins_say_the_version_of_the_product():
     assert {json.loads(file.read_text())["version"] for file in manifests} == {__version__}
 
 
-@pytest.mark.parametrize("permissions", ["null", "[]", '"all"', '{"allow": "all"}', '{"allow": null}'])
+@pytest.mark.parametrize(
+    "permissions", ["null", "[]", '"all"', '{"allow": "all"}', '{"allow": null}']
+)
 def test_permissions_of_an_odd_shape_are_named_and_left(agents, permissions):
     settings = agents.user / ".claude" / "settings.json"
     settings.write_text(f'{{"permissions": {permissions}}}')
@@ -371,7 +469,9 @@ def test_rules_are_added_once_kept_and_taken_back(agents):
     agents.ok("plugins", "install", "claude-code", "--allow")
     allowed = json.loads(settings.read_text())["permissions"]["allow"]
     assert allowed[0] == "Bash(ls)" and len(allowed) == 8 and "Skill(memory-recall)" in allowed
-    assert agents.ok("plugins", "install", "claude-code", "--allow", "--json").json["changed"] == {"claude-code": []}
+    assert agents.ok("plugins", "install", "claude-code", "--allow", "--json").json["changed"] == {
+        "claude-code": []
+    }
     table = json.loads(settings.read_text())
     table["theme"] = "light"
     settings.write_text(json.dumps(table))
@@ -399,7 +499,9 @@ def test_what_the_user_changed_between_two_installs_stays(agents):
     agents.ok("plugins", "uninstall", "claude-code")
     left = json.loads(settings.read_text())
     assert left["permissions"] == {"allow": ["Bash(ls)"], "deny": ["Read(.env)"]}
-    assert "memsearch" not in settings.read_text() and left["hooks"] == json.loads(SETTINGS)["hooks"]
+    assert (
+        "memsearch" not in settings.read_text() and left["hooks"] == json.loads(SETTINGS)["hooks"]
+    )
 
 
 def test_a_rule_that_the_user_had_is_his(agents):
@@ -408,7 +510,10 @@ def test_a_rule_that_the_user_had_is_his(agents):
     agents.ok("plugins", "install", "claude-code", "--allow")
     settings.write_text(settings.read_text().replace("{", '{"theme": "light",', 1))
     agents.ok("plugins", "uninstall", "claude-code")
-    assert json.loads(settings.read_text()) == {"theme": "light", "permissions": {"allow": ["Skill(memory-recall)"]}}
+    assert json.loads(settings.read_text()) == {
+        "theme": "light",
+        "permissions": {"allow": ["Skill(memory-recall)"]},
+    }
 
 
 def test_an_uninstall_that_is_refused_changes_nothing_and_a_second_one_takes_nothing_else(agents):
@@ -437,20 +542,30 @@ def test_files_in_the_place_of_a_link_keep_the_link_away_and_nothing_else(agents
     agents.ok("plugins", "install", "claude-code")
     (skills / "forget" / "EXTRA.md").write_text("mine")
     agents.ok("plugins", "uninstall", "claude-code")
-    assert (skills / "forget" / "EXTRA.md").read_text() == "mine" and not (skills / "forget" / "SKILL.md").exists()
+    assert (skills / "forget" / "EXTRA.md").read_text() == "mine" and not (
+        skills / "forget" / "SKILL.md"
+    ).exists()
     assert (agents.user / ".claude" / "settings.json").read_bytes() == SETTINGS
 
 
 @pytest.mark.parametrize(
     "text",
-    ['{"plugins": []}', '{"plugins": null}', '{"plugins": {"entries": null}}', '{"plugins": {"entries": {"memsearch": true}}}',
-     "{// c\n plugins: {entries: {x: 1, x: 2, memsearch: {}, y: 3}}}", '{"a": 1e400}'],
-)  # fmt: skip
+    [
+        '{"plugins": []}',
+        '{"plugins": null}',
+        '{"plugins": {"entries": null}}',
+        '{"plugins": {"entries": {"memsearch": true}}}',
+        "{// c\n plugins: {entries: {x: 1, x: 2, memsearch: {}, y: 3}}}",
+        '{"a": 1e400}',
+    ],
+)
 def test_settings_of_an_odd_shape_are_named_and_left(agents, text):
     config = agents.user / ".openclaw" / "openclaw.json"
     config.write_text(text)
     refused = agents.run("plugins", "install", "openclaw")
-    assert refused.code == 2 and "Traceback" not in refused.err and config.read_text() == text, refused
+    assert refused.code == 2 and "Traceback" not in refused.err and config.read_text() == text, (
+        refused
+    )
 
 
 def test_an_edited_file_in_the_place_of_a_link_stays(agents):
@@ -467,12 +582,18 @@ def test_an_edited_file_in_the_place_of_a_link_stays(agents):
 
 
 @pytest.mark.parametrize("agent", ["qwen", "gemini"])
-@pytest.mark.parametrize("first, last", [("hooks", "hooks"), ("hooks", "mcp"), ("mcp", "hooks"), ("mcp", "mcp")])
+@pytest.mark.parametrize(
+    "first, last", [("hooks", "hooks"), ("hooks", "mcp"), ("mcp", "hooks"), ("mcp", "mcp")]
+)
 def test_hooks_and_a_server_in_one_file_go_in_any_order(box, agent, first, last):
     file = box.user / f".{agent}" / "settings.json"
     how = {"hooks": [agent], "mcp": ["mcp", "--for", agent]}
     others = {"hooks": "mcp", "mcp": "hooks"}
-    for text in (None, '{"theirs": {"kept": true}}\n', '{\n  // mine\n  "theirs": {"kept": true},\n}\n'):
+    for text in (
+        None,
+        '{"theirs": {"kept": true}}\n',
+        '{\n  // mine\n  "theirs": {"kept": true},\n}\n',
+    ):
         if text is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
@@ -497,12 +618,16 @@ def test_hooks_and_a_server_in_one_file_go_in_any_order(box, agent, first, last)
 
 
 def _hook_lines(box: Box, agent: str) -> list[list[str]]:
-    """How the installed hooks of *agent* are started, by its own installer in the environment of *box*."""
+    """How the installed hooks of *agent* are started, by its own installer in the environment of
+    *box*.
+    """
     program = (
         "import json; from memsearch_engine.capture import plugins; "
         f"print(json.dumps(plugins.installer({agent!r}).starts()))"
     )
-    done = subprocess.run([installing.sys.executable, "-c", program], env=box.env, capture_output=True, check=True)
+    done = subprocess.run(
+        [installing.sys.executable, "-c", program], env=box.env, capture_output=True, check=True
+    )
     return json.loads(done.stdout)
 
 
@@ -510,14 +635,26 @@ def _hook_lines(box: Box, agent: str) -> list[list[str]]:
 def test_a_hook_starts_without_a_path_and_takes_no_module_of_the_project(agents, agent):
     agents.ok("plugins", "install", agent, "--no-trust")
     starts = _hook_lines(agents, agent)
-    assert starts and all(os.path.isabs(part) for argv in starts for part in argv if not part.startswith("-"))
+    assert starts and all(
+        os.path.isabs(part) for argv in starts for part in argv if not part.startswith("-")
+    )
     (argv,) = [argv for argv in starts if len(argv) > 1]
     for name in ("json", "select", "os", "time"):
-        (agents.project / f"{name}.py").write_text("raise SystemExit('a module of the project was imported')")
-    bare = {"HOME": str(agents.user), "MEMSEARCH_HOME": str(agents.home.root), "MEMSEARCH_NO_SERVICE": "1"}
+        (agents.project / f"{name}.py").write_text(
+            "raise SystemExit('a module of the project was imported')"
+        )
+    bare = {
+        "HOME": str(agents.user),
+        "MEMSEARCH_HOME": str(agents.home.root),
+        "MEMSEARCH_NO_SERVICE": "1",
+    }
     odd = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(agents.project), "PYTHONHOME": "/nonexistent"}
     done = subprocess.run(
-        [*argv, "hook", agent, "Stop"], input=b"{}", env=bare | odd, cwd=agents.project, capture_output=True
+        [*argv, "hook", agent, "Stop"],
+        input=b"{}",
+        env=bare | odd,
+        cwd=agents.project,
+        capture_output=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
 
@@ -528,7 +665,10 @@ def test_hooks_of_an_older_version_or_a_removed_one_are_named_mended_and_taken_o
     agents.ok("plugins", "install", agent, "--no-trust")
     made = [path for path, data in everything(agents).items() if data != before.get(path)]
     now = [argv for argv in _hook_lines(agents, agent) if len(argv) > 1][0]
-    for old in ("memsearch", "/gone/bin/memsearch"):  # by its name, and by a path, as an older version wrote them
+    for old in (
+        "memsearch",
+        "/gone/bin/memsearch",
+    ):  # by its name, and by a path, as an older version wrote them
         for path in (agents.user / name for name in made if not name.startswith(".memsearch")):
             text = path.read_text()
             text = text.replace(json.dumps(now), json.dumps(old)).replace(" ".join(now), old)
@@ -537,14 +677,20 @@ def test_hooks_of_an_older_version_or_a_removed_one_are_named_mended_and_taken_o
         named = [text for text in state["problems"] if "can't be started" in text]
         assert named and f"`memsearch plugins install {agent}` mends it" in named[0]
         if agent == "pi":  # one is enough: it says of all what `plugins status` says
-            (check,) = [c for c in agents.run("doctor", "--json").json["checks"] if c["what"] == "plugins"]
+            (check,) = [
+                c for c in agents.run("doctor", "--json").json["checks"] if c["what"] == "plugins"
+            ]
             assert not check["ok"] and named[0] in check["detail"]
         agents.ok("plugins", "install", agent, "--no-trust")
         (state,) = agents.run("plugins", "status", agent, "--json").json["plugins"]
         assert not [text for text in state["problems"] if "trust" not in text]
     agents.ok("plugins", "uninstall", agent)
-    left = {path: data for path, data in everything(agents).items() if not path.startswith(".memsearch")}
-    assert left.keys() == before.keys() and not [path for path in left if b"hook " + agent.encode() in left[path]]
+    left = {
+        path: data for path, data in everything(agents).items() if not path.startswith(".memsearch")
+    }
+    assert left.keys() == before.keys() and not [
+        path for path in left if b"hook " + agent.encode() in left[path]
+    ]
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "openclaw", "qwen", "gemini"])
@@ -554,12 +700,18 @@ def test_a_pipe_and_a_deep_table_in_the_place_of_settings_are_named(agents, agen
     file.write_text('{"a":' * 2000 + "1" + "}" * 2000)
     shown = agents.run("plugins", "status", agent)
     refused = agents.run("plugins", "install", agent)
-    assert refused.code == 2 and file.name in refused.err and "Traceback" not in refused.err + shown.err
+    assert (
+        refused.code == 2
+        and file.name in refused.err
+        and "Traceback" not in refused.err + shown.err
+    )
     file.unlink()
     os.mkfifo(file)
     refused = agents.run("plugins", "install", agent)
     assert refused.code == 3 and "no regular file" in refused.err
-    (state,) = agents.run("plugins", "status", agent, "--json").json["plugins"]  # where ours is not, few are looked at
+    (state,) = agents.run("plugins", "status", agent, "--json").json[
+        "plugins"
+    ]  # where ours is not, few are looked at
     assert not state["installed"] and all("no regular file" in text for text in state["problems"])
 
 

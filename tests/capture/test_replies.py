@@ -1,4 +1,6 @@
-"""A yes, an ok, a no: kept with what came of it and with the question that it answers; nothing where nothing came of it."""
+"""A yes, an ok, a no: kept with what came of it and with the question that it answers; nothing
+where nothing came of it.
+"""
 
 from __future__ import annotations
 
@@ -17,62 +19,99 @@ ASKED = "I found an old script. Shall I remove deploy.sh?"
 
 
 def turn(user: str, answer: str, *tools: tuple[str, str], status: str = "done") -> Turn:
-    return Turn("codex", "s", "t", user=user, assistant=answer, tools=[ToolCall(*t) for t in tools], status=status)
+    return Turn(
+        "codex",
+        "s",
+        "t",
+        user=user,
+        assistant=answer,
+        tools=[ToolCall(*t) for t in tools],
+        status=status,
+    )
 
 
-@pytest.mark.parametrize("user, answer, tools", [
-    ("yes", "Removed it.", [("Bash", "rm -f deploy.sh")]),
-    ("ok", "", [("exec_command", "rm -f deploy.sh")]),
-    ("ok", "", [("bash", "ls -la > listing")]),
-    ("y", "", [("search_replace", '{"file_path": "/p/x"}')]),
-    ("y", "", [("mcp__deploy__trigger", "{}")]),
-    ("yes", "The port is 8443 now.", []),
-    ("ok", "Done: moved the cache to Redis.", []),
-    ("no", "Okay, I left the old table in place.", []),
-    ("好的", "好的，已把缓存改为 Redis。", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "user, answer, tools",
+    [
+        ("yes", "Removed it.", [("Bash", "rm -f deploy.sh")]),
+        ("ok", "", [("exec_command", "rm -f deploy.sh")]),
+        ("ok", "", [("bash", "ls -la > listing")]),
+        ("y", "", [("search_replace", '{"file_path": "/p/x"}')]),
+        ("y", "", [("mcp__deploy__trigger", "{}")]),
+        ("yes", "The port is 8443 now.", []),
+        ("ok", "Done: moved the cache to Redis.", []),
+        ("no", "Okay, I left the old table in place.", []),
+        ("好的", "好的，已把缓存改为 Redis。", []),
+    ],
+)
 def test_a_short_reply_with_a_consequence_is_kept(user, answer, tools):
     assert not extract.is_trivial(turn(user, answer, *tools))
 
 
-@pytest.mark.parametrize("user, answer, tools", [
-    ("hello", "Hello! I'm Claude, an AI assistant. What are you working on?", []),
-    ("thanks", "You're welcome! Let me know if you need anything else.", []),
-    ("ok", "Great, I'll wait here.", [("bash", "git status")]),
-    ("y", "Looking at it. Which region?", [("Read", '{"file_path": "/p/x"}'), ("TodoWrite", "{}")]),
-    ("好的", "好的！", []),
-    ("谢谢", "不客气！如果还有问题，请随时告诉我。", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "user, answer, tools",
+    [
+        ("hello", "Hello! I'm Claude, an AI assistant. What are you working on?", []),
+        ("thanks", "You're welcome! Let me know if you need anything else.", []),
+        ("ok", "Great, I'll wait here.", [("bash", "git status")]),
+        (
+            "y",
+            "Looking at it. Which region?",
+            [("Read", '{"file_path": "/p/x"}'), ("TodoWrite", "{}")],
+        ),
+        ("好的", "好的！", []),
+        ("谢谢", "不客气！如果还有问题，请随时告诉我。", []),
+    ],
+)
 def test_one_without_is_not(user, answer, tools):
     assert extract.is_trivial(turn(user, answer, *tools))
 
 
 def test_a_yes_that_the_model_refused_is_not():
-    assert extract.is_trivial(turn("yes", "API Error: 400 the request was refused", status="failed"))
+    assert extract.is_trivial(
+        turn("yes", "API Error: 400 the request was refused", status="failed")
+    )
 
 
-@pytest.mark.parametrize("answer, asked", [
-    (ASKED, "Shall I remove deploy.sh?"),
-    ("It is unused. Shall I do that?", "It is unused. Shall I do that?"),
-    ("Two ways:\n1. Redis\n2. Memcached\nWhich one?", "1. Redis 2. Memcached Which one?"),
-    ("Which one?\n- a: Redis\n- b: Memcached", "Which one? - a: Redis - b: Memcached"),
-    ("要删除 deploy.sh 吗？", "要删除 deploy.sh 吗？"),
-    ("Why? Because.\nIt is done.\nAll tests pass.", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer, asked",
+    [
+        (ASKED, "Shall I remove deploy.sh?"),
+        ("It is unused. Shall I do that?", "It is unused. Shall I do that?"),
+        ("Two ways:\n1. Redis\n2. Memcached\nWhich one?", "1. Redis 2. Memcached Which one?"),
+        ("Which one?\n- a: Redis\n- b: Memcached", "Which one? - a: Redis - b: Memcached"),
+        ("要删除 deploy.sh 吗？", "要删除 deploy.sh 吗？"),
+        ("Why? Because.\nIt is done.\nAll tests pass.", ""),
+    ],
+)
 def test_the_question_at_an_answer_s_end(answer, asked):
-    assert replies.question(answer).endswith(asked) and bool(replies.question(answer)) == bool(asked)
+    assert replies.question(answer).endswith(asked) and bool(replies.question(answer)) == bool(
+        asked
+    )
 
 
 def rollout(path: Path, project: Path, *turns: tuple[str, str, str]) -> None:
     """A rollout of Codex. *turns*: what was asked, a command, the answer."""
-    lines: list[tuple[str, dict]] = [("session_meta", {"id": path.stem[-36:], "cwd": str(project), "source": "cli"})]
+    lines: list[tuple[str, dict]] = [
+        ("session_meta", {"id": path.stem[-36:], "cwd": str(project), "source": "cli"})
+    ]
     for number, (asked, command, answer) in enumerate(turns):
         lines += [
             ("event_msg", {"type": "task_started", "turn_id": f"turn-{number}"}),
-            ("event_msg", {"type": "item_completed", "item": {"type": "UserMessage", "content": [{"type": "text", "text": asked}]}}),
-        ]  # fmt: skip
+            (
+                "event_msg",
+                {
+                    "type": "item_completed",
+                    "item": {"type": "UserMessage", "content": [{"type": "text", "text": asked}]},
+                },
+            ),
+        ]
         if command:
-            call = {"name": "exec_command", "arguments": json.dumps({"cmd": command}), "call_id": f"c{number}"}
+            call = {
+                "name": "exec_command",
+                "arguments": json.dumps({"cmd": command}),
+                "call_id": f"c{number}",
+            }
             lines.append(("response_item", {"type": "function_call", **call}))
         said = {"type": "AgentMessage", "content": [{"type": "Text", "text": answer}]}
         lines += [
@@ -80,10 +119,15 @@ def rollout(path: Path, project: Path, *turns: tuple[str, str, str]) -> None:
             ("event_msg", {"type": "task_complete", "turn_id": f"turn-{number}"}),
         ]
     path.parent.mkdir(parents=True)
-    path.write_text("".join(
-        json.dumps({"timestamp": f"2026-11-20T10:00:{number:02d}Z", "type": kind, "payload": payload}) + "\n"
-        for number, (kind, payload) in enumerate(lines)
-    ))  # fmt: skip
+    path.write_text(
+        "".join(
+            json.dumps(
+                {"timestamp": f"2026-11-20T10:00:{number:02d}Z", "type": kind, "payload": payload}
+            )
+            + "\n"
+            for number, (kind, payload) in enumerate(lines)
+        )
+    )
 
 
 def test_the_question_stands_in_the_note_and_with_its_evidence(tmp_path, monkeypatch):
@@ -93,9 +137,12 @@ def test_the_question_stands_in_the_note_and_with_its_evidence(tmp_path, monkeyp
     project.mkdir()
     name = "rollout-2026-11-20T10-00-00-01920000-aaaa-7bbb-8ccc-000000000099.jsonl"
     rollout(
-        tmp_path / "codex" / "sessions" / "2026" / "11" / "20" / name, project,
-        ("What is left over?", "", ASKED), ("yes", "rm -f deploy.sh", "Removed."), ("thanks", "", "You're welcome!"),
-    )  # fmt: skip
+        tmp_path / "codex" / "sessions" / "2026" / "11" / "20" / name,
+        project,
+        ("What is left over?", "", ASKED),
+        ("yes", "rm -f deploy.sh", "Removed."),
+        ("thanks", "", "You're welcome!"),
+    )
     home = Home(tmp_path / "home").ensure()
     keeper = Keeper(home)
     choice = Choice(("codex",))
@@ -127,13 +174,20 @@ def test_a_question_from_outside_makes_its_reply_wait_too():
 
 def test_times_at_the_calendar_s_ends_end_nothing():
     for stamp in ("9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00Z", "no time"):
-        assert local_time(stamp) is None and noted_at(Turn("codex", "s", "t", started=stamp, ended=stamp)) == []
+        assert (
+            local_time(stamp) is None
+            and noted_at(Turn("codex", "s", "t", started=stamp, ended=stamp)) == []
+        )
 
 
 def test_a_long_prompt_is_noted_by_its_head_and_its_tail():
     asked = extract.extract(
-        turn(f"Here is the log: {'line of a log ' * 7000} Why does the last import fail?", "A lock.")
+        turn(
+            f"Here is the log: {'line of a log ' * 7000} Why does the last import fail?", "A lock."
+        )
     )
     first = asked.splitlines()[0]
-    assert first.startswith("- User asked: Here is the log:") and first.endswith("Why does the last import fail?")
+    assert first.startswith("- User asked: Here is the log:") and first.endswith(
+        "Why does the last import fail?"
+    )
     assert " … " in first and len(first) < 400

@@ -1,4 +1,6 @@
-"""A turn that its person took back and sent anew is marked as superseded by the one in its place; the owner's decision stays."""
+"""A turn that its person took back and sent anew is marked as superseded by the one in its place;
+the owner's decision stays.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,11 @@ SAID = [
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, folder in (("HOME", "user"), ("CLAUDE_CONFIG_DIR", "claude"), ("MEMSEARCH_HOME", "home")):
+    for name, folder in (
+        ("HOME", "user"),
+        ("CLAUDE_CONFIG_DIR", "claude"),
+        ("MEMSEARCH_HOME", "home"),
+    ):
         monkeypatch.setenv(name, str(tmp_path / folder))
     monkeypatch.setenv("MEMSEARCH_NO_SERVICE", "1")
     (tmp_path / "proj").mkdir()
@@ -43,15 +49,24 @@ def said(desk: Path, turns: int) -> Path:
     with open(file, "w") as out:
         for number, text, parent in SAID[:turns]:
             asked = user(number, text, parentUuid=uuid(parent) if parent else None, **more)
-            for row in (asked, answer(number + 1, f"Done: {text}.", parentUuid=uuid(number), **more)):
+            for row in (
+                asked,
+                answer(number + 1, f"Done: {text}.", parentUuid=uuid(number), **more),
+            ):
                 out.write(json.dumps(row) + "\n")
     return file
 
 
 def captured(desk: Path, turns: int) -> None:
     file, at = said(desk, turns), time.time()
-    event = {"agent": "claude-code", "event": "Stop", "session_id": SESSION, "transcript_path": str(file), "at": at,
-             "cwd": str(desk / "proj")}  # fmt: skip
+    event = {
+        "agent": "claude-code",
+        "event": "Stop",
+        "session_id": SESSION,
+        "transcript_path": str(file),
+        "at": at,
+        "cwd": str(desk / "proj"),
+    }
     home = Home(desk / "home")
     home.inbox.mkdir(exist_ok=True)
     (home.inbox / f"{at:.6f}-1.json").write_text(json.dumps(event))
@@ -67,9 +82,16 @@ def imported(desk: Path, turns: int) -> None:
 
 def marked(memory: Memory) -> dict[str, str]:
     """What was asked in superseded notes -> what was asked in the note that each names."""
-    asked = {note.id: text for note in memory.entries() for _, text, _ in SAID if f"asked: {text}" in note.text}
+    asked = {
+        note.id: text
+        for note in memory.entries()
+        for _, text, _ in SAID
+        if f"asked: {text}" in note.text
+    }
     return {
-        asked[note.id]: asked[note.marks["superseded-by"]] for note in memory.entries() if "superseded-by" in note.marks
+        asked[note.id]: asked[note.marks["superseded-by"]]
+        for note in memory.entries()
+        if "superseded-by" in note.marks
     }
 
 
@@ -77,7 +99,9 @@ REWOUND = {text: SAID[3][1] for _, text, _ in SAID[1:3]}
 
 
 @pytest.mark.parametrize("takes", [captured, imported])
-@pytest.mark.parametrize("before", [0, 2, 3])  # turns that are noted already when the person rewinds
+@pytest.mark.parametrize(
+    "before", [0, 2, 3]
+)  # turns that are noted already when the person rewinds
 def test_rewound_turns_are_marked_by_the_one_in_their_place(desk, takes, before):
     if before:
         takes(desk, before)

@@ -1,4 +1,6 @@
-"""One real turn, all the way: hook -> inbox -> entry -> found -> opened at its turn -> edited -> undone."""
+"""One real turn, all the way: hook -> inbox -> entry -> found -> opened at its turn -> edited ->
+undone.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,24 @@ from tests.conftest import end_services, until
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"
 SESSION = "11111111-1111-4111-8111-111111111111"
-#: Of two turns: their prompt ids, as hooks name them, and the uuids of their user lines, which are their names.
+#: Of two turns: their prompt ids, as hooks name them, and the uuids of their user lines, which are
+#: their names.
 TURNS = ["373eb335-80c9-41b2-b9b4-a0fca5e44ea6", "66e44fe8-becd-431c-94cf-ecb13d4593b2"]
 NAMES = ["7f19de89-aefe-4137-b07f-2663318860d5", "2e749fd1-88da-4573-9684-ae3b73ea31f5"]
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A home, a project and Claude Code's folder with the recorded session, its cwd moved to the project."""
+    """A home, a project and Claude Code's folder with the recorded session, its cwd moved to the
+    project.
+    """
     project = tmp_path / "proj"
     project.mkdir()
     transcript = tmp_path / "claude" / "projects" / "-proj" / f"{SESSION}.jsonl"
     transcript.parent.mkdir(parents=True)
-    recorded = next(SAMPLES.glob("01*.jsonl")).read_text().replace("/home/dev/proj/cc1", str(project))
+    recorded = (
+        next(SAMPLES.glob("01*.jsonl")).read_text().replace("/home/dev/proj/cc1", str(project))
+    )
     transcript.write_text(recorded)
     for name, value in {
         "MEMSEARCH_HOME": tmp_path / "home",
@@ -54,15 +61,23 @@ class Place:
         self.project, self.transcript, self.home = project, transcript, home
 
     def payload(self, turn: str, event: str = "Stop") -> bytes:
-        return json.dumps({
-            "session_id": SESSION, "transcript_path": str(self.transcript), "cwd": str(self.project),
-            "prompt_id": turn, "hook_event_name": event, "last_assistant_message": "SECRET-TEXT",
-        }).encode()  # fmt: skip
+        return json.dumps(
+            {
+                "session_id": SESSION,
+                "transcript_path": str(self.transcript),
+                "cwd": str(self.project),
+                "prompt_id": turn,
+                "hook_event_name": event,
+                "last_assistant_message": "SECRET-TEXT",
+            }
+        ).encode()
 
     def run(
         self, *args: str, stdin: bytes = b"", check: int | None = 0, service: bool = False
     ) -> subprocess.CompletedProcess:
-        """*service*: a hook starts one, as hooks do; it would take in what the hook wrote at a moment of its own."""
+        """*service*: a hook starts one, as hooks do; it would take in what the hook wrote at a
+        moment of its own.
+        """
         env = os.environ if service else {**os.environ, "MEMSEARCH_NO_SERVICE": "1"}
         argv = [sys.executable, "-m", "memsearch_tui.cli.main", *args]
         done = subprocess.run(argv, input=stdin, capture_output=True, env=env)
@@ -79,7 +94,11 @@ def test_one_turn_from_the_hook_to_undo(place):
     (record,) = [json.loads(file.read_text()) for file in place.home.inbox.glob("*.json")]
     assert record["prompt_id"] == TURNS[1] and "SECRET-TEXT" not in json.dumps(record)
     state = json.loads(place.run("inbox", "--json").stdout)
-    assert state["captured"] == 2 and state["waiting"] == [] and not list(place.home.inbox.glob("*.json"))
+    assert (
+        state["captured"] == 2
+        and state["waiting"] == []
+        and not list(place.home.inbox.glob("*.json"))
+    )
     text = place.day().read_text()
     assert text.count("## Session") == 1 and text.count("### ") == 2 and f"turn:{NAMES[0]}" in text
     place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
@@ -108,15 +127,19 @@ def test_the_hook_never_fails_and_never_waits(place):
     environment = {**os.environ, "MEMSEARCH_HOME": "/proc/nowhere"}
     done = subprocess.run(
         [sys.executable, "-m", "memsearch_tui.cli.main", "hook", "claude-code", "Stop"],
-        input=place.payload(TURNS[0]), capture_output=True, env=environment,
-    )  # fmt: skip
+        input=place.payload(TURNS[0]),
+        capture_output=True,
+        env=environment,
+    )
     assert (done.returncode, done.stdout) == (0, b"{}\n")
     reading, writing = os.pipe()  # a stdin that is never closed
     try:
         done = subprocess.run(
             [sys.executable, "-m", "memsearch_tui.cli.main", "hook", "claude-code", "Stop"],
-            stdin=reading, capture_output=True, timeout=20,
-        )  # fmt: skip
+            stdin=reading,
+            capture_output=True,
+            timeout=20,
+        )
     finally:
         os.close(reading)
         os.close(writing)
@@ -141,7 +164,9 @@ def test_capture_that_is_switched_off_reads_and_writes_nothing(place):
 
 def test_a_transcript_that_lags_its_hook_is_waited_for(place):
     lines = place.transcript.read_text().splitlines(keepends=True)
-    answer = next(i for i, line in enumerate(lines) if '"MOCK-ANSWER' in line and '"assistant"' in line)
+    answer = next(
+        i for i, line in enumerate(lines) if '"MOCK-ANSWER' in line and '"assistant"' in line
+    )
     place.transcript.write_text("".join(lines[:answer]))
     place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
     outcome = worker.work(place.home, Journal(place.home))
@@ -149,7 +174,9 @@ def test_a_transcript_that_lags_its_hook_is_waited_for(place):
     place.transcript.write_text("".join(lines))
     assert outcome.captured == 1  # the turn before it is whole
     outcome = worker.work(place.home, Journal(place.home))
-    assert outcome.captured == 1 and not outcome.waiting and place.day().read_text().count("### ") == 2
+    assert (
+        outcome.captured == 1 and not outcome.waiting and place.day().read_text().count("### ") == 2
+    )
 
 
 def test_a_service_that_was_started_elsewhere_finds_the_agents_own_folder(place, monkeypatch):
@@ -159,12 +186,16 @@ def test_a_service_that_was_started_elsewhere_finds_the_agents_own_folder(place,
     monkeypatch.delenv("CLAUDE_CONFIG_DIR")  # the worker has another environment than the agent had
     assert worker.work(place.home, Journal(place.home)).captured == 2
     entry = json.loads(place.run("entries", "--json").stdout)["entries"][0]
-    assert json.loads(place.run("transcript", entry["entry_id"], "--json").stdout)["state"] == "live"
+    assert (
+        json.loads(place.run("transcript", entry["entry_id"], "--json").stdout)["state"] == "live"
+    )
 
 
 def test_secrets_never_reach_the_disk(place):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
-    place.transcript.write_text(place.transcript.read_text().replace("second question", f"use {secret} to push"))
+    place.transcript.write_text(
+        place.transcript.read_text().replace("second question", f"use {secret} to push")
+    )
     place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
     worker.work(place.home, Journal(place.home))
     assert "[REDACTED:" in place.day().read_text()
@@ -173,32 +204,50 @@ def test_secrets_never_reach_the_disk(place):
         assert not file.is_file() or secret.encode() not in file.read_bytes(), file
 
 
-@pytest.mark.parametrize("text", [
-    "Authorization: Bearer abcDEF1234567890abcDEF", "AKIAIOSFODNN7EXAMPLE", "password = 'hunter2hunter2x9'",
-    "postgres://app:s3cretPass@db/x", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Authorization: Bearer abcDEF1234567890abcDEF",
+        "AKIAIOSFODNN7EXAMPLE",
+        "password = 'hunter2hunter2x9'",
+        "postgres://app:s3cretPass@db/x",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
+    ],
+)
 def test_secrets_are_found(text):
     clean, found = redact(text, Home.from_env())
     assert found and found[0].secret not in clean and redact(clean, Home.from_env())[1] == []
 
 
-@pytest.mark.parametrize("text", [
-    "commit 9f1c2b3a4d5e6f708192a3b4c5d6e7f8091a2b3c", "session 11111111-1111-4111-8111-111111111111",
-    "the password must have twelve signs", "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "token budget: 2500",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "commit 9f1c2b3a4d5e6f708192a3b4c5d6e7f8091a2b3c",
+        "session 11111111-1111-4111-8111-111111111111",
+        "the password must have twelve signs",
+        "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+        "token budget: 2500",
+    ],
+)
 def test_what_only_looks_like_a_secret_stays(text):
     assert redact(text, Home.from_env())[0] == text
 
 
 def test_extraction_reads_like_notes():
     turn = Turn(
-        "claude-code", "s", "t", user="Why does the build fail?\nIt worked yesterday.", cwd="/p",
+        "claude-code",
+        "s",
+        "t",
+        user="Why does the build fail?\nIt worked yesterday.",
+        cwd="/p",
         assistant="Let me look. The lock file was stale, so pip took 2.0. I pinned `foo<2` in pyproject.toml.\n```\ncode\n```\nAll 41 tests pass now.",
         tools=[
-            ToolCall("Bash", "pip check", "ERROR: ModuleNotFoundError: No module named 'bar'", True),
+            ToolCall(
+                "Bash", "pip check", "ERROR: ModuleNotFoundError: No module named 'bar'", True
+            ),
             ToolCall("Edit", json.dumps({"file_path": "/p/pyproject.toml"})),
         ],
-    )  # fmt: skip
+    )
     lines = extract.extract(turn).split("\n")
     assert lines[0] == "- User asked: Why does the build fail? It worked yesterday."
     assert "- I pinned `foo<2` in pyproject.toml." in lines and "- All 41 tests pass now." in lines
@@ -206,17 +255,32 @@ def test_extraction_reads_like_notes():
     assert any("ModuleNotFoundError" in line for line in lines) and "code" not in lines
 
 
-@pytest.mark.parametrize("user, assistant, trivial", [
-    ("hi", "Hello!", True), ("thanks", "", True), ("fix it", "", True), ("", "x", True), ("fix it", "Done.", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "user, assistant, trivial",
+    [
+        ("hi", "Hello!", True),
+        ("thanks", "", True),
+        ("fix it", "", True),
+        ("", "x", True),
+        ("fix it", "Done.", False),
+    ],
+)
 def test_trivial_turns(user, assistant, trivial):
-    assert extract.is_trivial(Turn("claude-code", "s", "t", user=user, assistant=assistant)) == trivial
+    assert (
+        extract.is_trivial(Turn("claude-code", "s", "t", user=user, assistant=assistant)) == trivial
+    )
 
 
 _FENCE = r"<memsearch-memory id=\"abc\">notes</memsearch-memory>"
-_CLAUDE = '{"type":"attachment","attachment":{"type":"hook_additional_context","content":["' + _FENCE + '"]}}'
+_CLAUDE = (
+    '{"type":"attachment","attachment":{"type":"hook_additional_context","content":["'
+    + _FENCE
+    + '"]}}'
+)
 _CODEX = (
-    '{"type":"response_item","payload":{"type":"message","role":"developer","content":[{"text":"' + _FENCE + '"}]}}'
+    '{"type":"response_item","payload":{"type":"message","role":"developer","content":[{"text":"'
+    + _FENCE
+    + '"}]}}'
 )
 _SAID = '{"type":"user","message":{"content":"what does ' + _FENCE + ' mean?"}}'
 
@@ -249,12 +313,16 @@ def test_a_session_that_goes_on_is_not_told_again(place, source, lines, told):
 
     def answer() -> dict:
         return json.loads(
-            place.run("hook", agent, "SessionStart", stdin=json.dumps(payload).encode(), service=True).stdout
+            place.run(
+                "hook", agent, "SessionStart", stdin=json.dumps(payload).encode(), service=True
+            ).stdout
         )
 
     fresh = json.dumps(payload | {"source": "startup"}).encode()
     until(
-        lambda: json.loads(place.run("hook", "claude-code", "SessionStart", stdin=fresh, service=True).stdout),
+        lambda: json.loads(
+            place.run("hook", "claude-code", "SessionStart", stdin=fresh, service=True).stdout
+        ),
         30,
         "a prebuilt context",
     )
@@ -264,14 +332,18 @@ def test_a_session_that_goes_on_is_not_told_again(place, source, lines, told):
 def test_a_transcript_that_would_keep_the_hook_does_not(place, tmp_path):
     """A result that repeats our fence, which an agent may have read anywhere; and a pipe."""
     payload = json.loads(place.payload(TURNS[0], "SessionStart")) | {"source": "resume"}
-    place.transcript.write_text('{"type":"user","message":{"content":"' + "<memsearch-memory id=x>" * 200_000 + '"}}\n')
+    place.transcript.write_text(
+        '{"type":"user","message":{"content":"' + "<memsearch-memory id=x>" * 200_000 + '"}}\n'
+    )
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
     for path in (place.transcript, pipe):
         done = subprocess.run(
             [sys.executable, "-m", "memsearch_tui.cli.main", "hook", "claude-code", "SessionStart"],
-            input=json.dumps(payload | {"transcript_path": str(path)}).encode(), capture_output=True, timeout=20,
-        )  # fmt: skip
+            input=json.dumps(payload | {"transcript_path": str(path)}).encode(),
+            capture_output=True,
+            timeout=20,
+        )
         assert done.returncode == 0
 
 
@@ -280,15 +352,29 @@ def test_one_question_that_begins_like_ours_costs_no_other_turn(place):
     for number, words in enumerate(
         ("Pin foo below 2.0", "[memsearch asks a model] why do I see this?", "Rename the loader")
     ):
-        common = {"sessionId": SESSION, "uuid": f"{number}0000000-0000-4000-8000-000000000000", "cwd": str(place.project),
-                  "timestamp": f"2026-01-01T00:00:{number:02d}Z"}  # fmt: skip
-        lines.append({**common, "type": "user", "promptSource": "typed", "message": {"content": words}})
+        common = {
+            "sessionId": SESSION,
+            "uuid": f"{number}0000000-0000-4000-8000-000000000000",
+            "cwd": str(place.project),
+            "timestamp": f"2026-01-01T00:00:{number:02d}Z",
+        }
+        lines.append(
+            {**common, "type": "user", "promptSource": "typed", "message": {"content": words}}
+        )
         said = [{"type": "text", "text": f"It is done, number {number}."}]
-        lines.append({**common, "uuid": f"{number}1", "type": "assistant", "message": {"content": said}})
+        lines.append(
+            {**common, "uuid": f"{number}1", "type": "assistant", "message": {"content": said}}
+        )
     place.transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
     place.run("import", "claude-code", "--yes")
-    bodies = [entry["body"] for entry in json.loads(place.run("entries", "--json").stdout)["entries"]]
-    assert len(bodies) == 2 and any("Pin foo" in body for body in bodies) and any("Rename" in body for body in bodies)
+    bodies = [
+        entry["body"] for entry in json.loads(place.run("entries", "--json").stdout)["entries"]
+    ]
+    assert (
+        len(bodies) == 2
+        and any("Pin foo" in body for body in bodies)
+        and any("Rename" in body for body in bodies)
+    )
 
 
 def test_the_hook_s_log_has_an_end(place):
@@ -307,10 +393,15 @@ def test_of_what_sessions_could_be_told_only_what_one_was_told_is_kept(place, mo
     names = []
     for number in range(4):
         place.run("add", f"Fact number {number}")
-        assert session_start.prebuild(place.home, str(memory), 1500, longterm="", hint=False) or number == 0
+        assert (
+            session_start.prebuild(place.home, str(memory), 1500, longterm="", hint=False)
+            or number == 0
+        )
         names.append(json.loads(place.home.context(str(memory)).read_bytes())["id"])
         if number == 1:
-            injection_log.at_start(place.home, 1e10, "claude-code", "s", "SessionStart", "/p", names[1])
+            injection_log.at_start(
+                place.home, 1e10, "claude-code", "s", "SessionStart", "/p", names[1]
+            )
         with using(place.home, injection_log._SCHEMA) as db:
             db.execute("UPDATE injected_texts SET at = at - 7200")  # two hours later
     with using(place.home, injection_log._SCHEMA) as db:

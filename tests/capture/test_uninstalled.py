@@ -37,7 +37,9 @@ def test_capture_ends_with_uninstall_and_begins_again_with_install(box, ledger, 
     put(box, agent, 2e9)
     put(box, "cursor", 2e9 + 1)  # another's
     plugins.uninstall(box.home, agent)
-    assert [path.name for path in box.home.inbox.glob("*.json")] == [f"{2e9 + 1:.6f}-1.json"]  # what waited is dropped
+    assert [path.name for path in box.home.inbox.glob("*.json")] == [
+        f"{2e9 + 1:.6f}-1.json"
+    ]  # what waited is dropped
     put(box, agent, 2e9 + 2)  # an open session still has the plug-in
     worker.work(box.home)
     assert agent not in ledger.captured_since() and not list(box.home.inbox.glob(f"{2e9 + 2:.6f}*"))

@@ -50,7 +50,11 @@ def leaves(at: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     command = command_at(at)
     if not isinstance(command, click.Group):
         return [] if command.hidden else [at]
-    return [leaf for name in command.list_commands(click.Context(command)) for leaf in leaves((*at, name))]
+    return [
+        leaf
+        for name in command.list_commands(click.Context(command))
+        for leaf in leaves((*at, name))
+    ]
 
 
 def command_at(path: tuple[str, ...]) -> click.Command:
@@ -75,7 +79,8 @@ def params_of(path: tuple[str, ...]) -> set[str]:
     return {option for param in command.params for option in param.opts}
 
 
-# -- help -------------------------------------------------------------------------------------------------------
+# -- help
+# -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", [(), *GROUPS, *LEAVES], ids=" ".join)
@@ -89,8 +94,12 @@ def test_help_exits_0_and_explains(path, capsys):
 
 
 def parse(line: str) -> None:
-    """Read a command line as the shell and click would, without running it. Fails where click refuses it."""
-    words = shlex.split(re.split(r"\s[<>|]+\s|\s{2,}|\s#\s", line)[0])  # a remark stands behind two spaces
+    """Read a command line as the shell and click would, without running it. Fails where click
+    refuses it.
+    """
+    words = shlex.split(
+        re.split(r"\s[<>|]+\s|\s{2,}|\s#\s", line)[0]
+    )  # a remark stands behind two spaces
     assert words[0] == "memsearch", line
     args = [word for word in words[1:] if word != "--offline"]
     path: tuple[str, ...] = ()
@@ -114,7 +123,9 @@ def test_commands_in_the_docs_are_accepted():
     pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     blocks = re.findall(r"^```sh$(.*?)^```$", text, re.M | re.S)
-    lines = [line for block in blocks for line in block.splitlines() if line.startswith("memsearch ")]
+    lines = [
+        line for block in blocks for line in block.splitlines() if line.startswith("memsearch ")
+    ]
     assert len(lines) > 30
     for line in lines:
         for part in line.split(" && "):
@@ -132,7 +143,15 @@ def test_help_of_a_real_process_imports_nothing_heavy(box):
         text=True,
     )
     loaded = {line.rpartition("|")[2].strip() for line in probe.stderr.splitlines()}
-    assert not loaded & {"pymilvus", "onnxruntime", "textual", "numpy", "sqlite3", "tomlkit", "filelock"}
+    assert not loaded & {
+        "pymilvus",
+        "onnxruntime",
+        "textual",
+        "numpy",
+        "sqlite3",
+        "tomlkit",
+        "filelock",
+    }
 
 
 def test_the_table_and_the_commands_say_the_same(capsys):
@@ -141,7 +160,8 @@ def test_the_table_and_the_commands_say_the_same(capsys):
             assert text.strip() and cli.get_command(click.Context(cli), name) is not None
 
 
-# `completion` prints a script, `hook` and `mcp` talk to agents, `tui` is a screen, `config init` and `export` have their own forms
+# `completion` prints a script, `hook` and `mcp` talk to agents, `tui` is a screen, `config init`
+# and `export` have their own forms
 WITHOUT_JSON = {("completion",), ("hook",), ("mcp",), ("tui",), ("config", "init")}
 
 
@@ -152,9 +172,45 @@ def test_every_command_has_json(path):
 
 
 DESIGNED = [
-    *("search", "expand", "transcript", "show", "days", "entries", "why-not", "add", "edit", "delete", "undo"),
-    *("redo", "history", "restore", "pin", "expire", "export", "index", "watch", "stats", "health", "doctor"),
-    *("reset", "models", "hook", "inbox", "status", "tui", "config", "service", "project", "demo", "completion"),
+    *(
+        "search",
+        "expand",
+        "transcript",
+        "show",
+        "days",
+        "entries",
+        "why-not",
+        "add",
+        "edit",
+        "delete",
+        "undo",
+    ),
+    *(
+        "redo",
+        "history",
+        "restore",
+        "pin",
+        "expire",
+        "export",
+        "index",
+        "watch",
+        "stats",
+        "health",
+        "doctor",
+    ),
+    *(
+        "reset",
+        "models",
+        "hook",
+        "inbox",
+        "status",
+        "tui",
+        "config",
+        "service",
+        "project",
+        "demo",
+        "completion",
+    ),
     "version",
 ]
 
@@ -166,10 +222,19 @@ def test_the_command_of_the_design_exists(name):
 
 @pytest.mark.parametrize("path", ["search", "expand", "stats", "index"])
 def test_memsearchs_own_flags_are_accepted(path):
-    assert {"--json-output", "-j", "--collection", "-c", "--milvus-uri", "--provider", "--model"} <= params_of((path,))
+    assert {
+        "--json-output",
+        "-j",
+        "--collection",
+        "-c",
+        "--milvus-uri",
+        "--provider",
+        "--model",
+    } <= params_of((path,))
 
 
-# -- reading ----------------------------------------------------------------------------------------------------
+# -- reading
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_search_json(shared_box):
@@ -180,8 +245,14 @@ def test_search_json(shared_box):
     assert answer["mode"] == "hybrid" and answer["reason"] == ""
     first = answer["hits"][0]
     assert first.keys() >= MEMSEARCH_FIELDS
-    assert "Redis cache TTL" in first["content"] and first["rank"] == 1 and first["day"] == "2026-02-09"
-    assert first["agent"] == "claude-code" and first["session"] == "abc123" and first["turn"] == "t2"
+    assert (
+        "Redis cache TTL" in first["content"]
+        and first["rank"] == 1
+        and first["day"] == "2026-02-09"
+    )
+    assert (
+        first["agent"] == "claude-code" and first["session"] == "abc123" and first["turn"] == "t2"
+    )
     lines = open(first["source"]).read().splitlines()
     assert "Redis" in "\n".join(lines[first["start_line"] - 1 : first["end_line"]])
     assert [hit["rank"] for hit in answer["hits"]] == list(range(1, len(answer["hits"]) + 1))
@@ -197,8 +268,27 @@ def test_search_json_output_is_memsearchs_bare_list(shared_box):
 
 def test_search_tolerates_memsearchs_flags(shared_box):
     done = shared_box.ok(
-        *("search", "redis", "-j", "--top-k", "3", "--collection", "x", "--milvus-uri", "~/nowhere.db"),
-        *("--provider", "openai", "--model", "m", "--base-url", "http://127.0.0.1:1", "--api-key", "k"),
+        *(
+            "search",
+            "redis",
+            "-j",
+            "--top-k",
+            "3",
+            "--collection",
+            "x",
+            "--milvus-uri",
+            "~/nowhere.db",
+        ),
+        *(
+            "--provider",
+            "openai",
+            "--model",
+            "m",
+            "--base-url",
+            "http://127.0.0.1:1",
+            "--api-key",
+            "k",
+        ),
     )
     assert "Redis" in done.json[0]["content"]
 
@@ -223,7 +313,9 @@ def test_search_nothing_found_is_1(shared_box):
     done = shared_box.run("search", "redis", "agent:openclaw", "--json")
     assert done.code == 1 and done.json["hits"] == []
     done = shared_box.run("search", "redis", "agent:openclaw", "-j")
-    assert done.code == 0 and done.json == []  # as memsearch's own list: its plugins take anything else for a failure
+    assert (
+        done.code == 0 and done.json == []
+    )  # as memsearch's own list: its plugins take anything else for a failure
     done = shared_box.run("search", "redis", "agent:openclaw")
     assert done.code == 1 and done.out == "" and "nothing found" in done.err
 
@@ -263,20 +355,32 @@ def test_usage_errors_are_2_on_stderr(shared_box, args):
 
 def test_a_usage_error_in_json_names_the_help_that_explains(shared_box):
     done = shared_box.run("search", "--json", "--limit", "1", "redis")
-    assert done.code == 2 and "--limit" in done.json["error"] and done.json["hint"] == "memsearch search --help"
+    assert (
+        done.code == 2
+        and "--limit" in done.json["error"]
+        and done.json["hint"] == "memsearch search --help"
+    )
 
 
-@pytest.mark.parametrize("args", [["expand", "feedfacefeed"], ["why-not", "redis", "feedfacefeed"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "args", [["expand", "feedfacefeed"], ["why-not", "redis", "feedfacefeed"]], ids=" ".join
+)
 def test_unknown_names_are_1(shared_box, args):
     done = shared_box.run(*args, "--json")
     assert done.code == 1 and "feedfacefeed" in done.err
     # who asked for JSON is told in JSON, and need not read prose
-    assert done.json["schema_version"] == 1 and done.json["exit_code"] == 1 and "feedfacefeed" in done.json["error"]
+    assert (
+        done.json["schema_version"] == 1
+        and done.json["exit_code"] == 1
+        and "feedfacefeed" in done.json["error"]
+    )
     assert shared_box.run(*args).out == ""
 
 
 @pytest.mark.parametrize(
-    "args", [["show", "1999-01-01"], ["entries", "--day", "1999-01-01"], ["entries", "--agent", "x"]], ids=" ".join
+    "args",
+    [["show", "1999-01-01"], ["entries", "--day", "1999-01-01"], ["entries", "--agent", "x"]],
+    ids=" ".join,
 )
 def test_an_empty_list_is_1_and_still_json(shared_box, args):
     done = shared_box.run(*args, "--json")
@@ -289,7 +393,10 @@ def test_expand_json_by_chunk_and_by_entry(shared_box):
         section = shared_box.ok("expand", name, "--json").json
         assert section["schema_version"] == 1 and section.keys() >= ENTRY_FIELDS
         assert section["entry_id"] == hit["entry_id"] and section["hash"] == hit["hash"]
-        assert section["anchor"]["session"] == "abc123" and section["anchor"]["transcript"] == "/nowhere/abc123.jsonl"
+        assert (
+            section["anchor"]["session"] == "abc123"
+            and section["anchor"]["transcript"] == "/nowhere/abc123.jsonl"
+        )
         assert section["content"].startswith("### 14:45")
     assert shared_box.ok("expand", hit["chunk_hash"], "-j").json["entry_id"] == hit["entry_id"]
 
@@ -303,32 +410,55 @@ def test_entries_json(shared_box):
         assert "\n".join(lines[entry["start_line"] - 1 : entry["end_line"]]) == entry["content"]
     assert answer["entries"][0]["day"] == "2026-02-10"
     assert len(shared_box.ok("entries", "--day", "2026-02-09", "--json").json["entries"]) == 3
-    assert [e["turn"] for e in shared_box.ok("entries", "--agent", "codex", "--json").json["entries"]] == ["u1"]
+    assert [
+        e["turn"] for e in shared_box.ok("entries", "--agent", "codex", "--json").json["entries"]
+    ] == ["u1"]
 
 
 def test_days_show_stats_status_project_version_json(shared_box):
     days = shared_box.ok("days", "--json").json
     assert days["schema_version"] == 1
-    assert [(d["day"], d["entries"]) for d in days["days"]] == [("2026-02-10", 2), ("2026-02-09", 3)]
+    assert [(d["day"], d["entries"]) for d in days["days"]] == [
+        ("2026-02-10", 2),
+        ("2026-02-09", 3),
+    ]
     shown = shared_box.ok("show", "2026-02-09", "--json").json
-    assert shown["schema_version"] == 1 and shown["day"] == "2026-02-09" and len(shown["entries"]) == 3
-    assert shared_box.ok("show", "2026-02-09").out == (shared_box.memory / "2026-02-09.md").read_text()
+    assert (
+        shown["schema_version"] == 1 and shown["day"] == "2026-02-09" and len(shown["entries"]) == 3
+    )
+    assert (
+        shared_box.ok("show", "2026-02-09").out == (shared_box.memory / "2026-02-09.md").read_text()
+    )
     stats = shared_box.ok("stats", "--json").json
-    assert stats["schema_version"] == 1 and stats["total_chunks"] == 5 and stats["projects"][0]["entries"] == 5
+    assert (
+        stats["schema_version"] == 1
+        and stats["total_chunks"] == 5
+        and stats["projects"][0]["entries"] == 5
+    )
     assert shared_box.ok("stats", "-j").json["total_chunks"] == 5
     status = shared_box.ok("status", "--json").json
     assert status["schema_version"] == 1 and status["days"] == 2 and status["service"]["running"]
     project = shared_box.ok("project", "--json").json
     assert project["schema_version"] == 1 and project["memory"] == str(shared_box.memory)
-    assert project["collection"].startswith("ms_project_") and len(project["collection"]) == len("ms_project_") + 8
+    assert (
+        project["collection"].startswith("ms_project_")
+        and len(project["collection"]) == len("ms_project_") + 8
+    )
     version = shared_box.ok("version", "--json").json
     assert version["schema_version"] == 1 and version["version"] in shared_box.ok("--version").out
 
 
 def test_service_status_health_index_doctor_models_config_json(shared_box):
     state = shared_box.ok("service", "status", "--json").json
-    assert state["schema_version"] == 1 and {"running", "pid", "uptime_s", "rss_mb", "index"} <= state.keys()
-    assert state["running"] is True and state["pid"] == shared_box.service().pid and state["index"] == "ready"
+    assert (
+        state["schema_version"] == 1
+        and {"running", "pid", "uptime_s", "rss_mb", "index"} <= state.keys()
+    )
+    assert (
+        state["running"] is True
+        and state["pid"] == shared_box.service().pid
+        and state["index"] == "ready"
+    )
     health = shared_box.ok("health", "--json").json
     assert health["schema_version"] == 1 and health["fingerprint"] and health["problems"] == []
     assert health["projects"][0]["vectors"] == 5
@@ -339,9 +469,9 @@ def test_service_status_health_index_doctor_models_config_json(shared_box):
     assert shared_box.ok("index", "-j").json["chunks"] == 5
     assert shared_box.ok("doctor", "--json").json["ok"] is True
     models = shared_box.ok("models", "list", "--json").json
-    assert models["schema_version"] == 1 and [m["name"] for m in models["models"] if m["in_use"]] == [
-        "all-minilm-l6-v2"
-    ]
+    assert models["schema_version"] == 1 and [
+        m["name"] for m in models["models"] if m["in_use"]
+    ] == ["all-minilm-l6-v2"]
     settings = shared_box.ok("config", "list", "--json").json
     assert settings["schema_version"] == 1 and settings["settings"]["search.top_k"] == 10
     got = shared_box.ok("config", "get", "search.top_k", "--json").json
@@ -411,20 +541,30 @@ def test_terminal_escapes_in_notes_do_not_reach_the_terminal(box):
 
 
 def test_a_query_of_invalid_utf8_is_answered(shared_box):
-    for args in ([b"redis \xff\xfe"], [b"redis \xff\xfe", "--no-wait"], [b"redis \xff\xfe", "--json"]):
+    for args in (
+        [b"redis \xff\xfe"],
+        [b"redis \xff\xfe", "--no-wait"],
+        [b"redis \xff\xfe", "--json"],
+    ):
         done = shared_box.run("search", *args)
         assert done.code in (0, 1) and "Traceback" not in done.err, done
 
 
 @pytest.mark.parametrize(
-    "args", [["days"], ["entries"], ["stats"], ["show", "2026-03-01"], ["health"]], ids=lambda args: args[0]
+    "args",
+    [["days"], ["entries"], ["stats"], ["show", "2026-03-01"], ["health"]],
+    ids=lambda args: args[0],
 )
 def test_the_project_option_is_not_ignored(shared_box, args):
-    """`--project` is offered by these commands, so it must choose the project (or refuse an unknown one)."""
+    """`--project` is offered by these commands, so it must choose the project (or refuse an unknown
+    one).
+    """
     other = shared_box.root / "elsewhere"
     if not other.exists():
         shared_box.other_project("elsewhere")
-        shared_box.write("2026-03-01", "### 10:00\n- only elsewhere\n", other / ".memsearch" / "memory")
+        shared_box.write(
+            "2026-03-01", "### 10:00\n- only elsewhere\n", other / ".memsearch" / "memory"
+        )
         shared_box.index(cwd=other)
     done = shared_box.run(*args, "--project", "elsewhere", "--json")
     assert done.code == 0, done
@@ -433,20 +573,27 @@ def test_the_project_option_is_not_ignored(shared_box, args):
     assert refused.code == 2, refused
 
 
-# -- writing ----------------------------------------------------------------------------------------------------
+# -- writing
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 def test_add_json_stdin_and_day(box):
     first = box.ok("add", "Staging runs Postgres 16", "--json").json
-    assert first["schema_version"] == 1 and first["entry_id"] and first["source"].startswith(str(box.memory))
+    assert (
+        first["schema_version"] == 1
+        and first["entry_id"]
+        and first["source"].startswith(str(box.memory))
+    )
     piped = box.ok("add", stdin="from a pipe\nsecond line\n")
     assert piped.out.strip() in box.ids().values() and "memsearch undo" in piped.err
     box.ok("add", "old", "--day", "2026-01-02")
     assert (box.memory / "2026-01-02.md").exists()
     box.ok("add", "- a list item is no option", "--day", "2026-01-02")
     box.ok("add", "--day", "2026-01-02", "--", "--nor this")
-    assert {"- a list item is no option", "--nor this"} <= set((box.memory / "2026-01-02.md").read_text().splitlines())
+    assert {"- a list item is no option", "--nor this"} <= set(
+        (box.memory / "2026-01-02.md").read_text().splitlines()
+    )
     assert box.run("add", "").code == 2 and box.run("add", stdin="").code == 2
     assert box.run("add", "x", "--day", "someday").code == 2
     assert box.processes() == []  # writing needs no service
@@ -457,9 +604,15 @@ def test_edit_text_stdin_if_match_undo_redo_history_restore(box):
     box.fill()
     entry = next(e for e in box.ok("entries", "--json").json["entries"] if e["turn"] == "t2")
     name, old_file = entry["entry_id"], (box.memory / "2026-02-09.md").read_bytes()
-    edited = box.ok("edit", name, "--text", "- TTL is 60 s", "--if-match", entry["hash"], "--json").json
+    edited = box.ok(
+        "edit", name, "--text", "- TTL is 60 s", "--if-match", entry["hash"], "--json"
+    ).json
     assert edited["schema_version"] == 1 and edited.keys() >= ENTRY_FIELDS
-    assert edited["entry_id"] == name and edited["body"] == "- TTL is 60 s" and edited["hash"] != entry["hash"]
+    assert (
+        edited["entry_id"] == name
+        and edited["body"] == "- TTL is 60 s"
+        and edited["hash"] != entry["hash"]
+    )
     assert edited["turn"] == "t2"
 
     stale = box.run("edit", name, "--text", "- lost", "--if-match", entry["hash"])
@@ -472,7 +625,10 @@ def test_edit_text_stdin_if_match_undo_redo_history_restore(box):
     assert box.run("edit", name, "--text", "### forged\n- x").code == 2
 
     history = box.ok("history", name, "--json").json
-    assert history["schema_version"] == 1 and [c["op"] for c in history["changes"]] == ["edit", "edit"]
+    assert history["schema_version"] == 1 and [c["op"] for c in history["changes"]] == [
+        "edit",
+        "edit",
+    ]
     assert "900 seconds" in history["changes"][1]["before"]
 
     undone = box.ok("undo", "--json").json
@@ -494,13 +650,19 @@ def test_delete_shows_first_asks_and_comes_back(box):
     name = next(id_ for body, id_ in box.ids().items() if "Postgres" in body)
     before = (box.memory / "2026-02-09.md").read_bytes()
     dry = box.ok("delete", name, "--dry-run", "--json").json
-    assert dry["schema_version"] == 1 and dry["deleted"] == [] and dry["would_delete"][0]["entry_id"] == name
+    assert (
+        dry["schema_version"] == 1
+        and dry["deleted"] == []
+        and dry["would_delete"][0]["entry_id"] == name
+    )
     assert (box.memory / "2026-02-09.md").read_bytes() == before
     refused = box.run("delete", name)
     assert refused.code == 2 and "--yes" in refused.err
     assert (box.memory / "2026-02-09.md").read_bytes() == before
     gone = box.ok("delete", name, "--yes", "--json").json
-    assert [e["entry_id"] for e in gone["deleted"]] == [name] and gone["deleted"][0].keys() >= ENTRY_FIELDS
+    assert [e["entry_id"] for e in gone["deleted"]] == [name] and gone["deleted"][
+        0
+    ].keys() >= ENTRY_FIELDS
     assert b"Postgres" not in (box.memory / "2026-02-09.md").read_bytes()
     box.ok("undo")
     assert (box.memory / "2026-02-09.md").read_bytes() == before
@@ -510,10 +672,16 @@ def test_delete_shows_first_asks_and_comes_back(box):
 
 
 def test_an_ambiguous_name_is_refused_not_guessed(box):
-    """A beginning that names entries of two days must not pick one of them (delete and edit use it too)."""
+    """A beginning that names entries of two days must not pick one of them (delete and edit use it
+    too).
+    """
     box.write("2026-02-01", "### 10:00\n<!-- id:abcd1111 -->\n- first\n")
     box.write("2026-02-02", "### 10:00\n<!-- id:abcd2222 -->\n- second\n")
-    for command in (["expand", "abcd"], ["delete", "abcd", "--yes"], ["edit", "abcd", "--text", "- x"]):
+    for command in (
+        ["expand", "abcd"],
+        ["delete", "abcd", "--yes"],
+        ["edit", "abcd", "--text", "- x"],
+    ):
         done = box.run(*command)
         assert done.code == 2, done
     assert "first" in box.ok("expand", "abcd1").out
@@ -540,7 +708,10 @@ def test_config_set_and_get(box):
     assert box.home.config.read_text().startswith("# mine\n")
     assert oct(box.home.config.stat().st_mode & 0o777) == "0o600"
     box.ok("config", "set", "embedding.api_key", "sk-secret")
-    assert "sk-secret" not in box.ok("config", "list").out + box.ok("config", "get", "embedding.api_key").out
+    assert (
+        "sk-secret"
+        not in box.ok("config", "list").out + box.ok("config", "get", "embedding.api_key").out
+    )
 
 
 @pytest.mark.slow
@@ -579,13 +750,17 @@ def test_a_broken_settings_file_is_named(box):
     box.home.config.write_text("[search\ntop_k = 1\n")
     for args in (["config", "list"], ["index"]):
         done = box.run(*args)
-        assert done.code in (2, 3) and "config.toml" in done.err and "Traceback" not in done.err, done
+        assert done.code in (2, 3) and "config.toml" in done.err and "Traceback" not in done.err, (
+            done
+        )
     found = box.run("search", "redis", "--json")
     assert found.code == 0 and found.json["mode"] == "lexical" and found.json["hits"], found
     assert "config.toml" in found.json["reason"], found
 
 
-@pytest.mark.parametrize("key,value", [("search.top_k", '"ten"'), ("embedding.model", '"no-such-model"')])
+@pytest.mark.parametrize(
+    "key,value", [("search.top_k", '"ten"'), ("embedding.model", '"no-such-model"')]
+)
 def test_a_setting_that_cannot_work_leaves_words(box, key, value):
     box.fill()
     box.home.ensure()
@@ -598,17 +773,29 @@ def test_a_setting_that_cannot_work_leaves_words(box, key, value):
 
 def test_a_projects_file_may_not_set_what_could_harm(box):
     box.fill()
-    (box.project / ".memsearch.toml").write_text('[milvus]\nuri = "http://evil"\n[chunking]\nmax_chars = 900\n')
+    (box.project / ".memsearch.toml").write_text(
+        '[milvus]\nuri = "http://evil"\n[chunking]\nmax_chars = 900\n'
+    )
     listed = box.ok("config", "list", "--json").json
-    assert listed["settings"]["milvus.uri"] == "" and listed["settings"]["chunking.max_chars"] == 900
+    assert (
+        listed["settings"]["milvus.uri"] == "" and listed["settings"]["chunking.max_chars"] == 900
+    )
     assert any("milvus.uri" in warning for warning in listed["warnings"])
 
 
 @pytest.mark.parametrize(
     ("text", "place", "says"),
     [
-        ('[llm.providers.a]\nmodel = "m"\n[llm.providers.b]\ntype = "nope"\n', "config.toml:4", "llm.providers.b.type"),
-        ('[plugins.codex.summarize]\nenabled = "yes"\n', "config.toml:2", "plugins.codex.summarize.enabled"),
+        (
+            '[llm.providers.a]\nmodel = "m"\n[llm.providers.b]\ntype = "nope"\n',
+            "config.toml:4",
+            "llm.providers.b.type",
+        ),
+        (
+            '[plugins.codex.summarize]\nenabled = "yes"\n',
+            "config.toml:2",
+            "plugins.codex.summarize.enabled",
+        ),
         ("[tui.keys]\ndelete = 3\n", "config.toml:2", "tui.keys.delete"),
     ],
 )
@@ -620,4 +807,7 @@ def test_settings_in_tables_of_the_user_s_names_are_named_with_their_line(box, t
 
 def test_a_mistyped_setting_of_a_provider_is_named(box):
     box.home.ensure().config.write_text('[llm.providers.b]\nmodle = "x"\n')
-    assert any("config.toml:2" in w and "modle" in w for w in box.ok("config", "list", "--json").json["warnings"])
+    assert any(
+        "config.toml:2" in w and "modle" in w
+        for w in box.ok("config", "list", "--json").json["warnings"]
+    )

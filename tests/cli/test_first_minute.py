@@ -7,7 +7,9 @@ import pytest
 from tests.conftest import Box
 
 
-@pytest.mark.parametrize("words", [("undo",), ("redo",), ("history",), ("restore", "3")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("undo",), ("redo",), ("history",), ("restore", "3")], ids=" ".join
+)
 def test_where_nothing_was_ever_changed_looking_back_says_so_and_makes_no_home(tmp_path, words):
     box = Box(tmp_path)
     done = box.run(*words)

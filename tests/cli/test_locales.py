@@ -1,4 +1,6 @@
-"""Text is UTF-8 whatever the locale says; what is no UTF-8 is refused, never written with signs replaced."""
+"""Text is UTF-8 whatever the locale says; what is no UTF-8 is refused, never written with signs
+replaced.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ _PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "MEMSEAR
 
 
 def notes(box: Box) -> str:
-    return "".join(path.read_text() for path in box.memory.glob("*.md")) if box.memory.exists() else ""
+    return (
+        "".join(path.read_text() for path in box.memory.glob("*.md")) if box.memory.exists() else ""
+    )
 
 
 def test_arguments_and_names_of_files_are_utf_8_in_a_locale_of_ascii(box):

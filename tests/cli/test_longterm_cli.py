@@ -34,8 +34,13 @@ def _answers():
         if not steps:
             name = text.split("## [mem:")[1][:8]
             body = f"## Everywhere\n- Answer in British English [mem:{name}]\n"
-            steps.extend([("write_file", {"path": "MEMORY.md", "content": body}),
-                          ("write_file", {"path": "memory_summary.md", "content": f"v1\n\n{body}"}), "done"])  # fmt: skip
+            steps.extend(
+                [
+                    ("write_file", {"path": "MEMORY.md", "content": body}),
+                    ("write_file", {"path": "memory_summary.md", "content": f"v1\n\n{body}"}),
+                    "done",
+                ]
+            )
         return steps.pop(0)
 
     return reply
@@ -66,9 +71,12 @@ def session(box: Box, name: str = "11111111-2222-4333-8444-555555555555") -> str
 
 def configured(box: Box, model: MockModel) -> Box:
     for key, value in {
-        "llm.providers.mine.base_url": f"{model.url}/v1", "llm.providers.mine.model": "m", "llm.providers.mine.api_key": "k",
-        "longterm.extract.provider": "mine", "longterm.consolidate.provider": "mine",
-    }.items():  # fmt: skip
+        "llm.providers.mine.base_url": f"{model.url}/v1",
+        "llm.providers.mine.model": "m",
+        "llm.providers.mine.api_key": "k",
+        "longterm.extract.provider": "mine",
+        "longterm.consolidate.provider": "mine",
+    }.items():
         box.ok("config", "set", key, value)
     return box
 
@@ -76,7 +84,10 @@ def configured(box: Box, model: MockModel) -> Box:
 @pytest.mark.slow
 def test_a_fact_is_told_and_taken_out_and_brought_back(box):
     note = box.ok("remember", "Deploys go out on Tuesdays", "--json").json
-    assert note["id"] in box.ok("context", "codex").out and "Tuesdays" in box.ok("longterm", "show").out
+    assert (
+        note["id"] in box.ok("context", "codex").out
+        and "Tuesdays" in box.ok("longterm", "show").out
+    )
     shown = box.ok("forget", "--dry-run", "deploys", "--json").json["would_forget"]
     assert [row["line"] for row in shown] == ["Deploys go out on Tuesdays"]
     assert box.run("forget", "deploys").code == 2  # asks, and there is nobody to answer
@@ -94,7 +105,9 @@ def test_nothing_runs_without_a_model_of_the_owner_s_choice(box):
     assert done.code == 2 and "longterm.extract.provider" in done.err
     assert box.run("longterm", "run").code == 2
     state = box.ok("longterm", "status", "--json").json
-    assert state["sessions"][0]["reason"] == "due" and any("off:" in text for text in state["problems"])
+    assert state["sessions"][0]["reason"] == "due" and any(
+        "off:" in text for text in state["problems"]
+    )
 
 
 @pytest.mark.slow

@@ -16,7 +16,9 @@ from memsearch_tui.cli import group
 _RUN = "import sys; from memsearch_tui.cli import group; sys.exit(group.run(sys.argv[1:]))"
 
 
-@pytest.mark.parametrize(("verb", "words"), [("add", ["add", "A note"]), ("search", ["search", "note", "--no-wait"])])
+@pytest.mark.parametrize(
+    ("verb", "words"), [("add", ["add", "A note"]), ("search", ["search", "note", "--no-wait"])]
+)
 def test_it_is_one_sentence_and_exit_3(box, monkeypatch, capsys, verb, words):
     def full(*args, **kwargs):
         raise MemoryError
@@ -31,7 +33,8 @@ def test_it_is_one_sentence_and_exit_3(box, monkeypatch, capsys, verb, words):
 
 
 @pytest.mark.parametrize(
-    "error", [MemoryError(), Unreachable("the registry is locked"), OSError(5, "Input/output error")]
+    "error",
+    [MemoryError(), Unreachable("the registry is locked"), OSError(5, "Input/output error")],
 )
 def test_a_note_that_was_written_is_never_reported_as_not_written(box, monkeypatch, capsys, error):
     def fail(*args, **kwargs):
@@ -53,9 +56,16 @@ def test_under_a_limit_of_address_space_nothing_is_written_and_one_sentence_is_p
     limit = 1 << 30
     done = subprocess.run(
         [sys.executable, "-c", _RUN, "add", "A note"],
-        cwd=box.project, env={**os.environ, "MEMSEARCH_NO_SERVICE": "1"}, capture_output=True, text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)), check=False,
-    )  # fmt: skip
+        cwd=box.project,
+        env={**os.environ, "MEMSEARCH_NO_SERVICE": "1"},
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        check=False,
+    )
     assert done.returncode == 3, done.stderr
-    assert done.stderr.startswith("error: there is not enough memory for this") and done.stderr.count("\n") == 1
+    assert (
+        done.stderr.startswith("error: there is not enough memory for this")
+        and done.stderr.count("\n") == 1
+    )
     assert not list(box.project.glob(".memsearch/memory/*.md"))

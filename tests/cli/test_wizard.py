@@ -11,7 +11,9 @@ import pytest
 
 
 def asked(box, *answers: str, interrupt: bool = False) -> tuple[int, str]:
-    """Give *answers* one after another, each once a question stands. Returns the exit code and all that was said."""
+    """Give *answers* one after another, each once a question stands. Returns the exit code and all
+    that was said.
+    """
     child = pexpect.spawn(
         sys.executable,
         ["-m", "memsearch_tui.cli.main", "config", "init"],
@@ -28,7 +30,8 @@ def asked(box, *answers: str, interrupt: bool = False) -> tuple[int, str]:
         child.sendline(answer)
     if interrupt:
         child.expect(r"\]: ")
-        # CPython's `input` can miss a signal that comes between its prompt and its read: a user would press again
+        # CPython's `input` can miss a signal that comes between its prompt and its read: a user
+        # would press again
         for _ in range(30):
             child.sendintr()
             if child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=2) == 0:
@@ -63,7 +66,10 @@ def test_answers_are_written_and_what_was_there_stays(box):
     )
     code, said = asked(box, "y", "local", "", "http://127.0.0.1:19530", "s3cret")
     assert code == 0 and "s3cret" not in said and "capture.summarize.provider, milvus.uri" in said
-    assert box.home.config.read_text().startswith("# mine\n") and box.home.config.stat().st_mode & 0o777 == 0o600
+    assert (
+        box.home.config.read_text().startswith("# mine\n")
+        and box.home.config.stat().st_mode & 0o777 == 0o600
+    )
     assert settings(box) == {
         "longterm": {"enabled": False},
         "llm": {"providers": {"local": {"model": "qwen3:4b"}}},
@@ -107,7 +113,10 @@ def test_a_model_that_nothing_describes_is_said_at_once(box):
     box.ok("config", "set", "llm.providers.lokal.model", "m")
     assert box.ok("config", "list", "--json").json["warnings"] == []
     for name in ("native", "claude-code", "extractive"):
-        assert box.ok("config", "set", "capture.summarize.provider", name, "--json").json["warnings"] == []
+        assert (
+            box.ok("config", "set", "capture.summarize.provider", name, "--json").json["warnings"]
+            == []
+        )
     assert box.ok("config", "set", "longterm.extract.provider", "extractive", "--json").json[
         "warnings"
     ]  # takes notes, learns nothing

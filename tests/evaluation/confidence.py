@@ -1,10 +1,12 @@
-"""Fit the confidence of hits and print how far it can be trusted: ``python -m tests.evaluation.confidence``.
+"""Fit the confidence of hits and print how far it can be trusted: ``python -m
+tests.evaluation.confidence``.
 
-Asks the evaluation set on a year with and without routine notes, with and without what users had asked, and the known voices (never
-those that are held out), fits a logistic regression (Newton's method, ridge 1) to
-whether a hit is right, and prints the weights for ``search/confidence.py`` and a reliability table in which every hit was
-rated by weights that had not seen its topic (ten folds), beside how often the shipped weights are right. ``--both`` asks with the second
-model. ``--folder`` keeps the corpora: the next run need not index.
+Asks the evaluation set on a year with and without routine notes, with and without what users had
+asked, and the known voices (never those that are held out), fits a logistic regression (Newton's
+method, ridge 1) to whether a hit is right, and prints the weights for ``search/confidence.py`` and
+a reliability table in which every hit was rated by weights that had not seen its topic (ten folds),
+beside how often the shipped weights are right. ``--both`` asks with the second model. ``--folder``
+keeps the corpora: the next run need not index.
 """
 
 from __future__ import annotations
@@ -34,10 +36,20 @@ class Told(NamedTuple):
 
 
 def main() -> None:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("--routine", type=int, nargs="+", default=[0, 3400], help="distractor entries of each corpus")
+    args = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    args.add_argument(
+        "--routine",
+        type=int,
+        nargs="+",
+        default=[0, 3400],
+        help="distractor entries of each corpus",
+    )
     args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
-    args.add_argument("--both", action="store_true", help="with the second model (the multilingual extra)")
+    args.add_argument(
+        "--both", action="store_true", help="with the second model (the multilingual extra)"
+    )
     options = args.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
@@ -46,33 +58,53 @@ def main() -> None:
             for n in options.routine
             for prompts in (True, False)
             for one in answers(
-                folder / f"{n}{'' if prompts else '-without-prompts'}", n, prompts=prompts, both=options.both
+                folder / f"{n}{'' if prompts else '-without-prompts'}",
+                n,
+                prompts=prompts,
+                both=options.both,
             )
         ]
         told += [Told(*one) for one in voices.asked(folder / "voices", limit=10, both=options.both)]
     values, right, folds = table(told)
     bias, weights = fit(values, right)
-    print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), confidence.FEATURES)
+    print(
+        "BIAS =",
+        round(bias, 2),
+        " WEIGHTS =",
+        tuple(weights.round(2).tolist()),
+        confidence.FEATURES,
+    )
     rated = held_out(values, right, folds)
     reliability("topics held out", rated, right)
     shipped = 1 / (1 + np.exp(-(confidence.BIAS + values @ np.array(confidence.WEIGHTS))))
     reliability("the shipped weights", shipped, right)
-    for what, chosen in (("without an answer", lambda q: not q["want"]), ("with one", lambda q: bool(q["want"]))):
+    for what, chosen in (
+        ("without an answer", lambda q: not q["want"]),
+        ("with one", lambda q: bool(q["want"])),
+    ):
         asked = [answer for query, _, answer in told if chosen(query)]
-        print(f"questions {what}: `perhaps no note fits` for {sum(a.is_unsure for a in asked)} of {len(asked)}")
+        print(
+            f"questions {what}: `perhaps no note fits` for {sum(a.is_unsure for a in asked)} of {len(asked)}"
+        )
 
 
 def reliability(what: str, rated: np.ndarray, right: np.ndarray) -> None:
-    print(f"\n{what}: area under the curve {area(rated, right):.3f}\n{'rated':>12s} {'hits':>6s}  mean  right")
+    print(
+        f"\n{what}: area under the curve {area(rated, right):.3f}\n{'rated':>12s} {'hits':>6s}  mean  right"
+    )
     for low, high in _BINS:
         inside = (rated >= low) & (rated < high)
         if inside.any():
             shown = f"{low:.2f} - {min(high, 1):.2f}"
-            print(f"{shown:>12s} {inside.sum():6d}  {rated[inside].mean():.2f}   {right[inside].mean():.2f}")
+            print(
+                f"{shown:>12s} {inside.sum():6d}  {rated[inside].mean():.2f}   {right[inside].mean():.2f}"
+            )
 
 
 def table(told: list[Told]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features of all hits, of shape (hits, features); whether each is right; the fold of its topic."""
+    """Features of all hits, of shape (hits, features); whether each is right; the fold of its
+    topic.
+    """
     values: list[tuple[float, ...]] = []
     right: list[bool] = []
     folds: list[int] = []

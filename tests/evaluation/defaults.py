@@ -1,9 +1,12 @@
-"""Why the defaults are as they are: ``python -m tests.evaluation.defaults [--final] [--folder FOLDER]``.
+"""Why the defaults are as they are: ``python -m tests.evaluation.defaults [--final] [--folder
+FOLDER]``.
 
-Asks the demo's year (475 questions) and the known voices (70) once by the default and once with each of its parts taken out or put in
-another's place, and prints what that costs: right in the first five and mean reciprocal rank, of all questions together, with 95 %
-intervals of the difference (paired bootstrap, 2,000 draws; Efron and Tibshirani 1993), and how many questions were won and lost.
-``--final`` prints, at the end, the default alone on the three voices that nothing was chosen by, with Wilson's interval.
+Asks the demo's year (475 questions) and the known voices (70) once by the default and once with
+each of its parts taken out or put in another's place, and prints what that costs: right in the
+first five and mean reciprocal rank, of all questions together, with 95 % intervals of the
+difference (paired bootstrap, 2,000 draws; Efron and Tibshirani 1993), and how many questions were
+won and lost. ``--final`` prints, at the end, the default alone on the three voices that nothing was
+chosen by, with Wilson's interval.
 """
 
 from __future__ import annotations
@@ -26,10 +29,16 @@ _DRAWS = 2_000
 
 
 def main() -> None:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
-    args.add_argument("--routine", type=int, default=3400, help="distractor entries of the demo's year")
-    args.add_argument("--both", action="store_true", help="with the second model (the multilingual extra)")
+    args.add_argument(
+        "--routine", type=int, default=3400, help="distractor entries of the demo's year"
+    )
+    args.add_argument(
+        "--both", action="store_true", help="with the second model (the multilingual extra)"
+    )
     args.add_argument("--final", action="store_true", help="the voices that are held out, too")
     options = args.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -46,13 +55,21 @@ def main() -> None:
 
 
 def ranks(
-    folder: Path, routine: int, *, both: bool, mode: str = "hybrid", fusion: str = "weighted", prompts: bool = True
+    folder: Path,
+    routine: int,
+    *,
+    both: bool,
+    mode: str = "hybrid",
+    fusion: str = "weighted",
+    prompts: bool = True,
 ) -> np.ndarray:
     """The place of the right answer of every question, 0 for none in 50."""
     own = folder / ("year" if prompts else "year-without-prompts")
     with world(own, routine, prompts=prompts, both=both) as there:
         found = [there.rank(query, mode, fusion) for query in there.queries if query["want"]]
-    found += [one.rank for one in voices.asked(folder / "voices", both=both, mode=mode, fusion=fusion)]
+    found += [
+        one.rank for one in voices.asked(folder / "voices", both=both, mode=mode, fusion=fusion)
+    ]
     return np.array(found)
 
 
@@ -61,14 +78,18 @@ def _as_it_is() -> Iterator[None]:
     yield
 
 
-def _set(module: object, name: str, value: object) -> Callable[[], contextlib.AbstractContextManager[object]]:
+def _set(
+    module: object, name: str, value: object
+) -> Callable[[], contextlib.AbstractContextManager[object]]:
     return lambda: mock.patch.object(module, name, value)
 
 
 CHANGES: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
     "what a note is near to anyway taken off": _set(hubness, "_WEIGHT", 1e-9),
     "a bound to what being unlike others adds": _set(hubness, "_MOST", 9.0),
-    "coverage beside BM25": _set(hybrid, "_coverage", lambda catalog, rows, idf: dict.fromkeys(rows, 0.0)),
+    "coverage beside BM25": _set(
+        hybrid, "_coverage", lambda catalog, rows, idf: dict.fromkeys(rows, 0.0)
+    ),
     "what was asked, before the note": _as_it_is,
     "more weight for words where a name is asked": _set(hybrid, "_NAMES_WEIGHT", 0.5),
     "the newest word first": _set(hybrid, "newest_first", lambda *_: None),
@@ -110,7 +131,10 @@ def _difference(default: np.ndarray, other: np.ndarray) -> str:
         apart = measure(other) - measure(default)
         low, high = np.percentile(apart[draws].mean(axis=1), (2.5, 97.5))
         cells.append(f"{apart.mean():+.3f} ({low:+.3f} to {high:+.3f})")
-    won, lost = int((_right(default) > _right(other)).sum()), int((_right(other) > _right(default)).sum())
+    won, lost = (
+        int((_right(default) > _right(other)).sum()),
+        int((_right(other) > _right(default)).sum()),
+    )
     return "  ".join(f"{cell:>22s}" for cell in cells) + f"   {won} / {lost}"
 
 
@@ -122,7 +146,9 @@ def final(folder: Path, *, both: bool) -> None:
         chosen = [one.rank for one in told if kind in (one.query["kind"], "all")]
         n, right = len(chosen), sum(0 < rank <= 5 for rank in chosen)
         low, high = wilson(right, n)
-        print(f"{kind:16s} {n:4d}  {sum(r == 1 for r in chosen) / n:5.2f}  {right / n:7.2f}  ({low:.2f} to {high:.2f})")
+        print(
+            f"{kind:16s} {n:4d}  {sum(r == 1 for r in chosen) / n:5.2f}  {right / n:7.2f}  ({low:.2f} to {high:.2f})"
+        )
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:

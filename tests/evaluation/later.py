@@ -1,10 +1,14 @@
-"""Which of two talks on a matter is the newer word: fits ``search/later.py`` and says how often it is right.
+"""Which of two talks on a matter is the newer word: fits ``search/later.py`` and says how often it
+is right.
 
-``python -m tests.evaluation.later``: each of the first hits with the best one of a later talk, for every question of ``talks/fleet.jsonl``,
-every prompt of the voices of ``tests/evaluation/recall``, searched and at a prompt, and every query of ``queries.jsonl`` in the demo's year,
-whose talks are of many matters. What counts is what the order does to the answer: a pair is right where the earlier talk was amended by the
-later one on what is asked, and wrong where the earlier one answers. ``talks/clinic.jsonl`` is held out: asked with the weights that are
-shipped. At the end the weight of ``injection/judge.py:beside``, on the prompts of both known sets and on those on which nothing bears.
+``python -m tests.evaluation.later``: each of the first hits with the best one of a later talk, for
+every question of ``talks/fleet.jsonl``, every prompt of the voices of ``tests/evaluation/recall``,
+searched and at a prompt, and every query of ``queries.jsonl`` in the demo's year, whose talks are
+of many matters. What counts is what the order does to the answer: a pair is right where the earlier
+talk was amended by the later one on what is asked, and wrong where the earlier one answers.
+``talks/clinic.jsonl`` is held out: asked with the weights that are shipped. At the end the weight
+of ``injection/judge.py:beside``, on the prompts of both known sets and on those on which nothing
+bears.
 """
 
 from __future__ import annotations
@@ -44,7 +48,9 @@ class Judged(NamedTuple):
 
 
 def main() -> None:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
     options = args.parse_args()
     enough, later.ENOUGH = later.ENOUGH, 2.0  # type: ignore[misc]  # the lists as they are without it
@@ -58,11 +64,18 @@ def main() -> None:
         others = {"clinic, held out": list(of_talks(folder, "clinic"))}
         told = [*prompts_of_talks(folder), *prompts_of_voices(folder)]
     pairs = [pair for found in known.values() for pair in found]
-    values, right = np.array([pair.features for pair in pairs]), np.array([pair.amends for pair in pairs])
+    values, right = (
+        np.array([pair.features for pair in pairs]),
+        np.array([pair.amends for pair in pairs]),
+    )
     bias, weights = fit(values, right)
     print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), later.FEATURES)
     rated = held_out(values, right, np.array([pair.fold for pair in pairs]))
-    print(f"{'right of put first at':18s} {'pairs':>6s} {'amend':>6s}  " + "  ".join(f"{level:>10}" for level in _LEVELS) + f"   (shipped: {enough})")  # fmt: skip
+    print(
+        f"{'right of put first at':18s} {'pairs':>6s} {'amend':>6s}  "
+        + "  ".join(f"{level:>10}" for level in _LEVELS)
+        + f"   (shipped: {enough})"
+    )
     start = 0
     for what, found in known.items():
         _line(what, found, rated[start : start + len(found)])
@@ -75,7 +88,9 @@ def main() -> None:
 
 
 def beside_weight(alone: np.ndarray, more: np.ndarray, bears: np.ndarray) -> float:
-    """What one more (``judge.beside``) adds to the log odds *alone* that a hit bears on its prompt (Newton's method, ridge 1)."""
+    """What one more (``judge.beside``) adds to the log odds *alone* that a hit bears on its prompt
+    (Newton's method, ridge 1).
+    """
     weight = 0.0
     for _ in range(_STEPS):
         chance = 1 / (1 + np.exp(-(alone + weight * more)))
@@ -86,15 +101,25 @@ def beside_weight(alone: np.ndarray, more: np.ndarray, bears: np.ndarray) -> flo
 
 def _line(what: str, pairs: list[Judged], rated: np.ndarray) -> None:
     amends = np.array([pair.amends for pair in pairs])
-    cells = [f"{(amends & (rated >= level)).sum()} of {(rated >= level).sum()}" for level in _LEVELS]
-    print(f"{what:21s} {len(pairs):6d} {amends.sum():6d}  " + "  ".join(f"{cell:>10s}" for cell in cells))
+    cells = [
+        f"{(amends & (rated >= level)).sum()} of {(rated >= level).sum()}" for level in _LEVELS
+    ]
+    print(
+        f"{what:21s} {len(pairs):6d} {amends.sum():6d}  "
+        + "  ".join(f"{cell:>10s}" for cell in cells)
+    )
 
 
 def of_talks(folder: Path, name: str) -> Iterator[Judged]:
     """The pairs of our own talks."""
     stack = sessions.talks(sessions.TALKS / f"{name}.jsonl")
     names, turns = sessions.written(stack)
-    with world(folder, chats.Voice(name, [], [], []), turns, whole=False) as (home, project, catalog, space):
+    with world(folder, chats.Voice(name, [], [], []), turns, whole=False) as (
+        home,
+        project,
+        catalog,
+        space,
+    ):
         for number, question in enumerate(stack.questions):
             right = next(iter(question.right))
             for query in (
@@ -105,13 +130,18 @@ def of_talks(folder: Path, name: str) -> Iterator[Judged]:
                     continue
                 for pair in _pairs(catalog, space, project, query):
                     earlier, newer = names[pair.earlier.row.session], names[pair.later.row.session]
-                    amends = question.kind == "amended" and (earlier, newer) == (question.wrong, right)
+                    amends = question.kind == "amended" and (earlier, newer) == (
+                        question.wrong,
+                        right,
+                    )
                     if amends or earlier == right:
                         yield Judged(pair.features, amends, number // 2 % _FOLDS)
 
 
 def of_voices(folder: Path) -> Iterator[Judged]:
-    """Those of the voices, whose chats are of many matters: a turn is seldom about what was said before it."""
+    """Those of the voices, whose chats are of many matters: a turn is seldom about what was said
+    before it.
+    """
     for voice in chats.voices():
         turns, decided = chats.told(voice, _NOISE)
         with world(folder, voice, turns) as (home, project, catalog, space):
@@ -123,7 +153,10 @@ def of_voices(folder: Path) -> Iterator[Judged]:
                 ):
                     assert query, case
                     for pair in _pairs(catalog, space, project, query):
-                        amends = len(said) > 1 and (pair.earlier.id, pair.later.id) == (said[0], said[-1])
+                        amends = len(said) > 1 and (pair.earlier.id, pair.later.id) == (
+                            said[0],
+                            said[-1],
+                        )
                         if amends or pair.earlier.id in said[-1:]:
                             yield Judged(pair.features, amends, number % _FOLDS)
 
@@ -137,16 +170,30 @@ def of_year(folder: Path) -> Iterator[Judged]:
             for project in there.projects.values():
                 own = [hit for hit in hits[: later.AMONG] if hit.row.project == project.id]
                 for pair in later.pairs(there.catalog, there.space, project, own):
-                    if pair.later.rank > pair.earlier.rank and pair.earlier.id in want and pair.later.id not in want:
+                    if (
+                        pair.later.rank > pair.earlier.rank
+                        and pair.earlier.id in want
+                        and pair.later.id not in want
+                    ):
                         yield Judged(pair.features, False, number % _FOLDS)
 
 
 def prompts_of_talks(folder: Path) -> Iterator[tuple[float, float, bool]]:
-    """Of each hit at a prompt of the talks that are not held out: the log odds of it alone, ``judge.beside``, and whether it bears on it."""
+    """Of each hit at a prompt of the talks that are not held out: the log odds of it alone,
+    ``judge.beside``, and whether it bears on it.
+    """
     stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
     names, turns = sessions.written(stack)
-    with world(folder, chats.Voice("fleet", [], [], []), turns, whole=False) as (home, project, catalog, space):
-        asked = [(one.text, one.right | ({one.wrong} if one.kind == "amended" else set())) for one in stack.questions]
+    with world(folder, chats.Voice("fleet", [], [], []), turns, whole=False) as (
+        home,
+        project,
+        catalog,
+        space,
+    ):
+        asked = [
+            (one.text, one.right | ({one.wrong} if one.kind == "amended" else set()))
+            for one in stack.questions
+        ]
         for text, right in [*asked, *((text, set()) for text in stack.none)]:
             query = prompt.question(text, home, leaves=False)
             assert query, text
@@ -169,9 +216,17 @@ def prompts_of_voices(folder: Path) -> Iterator[tuple[float, float, bool]]:
                     yield alone, more, hit.id in right
 
 
-def _judged(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) -> Iterator[tuple[Hit, float, float]]:
-    for hit, row, more in zip(hits, judge.features(hits), judge.beside(catalog, space, project, hits)):
-        yield hit, judge.BIAS + sum(weight * value for weight, value in zip(judge.WEIGHTS, row)), more
+def _judged(
+    catalog: Catalog, space: Space, project: Project, hits: list[Hit]
+) -> Iterator[tuple[Hit, float, float]]:
+    for hit, row, more in zip(
+        hits, judge.features(hits), judge.beside(catalog, space, project, hits)
+    ):
+        yield (
+            hit,
+            judge.BIAS + sum(weight * value for weight, value in zip(judge.WEIGHTS, row)),
+            more,
+        )
 
 
 def _pairs(catalog: Catalog, space: Space, project: Project, query: Query) -> Iterator[later.Pair]:

@@ -1,8 +1,9 @@
 """Recall of the evaluation set, for every mode and fusion: ``python -m tests.evaluation.run``.
 
-Builds the demo's year with many routine distractors in a temporary folder, indexes it with the default model, asks all
-queries and prints recall@1/5/10 and MRR per kind. ``--json FILE`` keeps every rank. Of queries without an answer, to
-which a note is nearest all the same, it prints how many have a word that no note has.
+Builds the demo's year with many routine distractors in a temporary folder, indexes it with the
+default model, asks all queries and prints recall@1/5/10 and MRR per kind. ``--json FILE`` keeps
+every rank. Of queries without an answer, to which a note is nearest all the same, it prints how
+many have a word that no note has.
 """
 
 from __future__ import annotations
@@ -33,16 +34,28 @@ from memsearch_tui.demo import build, stories
 
 HERE = Path(__file__).parent
 END = date(2026, 11, 20)
-WAYS = (("hybrid", "weighted"), ("hybrid", "rrf"), ("dense", "weighted"), ("bm25", "weighted"), ("lexical", "weighted"))
+WAYS = (
+    ("hybrid", "weighted"),
+    ("hybrid", "rrf"),
+    ("dense", "weighted"),
+    ("bm25", "weighted"),
+    ("lexical", "weighted"),
+)
 
 
 def main() -> None:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     args.add_argument("--routine", type=int, default=3400, help="distractor entries")
     args.add_argument("--model", default="", help="embedding.model")
     args.add_argument("--both", action="store_true", help="the second model beside the first one")
-    args.add_argument("--without-prompts", action="store_true", help="notes whose conversations are lost")
-    args.add_argument("--folder", type=Path, help="keep the corpus and index here, to ask again without indexing")
+    args.add_argument(
+        "--without-prompts", action="store_true", help="notes whose conversations are lost"
+    )
+    args.add_argument(
+        "--folder", type=Path, help="keep the corpus and index here, to ask again without indexing"
+    )
     args.add_argument("--json", type=Path)
     args.add_argument("--misses", default="", help="show what was missed in MODE")
     options = args.parse_args()
@@ -51,7 +64,13 @@ def main() -> None:
 
 
 def run(folder: Path, options) -> None:
-    queries, ranks = ask(folder, options.routine, options.model, prompts=not options.without_prompts, both=options.both)
+    queries, ranks = ask(
+        folder,
+        options.routine,
+        options.model,
+        prompts=not options.without_prompts,
+        both=options.both,
+    )
     for query, place in zip(queries, ranks.get(options.misses, ())):
         if not 0 < place <= 5 and query["want"]:
             print(f"  miss {place:3d} {query['kind']:14s} {query['q']}  -> {query['want']}")
@@ -71,27 +90,48 @@ class World(NamedTuple):
     queries: list[dict]
     second: Space | None = None
 
-    def answer(self, query: dict, mode: str = "hybrid", fusion: str = "weighted", limit: int = 50) -> Answer:
+    def answer(
+        self, query: dict, mode: str = "hybrid", fusion: str = "weighted", limit: int = 50
+    ) -> Answer:
         text = query["q"]
         if "after_days_ago" in query:
-            after, before = (END - timedelta(days=query[key]) for key in ("after_days_ago", "before_days_ago"))
+            after, before = (
+                END - timedelta(days=query[key]) for key in ("after_days_ago", "before_days_ago")
+            )
             text += f" after:{after} before:{before}"
-        scope = list(self.projects.values()) if query["project"] == "*" else [self.projects[query["project"]]]
-        return hybrid.search(self.catalog, self.space, scope, parse(text, END), limit, mode, fusion, second=self.second)
+        scope = (
+            list(self.projects.values())
+            if query["project"] == "*"
+            else [self.projects[query["project"]]]
+        )
+        return hybrid.search(
+            self.catalog,
+            self.space,
+            scope,
+            parse(text, END),
+            limit,
+            mode,
+            fusion,
+            second=self.second,
+        )
 
     def rank(self, query: dict, mode: str, fusion: str) -> int:
         """The place of the first right answer within 50, or 0."""
         answer, want = self.answer(query, mode, fusion), self.wanted(query)
         if not want:
             return 0 if answer.hits else 1
-        return next((place for place, hit in enumerate(answer.hits, 1) if hit.row.entry_id in want), 0)
+        return next(
+            (place for place, hit in enumerate(answer.hits, 1) if hit.row.entry_id in want), 0
+        )
 
     def wanted(self, query: dict) -> set[str]:
         return {self.ids[story] for story in query["want"]}
 
 
 @contextlib.contextmanager
-def world(folder: Path, routine: int, model: str = "", *, prompts: bool = True, both: bool = False) -> Iterator[World]:
+def world(
+    folder: Path, routine: int, model: str = "", *, prompts: bool = True, both: bool = False
+) -> Iterator[World]:
     """Build and index the corpus under *folder*, or open what is there."""
     settings = Settings()
     settings.embedding.model = model
@@ -103,22 +143,39 @@ def world(folder: Path, routine: int, model: str = "", *, prompts: bool = True, 
     space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
     beside = load_embedder(home, Embedding(model=models.SECOND)) if both else None
     second = Space(home, settings.milvus, beside, beside=True) if beside else None
-    asked = {(story.agent, story.session_id, story.turn): story.prompt for story in demo.told} if prompts else {}
+    asked = (
+        {(story.agent, story.session_id, story.turn): story.prompt for story in demo.told}
+        if prompts
+        else {}
+    )
     projects = {
-        name: Project(f"id-{name}", name, f"ms_{name.replace('-', '_')}_0", str(root), str(root / ".memsearch/memory"))
+        name: Project(
+            f"id-{name}",
+            name,
+            f"ms_{name.replace('-', '_')}_0",
+            str(root),
+            str(root / ".memsearch/memory"),
+        )
         for name, root in demo.projects.items()
     }
     for project in projects.values():
         scan(
-            catalog, project.id, [project.memory], settings, memory=project.memory,
+            catalog,
+            project.id,
+            [project.memory],
+            settings,
+            memory=project.memory,
             prompts=lambda names: {name: asked[name] for name in names if name in asked},
-        )  # fmt: skip
+        )
         for one in filter(None, (space, second)):
             one.embed(one.missing(catalog, project.id))
             one.reconcile(catalog, project.id, project.collection)
         compare_all(catalog, space, project)
     ids = {story.id: story.entry_id for story in stories()}
-    queries = [json.loads(line) for line in (HERE / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
+    queries = [
+        json.loads(line)
+        for line in (HERE / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     try:
         yield World(catalog, space, projects, ids, queries, second)
     finally:
@@ -150,21 +207,31 @@ def ask(
 def answers(
     folder: Path, routine: int, *, prompts: bool = True, both: bool = False
 ) -> list[tuple[dict, set[str], Answer]]:
-    """Every query with the ids of its right answers and what the default answers, as far as a list shows."""
+    """Every query with the ids of its right answers and what the default answers, as far as a list
+    shows.
+    """
     with world(folder, routine, prompts=prompts, both=both) as there:
-        return [(query, there.wanted(query), there.answer(query, limit=10)) for query in there.queries]
+        return [
+            (query, there.wanted(query), there.answer(query, limit=10)) for query in there.queries
+        ]
 
 
 def told(folder: Path, queries: list[dict]) -> None:
-    """How many questions have a word that no note has, which is what is said of those without an answer."""
+    """How many questions have a word that no note has, which is what is said of those without an
+    answer.
+    """
     catalog = Catalog(folder / "home" / "cache.db")
     for name, chosen in (
         ("without an answer", [query for query in queries if not query["want"]]),
         ("with one", [query for query in queries if query["want"]]),
     ):
         parsed = [parse(query["q"], END) for query in chosen]
-        corrected = [lexical.correct(catalog, analyze.query_terms(query.text), query)[1] for query in parsed]
-        named = sum(bool(lexical.absent(catalog, query, near)) for query, near in zip(parsed, corrected))
+        corrected = [
+            lexical.correct(catalog, analyze.query_terms(query.text), query)[1] for query in parsed
+        ]
+        named = sum(
+            bool(lexical.absent(catalog, query, near)) for query, near in zip(parsed, corrected)
+        )
         print(f"questions {name}: {named} of {len(chosen)} have a word that no note has")
     catalog.close()
 

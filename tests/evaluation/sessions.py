@@ -1,13 +1,18 @@
-"""Which of many old chats answers a question, on files that you bring: ``python -m tests.evaluation.sessions FILE|FOLDER …``.
+"""Which of many old chats answers a question, on files that you bring: ``python -m
+tests.evaluation.sessions FILE|FOLDER …``.
 
-Reads the JSON of LongMemEval (each question with its own haystack of sessions), of LoCoMo (conversations with questions about them) and of
-BEAM (long conversations in sessions, with questions by ability; one file with a list of its rows), and a checkout of sde-bench (bug reports
-whose mending hangs on a decision in a chat, which a later one may have amended); their licences keep them out of this repository. Our own
-are in ``tests/evaluation/talks``: chats of several turns, of which later ones amend some (``clinic.jsonl`` is held out: nothing was chosen
-on it). The chats are written as Claude Code writes its transcripts, imported without a model, indexed with the default one and searched; a
-session is as good as its best note. Prints how often the right session (any of them) is first and among the first five, and the mean
-reciprocal rank, by kind of question; how often one comes first that must not (which a later one has amended, or which did not amend it); and
-how often a note of the right and of such a one would be told at that prompt, of the latter as if it held.
+Reads the JSON of LongMemEval (each question with its own haystack of sessions), of LoCoMo
+(conversations with questions about them) and of BEAM (long conversations in sessions, with
+questions by ability; one file with a list of its rows), and a checkout of sde-bench (bug reports
+whose mending hangs on a decision in a chat, which a later one may have amended); their licences
+keep them out of this repository. Our own are in ``tests/evaluation/talks``: chats of several turns,
+of which later ones amend some (``clinic.jsonl`` is held out: nothing was chosen on it). The chats
+are written as Claude Code writes its transcripts, imported without a model, indexed with the
+default one and searched; a session is as good as its best note. Prints how often the right session
+(any of them) is first and among the first five, and the mean reciprocal rank, by kind of question;
+how often one comes first that must not (which a later one has amended, or which did not amend it);
+and how often a note of the right and of such a one would be told at that prompt, of the latter as
+if it held.
 """
 
 from __future__ import annotations
@@ -47,7 +52,9 @@ _NAMESPACE = uuid.UUID("7be3fb7e-3b6a-4a5e-9a0d-8a1f6b1f1b0c")
 
 
 class Question(NamedTuple):
-    """``right``: chats that answer it; ``wrong``: one that must not come before them, for it was amended on the matter, or amends another."""
+    """``right``: chats that answer it; ``wrong``: one that must not come before them, for it was
+    amended on the matter, or amends another.
+    """
 
     kind: str
     text: str
@@ -56,8 +63,9 @@ class Question(NamedTuple):
 
 
 class Haystack(NamedTuple):
-    """Chats, each as pairs of what was said and answered, in their order, and the questions about them. ``none``: prompts on which no chat
-    bears."""
+    """Chats, each as pairs of what was said and answered, in their order, and the questions about
+    them. ``none``: prompts on which no chat bears.
+    """
 
     name: str
     chats: dict[str, list[tuple[str, str]]]
@@ -66,8 +74,9 @@ class Haystack(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A question's kind, the place of the first right chat from 1 (0 for none), whether the wrong one came first, of which of the two a note
-    is told at the prompt, and milliseconds."""
+    """A question's kind, the place of the first right chat from 1 (0 for none), whether the wrong
+    one came first, of which of the two a note is told at the prompt, and milliseconds.
+    """
 
     kind: str
     place: int
@@ -78,7 +87,9 @@ class Ranked(NamedTuple):
 
 
 def main() -> None:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     args.add_argument("files", nargs="+", type=Path)
     args.add_argument("--limit", type=int, help="only so many haystacks of each file")
     options = args.parse_args()
@@ -115,7 +126,9 @@ def _longmemeval(item: dict[str, Any]) -> Haystack:
     }
     right = set(item["answer_session_ids"])
     return Haystack(
-        item["question_id"], said, [Question(item.get("question_type", ""), item["question"], right)] if right else []
+        item["question_id"],
+        said,
+        [Question(item.get("question_type", ""), item["question"], right)] if right else [],
     )
 
 
@@ -123,35 +136,54 @@ def _locomo(item: dict[str, Any], name: str) -> Haystack:
     talk = item["conversation"]
     said = {
         key: list(
-            _pairs([(turn["speaker"] == talk["speaker_a"], f"{turn['speaker']}: {turn['text']}") for turn in turns])
+            _pairs(
+                [
+                    (turn["speaker"] == talk["speaker_a"], f"{turn['speaker']}: {turn['text']}")
+                    for turn in turns
+                ]
+            )
         )
         for key, turns in talk.items()
         if key.startswith("session_") and isinstance(turns, list)
     }
     questions = []
     for asked in item["qa"]:
-        right = {f"session_{place.split(':')[0].removeprefix('D')}" for place in asked.get("evidence") or []}
+        right = {
+            f"session_{place.split(':')[0].removeprefix('D')}"
+            for place in asked.get("evidence") or []
+        }
         if right & said.keys():  # questions without an answer have none
-            questions.append(Question(f"category {asked.get('category', '')}", asked["question"], right))
+            questions.append(
+                Question(f"category {asked.get('category', '')}", asked["question"], right)
+            )
     return Haystack(name, said, questions)
 
 
 def _sde_bench(folder: Path) -> Iterator[Haystack]:
-    """Two haystacks, since six of its decisions stand both as they were settled and amended. Raises ValueError for another folder.
+    """Two haystacks, since six of its decisions stand both as they were settled and amended. Raises
+    ValueError for another folder.
 
-    A task's ``conversations`` are one chat, or a list of chats; the others are about the repository's history.
+    A task's ``conversations`` are one chat, or a list of chats; the others are about the
+    repository's history.
     """
-    tasks = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*/tasks/main/task.json"))]
+    tasks = [
+        json.loads(file.read_text(encoding="utf-8"))
+        for file in sorted(folder.glob("*/tasks/main/task.json"))
+    ]
     tasks = [task for task in tasks if task.get("conversations")]
     if not tasks:
-        raise ValueError(f"{folder} is no checkout of sde-bench: no */tasks/main/task.json with conversations")
+        raise ValueError(
+            f"{folder} is no checkout of sde-bench: no */tasks/main/task.json with conversations"
+        )
     decoys = json.loads((folder / "gen" / "decoy_conversations.json").read_text(encoding="utf-8"))
     noise = {f"decoy {number}": _sde_chat(decoy["turns"]) for number, decoy in enumerate(decoys)}
     amended = [task for task in tasks if isinstance(task["conversations"][0], list)]
     plain = {task["task_id"]: task for task in tasks if task not in amended}
     said = {name: _sde_chat(task["conversations"]) for name, task in plain.items()}
     yield Haystack(
-        "plain", said | noise, [Question(task["source"], task["bug_report"], {name}) for name, task in plain.items()]
+        "plain",
+        said | noise,
+        [Question(task["source"], task["bug_report"], {name}) for name, task in plain.items()],
     )
     modules = {task["module"] for task in amended}
     apart = {name: said[name] for name, task in plain.items() if task["module"] not in modules}
@@ -161,15 +193,22 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
         "amended",
         first | apart | noise | last,
         [
-            Question(task["source"], task["bug_report"], {f"{task['task_id']} last"}, f"{task['task_id']} first")
+            Question(
+                task["source"],
+                task["bug_report"],
+                {f"{task['task_id']} last"},
+                f"{task['task_id']} first",
+            )
             for task in amended
         ],
     )
 
 
 def talks(file: Path) -> Haystack:
-    """Of our own lines: ``talk`` (its ``id``, ``day`` and ``turns``) and ``ask`` (``prompt``, its ``style``, the ``right`` talk, and the
-    ``overtaken`` one or the ``later`` one that did not amend it), and ``none`` (``prompt``)."""
+    """Of our own lines: ``talk`` (its ``id``, ``day`` and ``turns``) and ``ask`` (``prompt``, its
+    ``style``, the ``right`` talk, and the ``overtaken`` one or the ``later`` one that did not amend
+    it), and ``none`` (``prompt``).
+    """
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     said = sorted((line for line in lines if line["kind"] == "talk"), key=lambda line: line["day"])
     asks = [line for line in lines if line["kind"] == "ask"]
@@ -177,7 +216,12 @@ def talks(file: Path) -> Haystack:
         file.stem,
         {line["id"]: [(asked, answered) for asked, answered in line["turns"]] for line in said},
         [
-            Question(line["style"], line["prompt"], {line["right"]}, line.get("overtaken") or line.get("later") or "")
+            Question(
+                line["style"],
+                line["prompt"],
+                {line["right"]},
+                line.get("overtaken") or line.get("later") or "",
+            )
             for line in asks
         ],
         [line["prompt"] for line in lines if line["kind"] == "none"],
@@ -189,10 +233,14 @@ def _sde_chat(turns: list[dict[str, str]]) -> list[tuple[str, str]]:
 
 
 def _beam(item: dict[str, Any], name: str) -> Haystack:
-    """Messages are known by a number; what a question rests on names some, in lists or by kind, and nothing where there is no answer."""
+    """Messages are known by a number; what a question rests on names some, in lists or by kind, and
+    nothing where there is no answer.
+    """
     said, holds = {}, {}
     for number, messages in enumerate(_beam_sessions(item["chat"]), 1):
-        said[f"session_{number}"] = list(_pairs([(turn["role"] == "user", turn["content"]) for turn in messages]))
+        said[f"session_{number}"] = list(
+            _pairs([(turn["role"] == "user", turn["content"]) for turn in messages])
+        )
         holds[f"session_{number}"] = {turn.get("id") for turn in messages}
     by_ability = item["probing_questions"]
     if isinstance(by_ability, str):  # its publisher wrote Python's own notation
@@ -207,25 +255,37 @@ def _beam(item: dict[str, Any], name: str) -> Haystack:
 
 
 def _beam_sessions(value: Any) -> Iterator[list[dict[str, Any]]]:
-    """Each session's messages: a list of them, or the ``turns`` of a batch; the longest conversations have them by plan."""
-    if isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value):
+    """Each session's messages: a list of them, or the ``turns`` of a batch; the longest
+    conversations have them by plan.
+    """
+    if (
+        isinstance(value, list)
+        and value
+        and all(isinstance(one, dict) and "role" in one for one in value)
+    ):
         yield value
     elif isinstance(value, dict) and "turns" in value:
         yield [message for messages in _beam_sessions(value["turns"]) for message in messages]
     else:
-        for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        for below in (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        ):
             yield from _beam_sessions(below)
 
 
 def _numbers(value: Any) -> Iterator[int]:
     if isinstance(value, int):
         yield value
-    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for below in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from _numbers(below)
 
 
 def _pairs(lines: list[tuple[bool, str]]) -> Iterator[tuple[str, str]]:
-    """What the first speaker said with what was answered to it; several lines of one speaker are one."""
+    """What the first speaker said with what was answered to it; several lines of one speaker are
+    one.
+    """
     asked: list[str] = []
     answered: list[str] = []
     for is_first, text in lines:
@@ -253,14 +313,18 @@ def ask(found: Iterator[Haystack]) -> list[Ranked]:
         ):
             for number, (kind, question, right, wrong) in enumerate(stack.questions):
                 start = time.perf_counter()
-                answer = hybrid.search(catalog, space, [project], Query(raw=question, text=question), _NOTES)
+                answer = hybrid.search(
+                    catalog, space, [project], Query(raw=question, text=question), _NOTES
+                )
                 took = (time.perf_counter() - start) * 1000
                 order = [names[talk.session] for talk in answer.by_session()]
                 place = next((n for n, name in enumerate(order, 1) if name in right), 0)
                 of = _told(home, project, catalog, space, question, str(number))
                 told = {names[session]: is_said for session, is_said in of.items()}
                 is_told, is_wrong_told = any(name in right for name in told), told.get(wrong, False)
-                ranks.append(Ranked(kind, place, order[:1] == [wrong], is_told, is_wrong_told, took))
+                ranks.append(
+                    Ranked(kind, place, order[:1] == [wrong], is_told, is_wrong_told, took)
+                )
             for number, text in enumerate(stack.none):
                 of = _told(home, project, catalog, space, text, f"none {number}")
                 ranks.append(Ranked(_NONE, 0, False, False, bool(of), 0.0))
@@ -277,13 +341,20 @@ def written(stack: Haystack) -> tuple[dict[str, str], list[chats.Said]]:
         for place, (asked, answered) in enumerate(pairs):
             turn = str(uuid.uuid5(_NAMESPACE, f"{session}/{place}"))
             at = _FIRST + timedelta(days=number, minutes=place)
-            turns.append(chats.Said("claude-code", session, turn, at, asked or "(nothing)", answered or "(nothing)"))
+            turns.append(
+                chats.Said(
+                    "claude-code", session, turn, at, asked or "(nothing)", answered or "(nothing)"
+                )
+            )
     return names, turns
 
 
-def _told(home: Home, project: Project, catalog: Catalog, space: Space, question: str, session: str) -> dict[str, bool]:
-    """The sessions of whose notes a new one would be told at this prompt, each with whether that is said to hold: without a word on a later
-    talk that does."""
+def _told(
+    home: Home, project: Project, catalog: Catalog, space: Space, question: str, session: str
+) -> dict[str, bool]:
+    """The sessions of whose notes a new one would be told at this prompt, each with whether that is
+    said to hold: without a word on a later talk that does.
+    """
     query = prompt.question(question, home, leaves=False)
     if query is None:
         return {}
@@ -302,21 +373,32 @@ def _told(home: Home, project: Project, catalog: Catalog, space: Space, question
 
 
 def table(ranks: list[Ranked]) -> None:
-    print(f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} {'wrong first':>12s} {'told':>6s} {'wrong told':>11s}")  # fmt: skip
+    print(
+        f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} {'wrong first':>12s} {'told':>6s} {'wrong told':>11s}"
+    )
     nothing = [one for one in ranks if one.kind == _NONE]
     ranks = [one for one in ranks if one.kind != _NONE]
     for kind in [*sorted({one.kind for one in ranks}), ""]:
         of_kind = [one for one in ranks if kind in ("", one.kind)]
         places = [one.place for one in of_kind]
-        first, five = (sum(0 < place <= most for place in places) / max(1, len(places)) for most in (1, 5))
+        first, five = (
+            sum(0 < place <= most for place in places) / max(1, len(places)) for most in (1, 5)
+        )
         rank = sum(1 / place for place in places if place) / max(1, len(places))
         wrong, told, wrongly = (
-            sum(values) for values in zip(*((o.is_wrong_first, o.is_told, o.is_wrong_told) for o in of_kind))
+            sum(values)
+            for values in zip(*((o.is_wrong_first, o.is_told, o.is_wrong_told) for o in of_kind))
         )
-        print(f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {wrong:12d} {told:6d} {wrongly:11d}")  # fmt: skip
+        print(
+            f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {wrong:12d} {told:6d} {wrongly:11d}"
+        )
     if nothing:
-        print(f"told something where nothing bears: {sum(one.is_wrong_told for one in nothing)} of {len(nothing)}")
-    print(f"a search takes {statistics.median(one.took for one in ranks) if ranks else 0:.0f} ms (median)")
+        print(
+            f"told something where nothing bears: {sum(one.is_wrong_told for one in nothing)} of {len(nothing)}"
+        )
+    print(
+        f"a search takes {statistics.median(one.took for one in ranks) if ranks else 0:.0f} ms (median)"
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""328 questions on five other trades than the demo's: data science, firmware, infrastructure, mobile and games.
+"""328 questions on five other trades than the demo's: data science, firmware, infrastructure,
+mobile and games.
 
-Their notes are what `import` makes of the voices' chats (``recall/chats.py``: 60 sessions of four agents each, ordinary turns among
-them). Each voice's questions were written by another hand than its chats and than the code. ``held_out/`` is for the final table alone:
-nothing that chooses a default, a weight or a rule may read it, and ``asked`` refuses to.
+Their notes are what `import` makes of the voices' chats (``recall/chats.py``: 60 sessions of four
+agents each, ordinary turns among them). Each voice's questions were written by another hand than
+its chats and than the code. ``held_out/`` is for the final table alone: nothing that chooses a
+default, a weight or a rule may read it, and ``asked`` refuses to.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class Asked(NamedTuple):
 
 
 def questions(voice: str, *, final: bool = False) -> list[dict]:
-    """A voice's questions. Raises PermissionError for one that is held out, unless for the final table."""
+    """A voice's questions. Raises PermissionError for one that is held out, unless for the final
+    table.
+    """
     if voice in HELD_OUT and not final:
         raise PermissionError(f"{voice} is held out: nothing is chosen by it")
     path = HERE / ("held_out" if voice in HELD_OUT else "") / f"{voice}.jsonl"
@@ -52,10 +56,18 @@ def questions(voice: str, *, final: bool = False) -> list[dict]:
 
 
 def asked(
-    folder: Path, *, final: bool = False, both: bool = False, noise: int = NOISE, limit: int = 50, mode: str = "hybrid",
+    folder: Path,
+    *,
+    final: bool = False,
+    both: bool = False,
+    noise: int = NOISE,
+    limit: int = 50,
+    mode: str = "hybrid",
     fusion: str = "weighted",
-) -> Iterator[Asked]:  # fmt: skip
-    """All questions of the voices that are known, or (*final*) of those held out. *both*: the second model is asked, too."""
+) -> Iterator[Asked]:
+    """All questions of the voices that are known, or (*final*) of those held out. *both*: the
+    second model is asked, too.
+    """
     for name in HELD_OUT if final else KNOWN:
         (voice,) = chats.voices((name,))
         turns, decided = chats.told(voice, noise)
@@ -65,13 +77,21 @@ def asked(
             second = None
             if both:
                 models.pull(home, models.SECOND)
-                second = Space(home, Milvus(), load_embedder(home, Embedding(model=models.SECOND)), beside=True)
+                second = Space(
+                    home, Milvus(), load_embedder(home, Embedding(model=models.SECOND)), beside=True
+                )
                 open_now.callback(second.close)
                 second.embed(second.missing(catalog, project.id))
                 second.reconcile(catalog, project.id, project.collection)
             for query in questions(name, final=final):
-                want = {ids[case][case_is_amended] for text in query["want"] for case, case_is_amended in [_case(text)]}
-                answer = hybrid.search(catalog, space, [project], parse(query["q"]), limit, mode, fusion, second=second)
+                want = {
+                    ids[case][case_is_amended]
+                    for text in query["want"]
+                    for case, case_is_amended in [_case(text)]
+                }
+                answer = hybrid.search(
+                    catalog, space, [project], parse(query["q"]), limit, mode, fusion, second=second
+                )
                 yield Asked(query, want, answer)
 
 

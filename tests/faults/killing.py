@@ -1,6 +1,8 @@
-"""A child that kills itself with SIGKILL at the step that it is told, so that every step is hit by design and not by luck.
+"""A child that kills itself with SIGKILL at the step that it is told, so that every step is hit by
+design and not by luck.
 
-Steps are every open, rename, removal, link and database connection under a folder (by audit hook), and every write and sync.
+Steps are every open, rename, removal, link and database connection under a folder (by audit hook),
+and every write and sync.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def end():
 
 
 def child(work: str, root: Path, last: int, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run *work*, which calls ``begin()`` before what counts and ``end()`` after it. *last* 0: count, and live."""
+    """Run *work*, which calls ``begin()`` before what counts and ``end()`` after it. *last* 0:
+    count, and live.
+    """
     env = {**os.environ, "PYTHONPATH": os.getcwd(), **environment}
     return subprocess.run(
         [sys.executable, "-c", _PRELUDE + work, str(root), str(last)],

@@ -1,8 +1,8 @@
-"""Faults, each as a function that injects it many times and counts what was lost. ``table.py`` runs them all at full size,
-``test_table.py`` in a useful one.
+"""Faults, each as a function that injects it many times and counts what was lost. ``table.py`` runs
+them all at full size, ``test_table.py`` in a useful one.
 
-What must hold is said over bytes: every note that was acknowledged is there, whole and once; nothing is there that nobody
-wrote; untouched text is as it was.
+What must hold is said over bytes: every note that was acknowledged is there, whole and once;
+nothing is there that nobody wrote; untouched text is as it was.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ DAY = "2026-02-09"
 
 
 class Tally(msgspec.Struct):
-    """``injected``: how often the fault was made to happen; ``losses``: what went wrong, each in words; ``recovery_s``: the
-    longest time until everything worked again."""
+    """``injected``: how often the fault was made to happen; ``losses``: what went wrong, each in
+    words; ``recovery_s``: the longest time until everything worked again.
+    """
 
     injected: int = 0
     losses: list[str] = []
@@ -64,14 +65,19 @@ class Desk:
 
     def append(self, turn: str, body: str = "") -> None:
         self.journal.append_turn(
-            str(self.memory), DAY, "10:00", body or f"- note {turn}", Anchor("s", turn, "codex", "rollout", "/x")
+            str(self.memory),
+            DAY,
+            "10:00",
+            body or f"- note {turn}",
+            Anchor("s", turn, "codex", "rollout", "/x"),
         )
 
     def turns(self) -> Counter[str]:
         return Counter(entry.turn for entry in read_day(self.day).entries if entry.turn)
 
 
-# -- killed -------------------------------------------------------------------------------------------------
+# -- killed
+# -------------------------------------------------------------------------------------------------
 
 _CHANGE = """
 from memsearch_engine.core.home import Home
@@ -115,23 +121,38 @@ def killed_while_writing(root: Path, size: float) -> Tally:
         tally.recovery_s = max(tally.recovery_s, time.monotonic() - begun)
         text, entries = desk.day.read_text(), read_day(desk.day).entries
         bodies = {e.turn: e.body for e in entries}
-        tally.check(desk.turns()["after"] == 1 and max(desk.turns().values()) == 1, f"step {last}: doubled")
-        tally.check(bodies.get("t0") in ("- note t0", "- edited"), f"step {last}: t0 is {bodies.get('t0')!r}")
-        tally.check(bodies.get("t1", "- note t1") == "- note t1" and bodies["t2"] == "- note t2", f"step {last}: torn")
-        tally.check(bodies.get("new", "- appended") == "- appended", f"step {last}: the append is torn")
+        tally.check(
+            desk.turns()["after"] == 1 and max(desk.turns().values()) == 1, f"step {last}: doubled"
+        )
+        tally.check(
+            bodies.get("t0") in ("- note t0", "- edited"),
+            f"step {last}: t0 is {bodies.get('t0')!r}",
+        )
+        tally.check(
+            bodies.get("t1", "- note t1") == "- note t1" and bodies["t2"] == "- note t2",
+            f"step {last}: torn",
+        )
+        tally.check(
+            bodies.get("new", "- appended") == "- appended", f"step {last}: the append is torn"
+        )
         for _ in range(3):  # whatever was done can be taken back, to the byte
             with contextlib.suppress(MemsearchError):
                 desk.journal.undo(str(desk.memory))
         left = re.sub(
-            r"(?s)### 1[01]:00\n<!-- session:s turn:(?:new|after) .*?\n- \w+\n?[^\n]*\n?", "", desk.day.read_text()
+            r"(?s)### 1[01]:00\n<!-- session:s turn:(?:new|after) .*?\n- \w+\n?[^\n]*\n?",
+            "",
+            desk.day.read_text(),
         )
         tally.check(
-            before.strip() in left or before.strip() in desk.day.read_text(), f"step {last}: not undone\n{text}"
+            before.strip() in left or before.strip() in desk.day.read_text(),
+            f"step {last}: not undone\n{text}",
         )
     return tally
 
 
-def _each_step(root: Path, size: float, total: int, killed_at: Callable[[Path, int], None]) -> Tally:
+def _each_step(
+    root: Path, size: float, total: int, killed_at: Callable[[Path, int], None]
+) -> Tally:
     tally = Tally(losses=[])
     for last in range(1, total, max(1, round(1 / size) * 4)):
         begun = time.monotonic()
@@ -149,7 +170,12 @@ def killed_while_capturing(root: Path, size: float) -> Tally:
     from tests.faults import test_capture_killed as capture
 
     with pytest.MonkeyPatch.context() as patch:
-        return _each_step(root, size, capture.steps(root), lambda folder, last: capture.killed_at(folder, last, patch))
+        return _each_step(
+            root,
+            size,
+            capture.steps(root),
+            lambda folder, last: capture.killed_at(folder, last, patch),
+        )
 
 
 def killed_while_learning(root: Path, size: float) -> Tally:
@@ -180,13 +206,17 @@ def killed_service(root: Path, size: float) -> Tally:
             done = box.run("search", "redis", "--json")
             tally.recovery_s = max(tally.recovery_s, time.monotonic() - begun)
             tally.check(done.code == 0 and bool(done.json["hits"]), f"kill {n}: {done}")
-        tally.check({path: path.read_bytes() for path in box.memory.glob("*.md")} == before, "a note changed")
+        tally.check(
+            {path: path.read_bytes() for path in box.memory.glob("*.md")} == before,
+            "a note changed",
+        )
     finally:
         box.clean()
     return tally
 
 
-# -- the disk -----------------------------------------------------------------------------------------------
+# -- the disk
+# -----------------------------------------------------------------------------------------------
 
 _FULL = """
 import resource, signal
@@ -232,11 +262,13 @@ def full_disk(root: Path, size: float) -> Tally:
         tally.recovery_s = max(tally.recovery_s, time.monotonic() - begun)
         turns = desk.turns()
         tally.check(
-            all(turns[name] == 1 for name in [*acknowledged, "t0", "after"]), f"{most} bytes: {turns} of {acknowledged}"
+            all(turns[name] == 1 for name in [*acknowledged, "t0", "after"]),
+            f"{most} bytes: {turns} of {acknowledged}",
         )
         whole = [e for e in read_day(desk.day).entries if e.turn.startswith("f")]
         tally.check(
-            all(e.body.endswith("x" * 200) for e in whole if e.turn != "f0" or "full" in e.body), f"{most} bytes: torn"
+            all(e.body.endswith("x" * 200) for e in whole if e.turn != "f0" or "full" in e.body),
+            f"{most} bytes: torn",
         )
     return tally
 
@@ -301,13 +333,19 @@ def broken_disk(root: Path, size: float) -> Tally:
         turns, bodies = desk.turns(), {e.turn: e.body for e in read_day(desk.day).entries}
         tally.check(turns["after"] == 1 and max(turns.values()) == 1, f"call {at}: {turns}")
         tally.check(
-            turns["new"] == 1 if "append" in said else bodies.get("new", "- appended") == "- appended",
+            turns["new"] == 1
+            if "append" in said
+            else bodies.get("new", "- appended") == "- appended",
             f"call {at}: append",
         )
-        tally.check(bodies["t0"] in ("- note t0", "- edited") and bodies["t2"] == "- note t2", f"call {at}: {bodies}")
+        tally.check(
+            bodies["t0"] in ("- note t0", "- edited") and bodies["t2"] == "- note t2",
+            f"call {at}: {bodies}",
+        )
 
 
-# -- many at once -------------------------------------------------------------------------------------------
+# -- many at once
+# -------------------------------------------------------------------------------------------
 
 
 def _writer(root: str, who: int, writers: int, each: int, start, results) -> None:
@@ -337,7 +375,9 @@ def _writer(root: str, who: int, writers: int, each: int, start, results) -> Non
 
 
 def _at_once(work: Callable[..., None], arguments: list[tuple[Any, ...]]) -> list[Any]:
-    """Run *work* in a process for each set of arguments, all let go together; what they were told was done."""
+    """Run *work* in a process for each set of arguments, all let go together; what they were told
+    was done.
+    """
     context = multiprocessing.get_context("spawn")
     start, results = context.Event(), context.Queue()
     racers = [context.Process(target=work, args=(*given, start, results)) for given in arguments]
@@ -358,7 +398,9 @@ def many_writers(root: Path, size: float) -> Tally:
     tally.injected = processes * threads
     turns = desk.turns()
     tally.check(len(said) == processes * threads * each, f"{len(said)} were acknowledged")
-    tally.check(turns == Counter(said), f"lost or doubled: {Counter(said) - turns} {turns - Counter(said)}")
+    tally.check(
+        turns == Counter(said), f"lost or doubled: {Counter(said) - turns} {turns - Counter(said)}"
+    )
     entries = read_day(desk.day).entries
     tally.check(all(e.body == f"- by {e.turn} " + "y" * 80 for e in entries), "torn")
     return tally
@@ -374,7 +416,11 @@ def _storm(root: str, kind: str, each: int, start, results) -> None:
             entries = read_day(day).entries
             if kind.startswith("append"):
                 journal.append_turn(
-                    str(memory), DAY, "10:00", f"- {kind} {n}", Anchor("s", f"{kind}-{n}", "codex", "rollout", "/x")
+                    str(memory),
+                    DAY,
+                    "10:00",
+                    f"- {kind} {n}",
+                    Anchor("s", f"{kind}-{n}", "codex", "rollout", "/x"),
                 )
                 said.append(("append", f"{kind}-{n}"))
             elif kind.startswith("edit"):
@@ -405,7 +451,10 @@ def edit_while_appending(root: Path, size: float) -> Tally:
     turns = desk.turns()
     tally.check(turns == Counter([*(appended - gone), *(f"old{n}" for n in range(10))]), f"{turns}")
     bodies = [e.body for e in read_day(desk.day).entries if e.turn.startswith("old")]
-    tally.check(all(re.match(r"- (note old\d|edit\d \d+)(\n|$)", body) for body in bodies), f"torn: {bodies}")
+    tally.check(
+        all(re.match(r"- (note old\d|edit\d \d+)(\n|$)", body) for body in bodies),
+        f"torn: {bodies}",
+    )
     tally.check(
         b"Hand-written, and nobody's to touch: \xc3\xbcn\xc3\xaf\r\n" in desk.day.read_bytes(),
         "hand-written text changed",
@@ -413,7 +462,8 @@ def edit_while_appending(root: Path, size: float) -> Tally:
     return tally
 
 
-# -- clocks, damage, attacks --------------------------------------------------------------------------------
+# -- clocks, damage, attacks
+# --------------------------------------------------------------------------------
 
 
 def clock_jumps(root: Path, size: float) -> Tally:
@@ -427,7 +477,11 @@ def clock_jumps(root: Path, size: float) -> Tally:
         for n in range(max(5, round(40 * size))):
             shift[0] = chance.choice([-3e8, -86400.0, 0.0, 3600.0, 9e8])
             tally.injected += 1
-            desk.journal.edit(str(desk.memory), target_of(str(desk.day), read_day(desk.day).entries[0]), f"- state {n}")
+            desk.journal.edit(
+                str(desk.memory),
+                target_of(str(desk.day), read_day(desk.day).entries[0]),
+                f"- state {n}",
+            )
             states.append(desk.day.read_bytes())
         for state in reversed(states[:-1]):
             shift[0] = chance.choice([-3e8, 9e8])
@@ -444,7 +498,12 @@ def damaged_files(root: Path, size: float) -> Tally:
     try:
         box.fill()
         box.index()
-        box.ok("edit", box.ok("entries", "--json").json["entries"][0]["entry_id"], "--text", "- changed")
+        box.ok(
+            "edit",
+            box.ok("entries", "--json").json["entries"][0]["entry_id"],
+            "--text",
+            "- changed",
+        )
         before = {path: path.read_bytes() for path in box.memory.glob("*.md")}
         names = ["cache.db", "history.db", "state.db", "index"]
         for n in range(max(4, round(24 * size))):
@@ -467,13 +526,19 @@ def damaged_files(root: Path, size: float) -> Tally:
             tally.check(done.code == 0 and bool(done.json["hits"]), f"{name}: {done}")
             shown = box.run("show", "2026-02-09")
             tally.check(shown.code == 0 and "Redis" in shown.out, f"{name}: {shown}")
-            for broken in ("history.db", "state.db"):  # what is durable is moved aside by its owner, as the error says
+            for broken in (
+                "history.db",
+                "state.db",
+            ):  # what is durable is moved aside by its owner, as the error says
                 with contextlib.suppress(sqlite3.Error):
                     if (box.home.root / broken).exists() and _sound(box.home.root / broken):
                         continue
                 for part in box.home.root.glob(f"{broken}*"):
                     part.unlink()
-        tally.check({path: path.read_bytes() for path in box.memory.glob("*.md")} == before, "a note changed")
+        tally.check(
+            {path: path.read_bytes() for path in box.memory.glob("*.md")} == before,
+            "a note changed",
+        )
     finally:
         box.clean()
     return tally
@@ -488,10 +553,26 @@ def _sound(path: Path) -> bool:
 
 
 _PLACES = [
-    "cache.db", "state.db", "history.db", "evidence", "evidence/turns.db", "inbox", "drafts", "context", "offsets", "longterm",
-    "longterm/MEMORY.md", "longterm.git", "longterm.next", "logs/service.log", "run/service.json", "tui.json", "secrets-allowed",
-    "memory/2026-02-09.md", "memory",
-]  # fmt: skip
+    "cache.db",
+    "state.db",
+    "history.db",
+    "evidence",
+    "evidence/turns.db",
+    "inbox",
+    "drafts",
+    "context",
+    "offsets",
+    "longterm",
+    "longterm/MEMORY.md",
+    "longterm.git",
+    "longterm.next",
+    "logs/service.log",
+    "run/service.json",
+    "tui.json",
+    "secrets-allowed",
+    "memory/2026-02-09.md",
+    "memory",
+]
 
 
 def planted_links(root: Path, size: float) -> Tally:
@@ -507,7 +588,11 @@ def planted_links(root: Path, size: float) -> Tally:
             else:
                 victim.mkdir()
                 (victim / "mine.md").write_text("mine")
-            link = (box.memory.parent / place) if place.startswith("memory") else (box.home.ensure().root / place)
+            link = (
+                (box.memory.parent / place)
+                if place.startswith("memory")
+                else (box.home.ensure().root / place)
+            )
             if link.is_dir() and not link.is_symlink():
                 for path in link.iterdir():
                     path.unlink()
@@ -516,19 +601,36 @@ def planted_links(root: Path, size: float) -> Tally:
             link.unlink(missing_ok=True)
             link.symlink_to(victim)
             tally.injected += 1
-            for argv in (["add", "a note"], ["search", "redis"], ["remember", "a fact"], ["index"], ["evidence", "status"], ["longterm", "clear", "--yes"],
-                         ["secrets", "scrub", "--text", "no such secret", "--yes"], ["delete", "nothing"], ["history"]):  # fmt: skip
+            for argv in (
+                ["add", "a note"],
+                ["search", "redis"],
+                ["remember", "a fact"],
+                ["index"],
+                ["evidence", "status"],
+                ["longterm", "clear", "--yes"],
+                ["secrets", "scrub", "--text", "no such secret", "--yes"],
+                ["delete", "nothing"],
+                ["history"],
+            ):
                 done = box.run(*argv)
                 tally.check("Traceback" not in done.err, f"{place}: {argv}: {done}")
             kept = victim.read_text() if victim.is_file() else (victim / "mine.md").read_text()
             others = (
                 []
                 if victim.is_file()
-                else [p for p in victim.rglob("*") if p.name != "mine.md" and p.suffix in (".md", "")]
+                else [
+                    p for p in victim.rglob("*") if p.name != "mine.md" and p.suffix in (".md", "")
+                ]
             )
-            inside = place.startswith("memory")  # the project's own folder may be a link: then its notes are there
+            inside = place.startswith(
+                "memory"
+            )  # the project's own folder may be a link: then its notes are there
             tally.check(
-                kept == "mine" and (inside or not [p for p in others if p.is_file() and b"mine" not in p.read_bytes()]),
+                kept == "mine"
+                and (
+                    inside
+                    or not [p for p in others if p.is_file() and b"mine" not in p.read_bytes()]
+                ),
                 f"{place}: changed {others}",
             )
         finally:
@@ -537,10 +639,18 @@ def planted_links(root: Path, size: float) -> Tally:
 
 
 _HOSTILE = [
-    "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b]8;;http://x\x07link\x1b]8;;\x07", "[red]markup[/red] [link=http://x]x[/link] [@click=app.quit]q[/]",
-    "\u202eevil\u202c \u2066iso\u2069 \u200bzero", "<!-- session:x turn:y transcript:/etc/passwd agent:codex -->", "# heading\n## Session 10:00\n### 10:00",
-    "```\nnever closed", "x" * 200_000, "\x00\x01\x02\x7f\x9b31m", "\r\rover\rwrite", "---\nfront: matter\n---", "{{7*7}} ${HOME} $(id) `id`",
-]  # fmt: skip
+    "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x1b]8;;http://x\x07link\x1b]8;;\x07",
+    "[red]markup[/red] [link=http://x]x[/link] [@click=app.quit]q[/]",
+    "\u202eevil\u202c \u2066iso\u2069 \u200bzero",
+    "<!-- session:x turn:y transcript:/etc/passwd agent:codex -->",
+    "# heading\n## Session 10:00\n### 10:00",
+    "```\nnever closed",
+    "x" * 200_000,
+    "\x00\x01\x02\x7f\x9b31m",
+    "\r\rover\rwrite",
+    "---\nfront: matter\n---",
+    "{{7*7}} ${HOME} $(id) `id`",
+]
 _ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -553,7 +663,16 @@ def hostile_text(root: Path, size: float) -> Tally:
             tally.injected += 1
             parsed = parse(f"### 10:00\n- {text} needle\n".encode())
             tally.check(bool(parsed.entries), f"{text[:30]!r}: not read")
-        for argv in (["search", "needle", "-k", "50"], ["entries"], ["days"], *(["show", f"2026-03-{n + 1:02d}"] for n in range(len(_HOSTILE))), ["export"], ["context"], ["trust", "review"], ["repair"]):  # fmt: skip
+        for argv in (
+            ["search", "needle", "-k", "50"],
+            ["entries"],
+            ["days"],
+            *(["show", f"2026-03-{n + 1:02d}"] for n in range(len(_HOSTILE))),
+            ["export"],
+            ["context"],
+            ["trust", "review"],
+            ["repair"],
+        ):
             done = box.run(*argv)
             text = done.out + done.err
             if argv[0] == "export":
@@ -572,6 +691,16 @@ def hostile_text(root: Path, size: float) -> Tally:
 
 
 SCENARIOS: list[Callable[[Path, float], Tally]] = [
-    killed_while_writing, killed_while_capturing, killed_while_learning, killed_service, full_disk, broken_disk, many_writers, edit_while_appending, clock_jumps, damaged_files,
-    planted_links, hostile_text,
-]  # fmt: skip
+    killed_while_writing,
+    killed_while_capturing,
+    killed_while_learning,
+    killed_service,
+    full_disk,
+    broken_disk,
+    many_writers,
+    edit_while_appending,
+    clock_jumps,
+    damaged_files,
+    planted_links,
+    hostile_text,
+]

@@ -19,7 +19,9 @@ from tests.faults.scenarios import SCENARIOS
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", help="only these")
     parser.add_argument("--size", type=float, default=1.0, help="share of the full size")
     options = parser.parse_args()

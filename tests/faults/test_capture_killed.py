@@ -1,4 +1,5 @@
-"""Capture killed with SIGKILL at every step that it takes on disk: nothing is lost, nothing is doubled.
+"""Capture killed with SIGKILL at every step that it takes on disk: nothing is lost, nothing is
+doubled.
 
 The next run finishes the work.
 """
@@ -41,7 +42,9 @@ class Desk:
         (self.home.inbox / "1.json").write_text(_EVENT % (root / "projects" / "cc1"))
 
     def child(self, last: int) -> subprocess.CompletedProcess[str]:
-        return child(_WORK, self.root, last, HOME=str(self.root / "user"), MEMSEARCH_HOME=str(self.home.root))
+        return child(
+            _WORK, self.root, last, HOME=str(self.root / "user"), MEMSEARCH_HOME=str(self.home.root)
+        )
 
     def whole(self) -> None:
         """Both turns, once each, in a file that reads; kept as evidence; the inbox worked off."""

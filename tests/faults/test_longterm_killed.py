@@ -1,5 +1,6 @@
-"""The long-term pipeline killed with SIGKILL at every step that it takes on disk: the next run does what is left, and nothing
-that the owner accepted is lost."""
+"""The long-term pipeline killed with SIGKILL at every step that it takes on disk: the next run does
+what is left, and nothing that the owner accepted is lost.
+"""
 
 from __future__ import annotations
 
@@ -47,15 +48,23 @@ def killed_at(root: Path, last: int) -> None:
         assert done.returncode == -9, done.stderr
         desk._steps = None
         kept = desk.file("MEMORY.md")
-        report = desk.run(clock=lambda: time.time() + LEASE_S + 1)  # the dead one's lease has to run out
+        report = desk.run(
+            clock=lambda: time.time() + LEASE_S + 1
+        )  # the dead one's lease has to run out
         assert report.consolidated.state in ("review", "unchanged"), report
         assert len(SessionMemories(desk.home).all()) == 1
         if review.pending(desk.home):
             review.decide(desk.home, "accepted")
-        assert desk.file("MEMORY.md").count("uses pnpm") == desk.file("memory_summary.md").count("uses pnpm") == 1
+        assert (
+            desk.file("MEMORY.md").count("uses pnpm")
+            == desk.file("memory_summary.md").count("uses pnpm")
+            == 1
+        )
         assert all(line in desk.file("MEMORY.md") for line in kept.splitlines())
         assert desk.run().consolidated.state == "unchanged"
-        assert not desk.home.longterm_staging.exists() and not list(desk.home.root.glob("longterm.git.new"))
+        assert not desk.home.longterm_staging.exists() and not list(
+            desk.home.root.glob("longterm.git.new")
+        )
     finally:
         desk.model.close()
 

@@ -1,4 +1,6 @@
-"""Every fault in a useful size; ``python -m tests.faults.table`` injects them all at full size and prints the table."""
+"""Every fault in a useful size; ``python -m tests.faults.table`` injects them all at full size and
+prints the table.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ _SLOW = (
 
 @pytest.mark.parametrize(
     "scenario",
-    [pytest.param(s, marks=pytest.mark.slow if s in _SLOW else (), id=s.__name__) for s in scenarios.SCENARIOS],
+    [
+        pytest.param(s, marks=pytest.mark.slow if s in _SLOW else (), id=s.__name__)
+        for s in scenarios.SCENARIOS
+    ],
 )
 def test_fault(tmp_path, scenario):
     tally = scenario(tmp_path, _SIZE)

@@ -1,12 +1,14 @@
 """A strict stand-in for a Milvus 2.6 server or a Zilliz Cloud cluster, for tests.
 
-Milvus Lite holds the rows. In front of it a gRPC proxy passes bytes through and behaves as a real server where Lite
-does not: it wants a token, limits rates, sizes and numbers, knows collections that are not loaded, and lets what was written
-be seen late by those who did not ask for ``Strong``. It also breaks on demand: ``stop``, ``start``, ``hang``, ``fail``,
-``drop``. The wording and the codes of its refusals are those of milvus 2.6 (pkg/util/merr, internal/proxy).
+Milvus Lite holds the rows. In front of it a gRPC proxy passes bytes through and behaves as a real
+server where Lite
+does not: it wants a token, limits rates, sizes and numbers, knows collections that are not loaded,
+and lets what was written be seen late by those who did not ask for ``Strong``. It also breaks on
+demand: ``stop``, ``start``, ``hang``, ``fail``, ``drop``. The wording and the codes of its refusals
+are those of milvus 2.6 (pkg/util/merr, internal/proxy).
 
-What it can't show: the server's own tokenizers (``whitespace`` is taken and handed to Lite as ``standard``), its BM25
-statistics, its approximate indexes.
+What it can't show: the server's own tokenizers (``whitespace`` is taken and handed to Lite as
+``standard``), its BM25 statistics, its approximate indexes.
 """
 
 from __future__ import annotations
@@ -39,20 +41,30 @@ _MAX_VARCHAR = 65_535
 _MAX_WINDOW = 16_384
 _TOKENIZERS = {"standard", "whitespace", "jieba", "lindera", "icu", "language_identifier"}
 _WRITES = ("Insert", "Upsert", "Delete")
-_DEFINES = ("CreateCollection", "DropCollection", "CreateIndex", "DropIndex", "LoadCollection", "ReleaseCollection")
+_DEFINES = (
+    "CreateCollection",
+    "DropCollection",
+    "CreateIndex",
+    "DropIndex",
+    "LoadCollection",
+    "ReleaseCollection",
+)
 _READS = ("Search", "HybridSearch", "Query")
-#: code of pkg/util/merr -> the old enumeration's (``merr.oldCode``); every other one is UnexpectedError there
+#: code of pkg/util/merr -> the old enumeration's (``merr.oldCode``); every other one is
+#: UnexpectedError there
 _OLD_CODES = {8: 49, 100: 4, 1100: 5}
 
 
 @dataclass
 class Limits:
-    """What the server allows. The defaults are those of milvus.yaml 2.6; ``serverless`` is Zilliz' free plan.
+    """What the server allows. The defaults are those of milvus.yaml 2.6; ``serverless`` is Zilliz'
+    free plan.
 
     Attributes:
         flush_every_s: quotaAndLimits.flushRate.collection, 0.1 a second.
         seen_after_ms: how late a write is seen by a reader that did not ask for ``Strong``.
-        forgets_loads: collections are not loaded after ``start`` (as after a restore, or an idle cluster's suspension).
+        forgets_loads: collections are not loaded after ``start`` (as after a restore, or an
+            idle cluster's suspension).
     """
 
     collections: int = 65_536
@@ -124,12 +136,16 @@ class StandIn:
         self._faults: dict[str, _Fault] = {}
         self._pending: list[tuple[float, str, bytes]] = []
         self._lock = threading.RLock()
-        self._defining = threading.RLock()  # a server does these one after the other; Lite would trip over itself
+        self._defining = (
+            threading.RLock()
+        )  # a server does these one after the other; Lite would trip over itself
         self._answers = threading.Event()
         self._answers.set()
         self._server: grpc.Server | None = None
         self._hole: _Hole | None = None
-        self._lite, self._db, port = start_server_in_thread(str(folder / "rows.db"), host="127.0.0.1", port=0)
+        self._lite, self._db, port = start_server_in_thread(
+            str(folder / "rows.db"), host="127.0.0.1", port=0
+        )
         self._channel = grpc.insecure_channel(
             f"127.0.0.1:{port}",
             options=[("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)],
@@ -143,7 +159,8 @@ class StandIn:
     def uri(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    # -- life -----------------------------------------------------------------------------------------------
+    # -- life
+    # -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Listen (again), with the rows that were there."""
@@ -159,7 +176,10 @@ class StandIn:
             server = grpc.server(
                 pool,
                 handlers=[_Handler(self)],
-                options=[("grpc.max_receive_message_length", _MAX_MESSAGE), ("grpc.so_reuseport", 0)],
+                options=[
+                    ("grpc.max_receive_message_length", _MAX_MESSAGE),
+                    ("grpc.so_reuseport", 0),
+                ],
             )
             try:
                 server.add_insecure_port(f"127.0.0.1:{self.port}")
@@ -185,7 +205,8 @@ class StandIn:
         """Accept every call and answer none, until ``resume`` or ``stop``.
 
         Args:
-            dead: nor answer HTTP/2's own pings: a machine that stands still, or a firewall that swallows. What was
+            dead: nor answer HTTP/2's own pings: a machine that stands still, or a firewall that
+                swallows. What was
                 connected is cut first; new connections are accepted and never read.
         """
         if not dead:
@@ -211,7 +232,8 @@ class StandIn:
             self._hole.close()
             self._hole = None
 
-    # -- what a test does to it -----------------------------------------------------------------------------
+    # -- what a test does to it
+    # -----------------------------------------------------------------------------
 
     def fail(
         self,
@@ -222,7 +244,9 @@ class StandIn:
         status: grpc.StatusCode | None = None,
         times: int | None = None,
     ) -> None:
-        """Let *method* answer with a merr code, or with a gRPC status, until ``mend`` or so many *times*."""
+        """Let *method* answer with a merr code, or with a gRPC status, until ``mend`` or so many
+        *times*.
+        """
         assert method in _METHODS, method
         with self._lock:
             self._faults[method] = _Fault(code, reason, status, times)
@@ -272,7 +296,8 @@ class StandIn:
     def _forward(self, method: str, request: bytes, timeout: float | None = None) -> bytes:
         return self._channel.unary_unary(_SERVICE + method)(request, timeout=timeout)
 
-    # -- a call ---------------------------------------------------------------------------------------------
+    # -- a call
+    # ---------------------------------------------------------------------------------------------
 
     def answer(self, method: str, request: bytes, context: grpc.ServicerContext) -> bytes:
         """One RPC, bytes in and out."""
@@ -305,7 +330,9 @@ class StandIn:
             return
         given = dict(context.invocation_metadata()).get("authorization")
         if given is None:
-            self._abort(context, method, grpc.StatusCode.UNAUTHENTICATED, "missing authorization in header")
+            self._abort(
+                context, method, grpc.StatusCode.UNAUTHENTICATED, "missing authorization in header"
+            )
         try:
             raw = base64.b64decode(given, validate=True).decode()
         except ValueError:
@@ -328,7 +355,9 @@ class StandIn:
             self._abort(context, method, fault.status, fault.reason)
         raise _Answer(self._refusal(method, fault.code, fault.reason))
 
-    def _abort(self, context: grpc.ServicerContext, method: str, code: grpc.StatusCode, reason: str) -> NoReturn:
+    def _abort(
+        self, context: grpc.ServicerContext, method: str, code: grpc.StatusCode, reason: str
+    ) -> NoReturn:
         self.refusals[method, code.name] += 1
         context.abort(code, reason)
         raise AssertionError("abort returns never")
@@ -337,14 +366,17 @@ class StandIn:
         """A response that has nothing but its status."""
         self.refusals[method, code] += 1
         answer = _response(method)
-        status = answer if isinstance(answer, common_pb2.Status) else getattr(answer, "status", None)
+        status = (
+            answer if isinstance(answer, common_pb2.Status) else getattr(answer, "status", None)
+        )
         assert status is not None, f"{method} has no status to refuse with"
         status.code, status.reason, status.detail = code, reason, reason
         status.error_code = _OLD_CODES.get(code, 1)
         status.retriable = code == 8
         return answer.SerializeToString()
 
-    # -- what a real server checks --------------------------------------------------------------------------
+    # -- what a real server checks
+    # --------------------------------------------------------------------------
 
     def _before(self, method: str, request: Any) -> bytes | None:
         """Refuse what a real server refuses; bytes where nothing is to be passed on."""
@@ -356,7 +388,9 @@ class StandIn:
         elif method == "CreatePartition":
             self._check_partition(name)
         elif method == "CreateIndex" and name in self.collections:
-            self.collections[name].indexes[request.field_name] = _pairs(request.extra_params).get("index_type", "")
+            self.collections[name].indexes[request.field_name] = _pairs(request.extra_params).get(
+                "index_type", ""
+            )
         elif method == "Flush":
             for each in request.collection_names:
                 self._check_flush(each)
@@ -366,7 +400,9 @@ class StandIn:
         elif method in _READS:
             self._check_read(method, name, request)
         elif method == "AllocTimestamp":  # Lite has none
-            return milvus_pb2.AllocTimestampResponse(timestamp=int(time.time() * 1000) << 18).SerializeToString()
+            return milvus_pb2.AllocTimestampResponse(
+                timestamp=int(time.time() * 1000) << 18
+            ).SerializeToString()
         elif method == "GetVersion":
             return milvus_pb2.GetVersionResponse(version="2.6.4").SerializeToString()
         else:
@@ -374,15 +410,21 @@ class StandIn:
         return None
 
     def _check_create(self, name: str, request: Any) -> bytes | None:
-        """Take note of what is asked for. The same collection once more is no error, another one of its name is."""
+        """Take note of what is asked for. The same collection once more is no error, another one of
+        its name is.
+        """
         _check_name(name)
         if name in self.collections:
             if self.collections[name].schema == request.schema:
                 return common_pb2.Status().SerializeToString()
-            raise Refused(1100, f"create duplicate collection with different parameters, collection: {name}")
+            raise Refused(
+                1100, f"create duplicate collection with different parameters, collection: {name}"
+            )
         if len(self.names()) >= self.limits.collections:
             most = self.limits.collections
-            raise Refused(102, f"exceeded the limit number of collections[database=default][limit={most}]")
+            raise Refused(
+                102, f"exceeded the limit number of collections[database=default][limit={most}]"
+            )
         schema = schema_pb2.CollectionSchema()
         schema.ParseFromString(request.schema)
         made = Collection(schema=request.schema, consistency=request.consistency_level)
@@ -420,7 +462,11 @@ class StandIn:
 
     def _check_load(self, name: str) -> None:
         collection = self._named(name)
-        bare = [each for each in (*collection.dimensions, *collection.scored) if each not in collection.indexes]
+        bare = [
+            each
+            for each in (*collection.dimensions, *collection.scored)
+            if each not in collection.indexes
+        ]
         if bare:
             what = f"there is no vector index on field: [{' '.join(bare)}]"
             raise Refused(65535, f"{what}, please create index firstly")
@@ -429,15 +475,22 @@ class StandIn:
         collection = self._named(name)
         if collection.partitions >= self.limits.partitions:
             most = self.limits.partitions
-            raise Refused(65535, f"partition number ({most + 1}) exceeds max configuration ({most})")
+            raise Refused(
+                65535, f"partition number ({most + 1}) exceeds max configuration ({most})"
+            )
         collection.partitions += 1
 
     def _check_flush(self, name: str) -> None:
         collection = self._named(name)
         now = time.monotonic()
-        if collection.flushed_at is not None and now - collection.flushed_at < self.limits.flush_every_s:
+        if (
+            collection.flushed_at is not None
+            and now - collection.flushed_at < self.limits.flush_every_s
+        ):
             rate = f"rate limit exceeded[rate={1 / self.limits.flush_every_s:g}]"
-            raise Refused(8, f"request is rejected by grpc RateLimiter middleware, please retry later: {rate}")
+            raise Refused(
+                8, f"request is rejected by grpc RateLimiter middleware, please retry later: {rate}"
+            )
         collection.flushed_at = now
 
     def _check_read(self, method: str, name: str, request: Any) -> None:
@@ -445,15 +498,28 @@ class StandIn:
         if not collection.loaded:
             raise Refused(101, f"collection not loaded[collection={name}]")
         pairs = _pairs(request.query_params if method == "Query" else _search_params(request))
-        limit, offset = int(pairs.get("limit", pairs.get("topk", 0)) or 0), int(pairs.get("offset", 0) or 0)
+        limit, offset = (
+            int(pairs.get("limit", pairs.get("topk", 0)) or 0),
+            int(pairs.get("offset", 0) or 0),
+        )
         if method != "Query" and not 0 < limit <= _MAX_WINDOW:
-            raise Refused(65535, f"topk [{limit}] is invalid, it should be in range [1, 16384], but got {limit}")
+            raise Refused(
+                65535,
+                f"topk [{limit}] is invalid, it should be in range [1, 16384], but got {limit}",
+            )
         if limit + offset > _MAX_WINDOW:
             what = f"(offset+limit) should be in range [1, 16384], but got {limit + offset}"
             raise Refused(65535, f"invalid max query result window, {what}")
-        if method == "Query" and not limit and not request.expr and "count(*)" not in request.output_fields:
+        if (
+            method == "Query"
+            and not limit
+            and not request.expr
+            and "count(*)" not in request.output_fields
+        ):
             raise Refused(1100, "empty expression should be used with limit: invalid parameter")
-        level = collection.consistency if request.use_default_consistency else request.consistency_level
+        level = (
+            collection.consistency if request.use_default_consistency else request.consistency_level
+        )
         self._apply(everything=level == STRONG)
 
     def _named(self, name: str) -> Collection:
@@ -461,10 +527,13 @@ class StandIn:
             raise Refused(100, f"can't find collection[database=default][collection={name}]")
         return self.collections[name]
 
-    # -- writes ---------------------------------------------------------------------------------------------
+    # -- writes
+    # ---------------------------------------------------------------------------------------------
 
     def _write(self, method: str, name: str, request: Any) -> bytes | None:
-        """Check a write. Where writes are seen late it is kept for a while, and answered as a server would."""
+        """Check a write. Where writes are seen late it is kept for a while, and answered as a
+        server would.
+        """
         collection = self._named(name)
         if method != "Delete":
             self._check_rows(collection, request)
@@ -474,7 +543,9 @@ class StandIn:
             self._pending.append((time.monotonic(), method, request.SerializeToString()))
         answer = milvus_pb2.MutationResult(acknowledged=True)
         if method != "Delete":
-            keys = next(each for each in request.fields_data if each.field_name == collection.key).scalars
+            keys = next(
+                each for each in request.fields_data if each.field_name == collection.key
+            ).scalars
             answer.IDs.str_id.data.extend(keys.string_data.data)
             answer.succ_index.extend(range(request.num_rows))
             answer.insert_cnt = request.num_rows
@@ -500,7 +571,10 @@ class StandIn:
                 raise Refused(1100, f"{what}: invalid parameter")
             if numbers // wanted != request.num_rows:
                 what = f"the num_rows ({numbers // wanted}) of field ({each.field_name})"
-                raise Refused(1100, f"{what} is not equal to passed num_rows ({request.num_rows}): invalid parameter")
+                raise Refused(
+                    1100,
+                    f"{what} is not equal to passed num_rows ({request.num_rows}): invalid parameter",
+                )
 
     def _apply(self, *, everything: bool = True) -> None:
         """Let Lite have the writes that can be seen by now, in their order."""
@@ -510,7 +584,8 @@ class StandIn:
                 _, method, request = self._pending.pop(0)
                 self._forward(method, request)
 
-    # -- after Lite answered --------------------------------------------------------------------------------
+    # -- after Lite answered
+    # --------------------------------------------------------------------------------
 
     def _after(self, method: str, request: Any, answer: bytes) -> bytes:
         name = getattr(request, "collection_name", "")
@@ -531,7 +606,9 @@ class StandIn:
         if self.collections[name].loaded:
             return answer
         if method == "GetLoadState":
-            return milvus_pb2.GetLoadStateResponse(state=common_pb2.LoadStateNotLoad).SerializeToString()
+            return milvus_pb2.GetLoadStateResponse(
+                state=common_pb2.LoadStateNotLoad
+            ).SerializeToString()
         return self._refusal(method, 101, f"collection not loaded[collection={name}]")
 
 
@@ -617,11 +694,18 @@ def _check_name(name: str) -> None:
     if not name:
         raise Refused(1100, "collection name should not be empty: invalid parameter")
     if len(name) > 255:
-        raise Refused(1100, f"{reason}the length of a collection name must be less than 255 characters")
+        raise Refused(
+            1100, f"{reason}the length of a collection name must be less than 255 characters"
+        )
     if not re.match(r"[A-Za-z_]", name):
-        raise Refused(1100, f"{reason}the first character of a collection name must be an underscore or letter")
+        raise Refused(
+            1100,
+            f"{reason}the first character of a collection name must be an underscore or letter",
+        )
     if not re.fullmatch(r"[A-Za-z0-9_]+", name):
-        raise Refused(1100, f"{reason}collection name can only contain numbers, letters and underscores")
+        raise Refused(
+            1100, f"{reason}collection name can only contain numbers, letters and underscores"
+        )
 
 
 def _turned(answer: bytes) -> bytes:

@@ -29,8 +29,12 @@ def alone(monkeypatch) -> None:
 
 def ask(fake: Fake, model: str, key: str | None = None, **kwargs: Any) -> providers.Reply:
     kind = "anthropic" if isinstance(fake, AnthropicFake) else "openai"
-    known = Provider(type=kind, model=model, base_url=fake.url, api_key=fake.api_key if key is None else key)
-    return providers.complete(Llm(providers={"mine": known}), "mine", "Be short.", "What happened?", **kwargs)
+    known = Provider(
+        type=kind, model=model, base_url=fake.url, api_key=fake.api_key if key is None else key
+    )
+    return providers.complete(
+        Llm(providers={"mine": known}), "mine", "Be short.", "What happened?", **kwargs
+    )
 
 
 @pytest.mark.parametrize("model", OPENAI)
@@ -40,7 +44,9 @@ def test_openai_answers(model, schema):
         reply = ask(fake, model, schema=schema)
         assert reply.text.startswith("summary ")
         # a model that thinks refuses `max_tokens` once, and says what it wants
-        assert len(fake.violations) <= 1 and all("max_completion_tokens" in text for text in fake.violations)
+        assert len(fake.violations) <= 1 and all(
+            "max_completion_tokens" in text for text in fake.violations
+        )
 
 
 @pytest.mark.parametrize("model", ANTHROPIC)
@@ -94,7 +100,9 @@ def test_a_server_without_schemas_is_asked_once_more_without_one(status, body):
         fake.failures.append((status, {}, body))
         assert ask(fake, "gpt-4o-mini", schema=SCHEMA).text
         first, second = (request.body for request in fake.requests)
-        assert "response_format" in first and first == second | {"response_format": first["response_format"]}
+        assert "response_format" in first and first == second | {
+            "response_format": first["response_format"]
+        }
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,9 @@ def test_counts_are_cached_over_threads_and_dropped_after_a_change(box, writable
             (path,) = [path for path in other.files(project) if "2026-02-09" in path]
             other.drop_file(project, path)
             asked.clear()
-            assert sizes(second, first) == {2}  # one thread's connection is older than the change, one newer
+            assert sizes(second, first) == {
+                2
+            }  # one thread's connection is older than the change, one newer
             assert sum("DISTINCT" in sql for sql in asked) == 1
     finally:
         catalog.close()
@@ -57,7 +59,9 @@ def test_what_is_malformed_is_damage_whatever_bytes_it_quotes(tmp_path):
     Catalog(path, writable=True).close()
     db = sqlite3.connect(path)
     db.execute("PRAGMA writable_schema=ON")
-    db.execute("UPDATE sqlite_master SET name=CAST(X'9c9cff' AS TEXT), sql='CREATE TABL' WHERE name='files'")
+    db.execute(
+        "UPDATE sqlite_master SET name=CAST(X'9c9cff' AS TEXT), sql='CREATE TABL' WHERE name='files'"
+    )
     db.commit()
     db.close()
     with pytest.raises(CatalogBroken):

@@ -10,15 +10,21 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.chunk import chunks_of, split, weight
 from memsearch_engine.journal.parse import parse
 
-WORD = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Zl", "Zp")), min_size=1, max_size=30)
+WORD = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Zl", "Zp")), min_size=1, max_size=30
+)
 CODE = st.lists(st.text("abc_=() #", max_size=30), min_size=1, max_size=8).map(
     lambda lines: "```python\n" + "\n".join(lines) + "\n```"
 )
-URL = st.text("abcdef0123456789/-_.", min_size=5, max_size=90).map(lambda tail: f"https://example.org/{tail}x")
+URL = st.text("abcdef0123456789/-_.", min_size=5, max_size=90).map(
+    lambda tail: f"https://example.org/{tail}x"
+)
 PARAGRAPH = st.one_of(
     st.lists(WORD, max_size=25).map(" ".join),
     CODE,
-    st.lists(st.one_of(URL, st.sampled_from(["see", "at", "and."])), min_size=1, max_size=6).map(" ".join),
+    st.lists(st.one_of(URL, st.sampled_from(["see", "at", "and."])), min_size=1, max_size=6).map(
+        " ".join
+    ),
     st.text("部署脚本改用了蓝绿发布。！", max_size=80),
     st.just("- item one\n- item two\n  continued"),
 )
@@ -46,9 +52,11 @@ def test_any_text_and_any_limit(text, limit):
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.lists(st.one_of(URL, WORD.filter(lambda w: "`" not in w and "~" not in w)), min_size=5, max_size=60).map(
-        " ".join
-    ),
+    st.lists(
+        st.one_of(URL, WORD.filter(lambda w: "`" not in w and "~" not in w)),
+        min_size=5,
+        max_size=60,
+    ).map(" ".join),
     LIMIT,
 )
 def test_addresses_stay_whole_where_they_fit(text, limit):
@@ -61,7 +69,12 @@ def test_addresses_stay_whole_where_they_fit(text, limit):
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(
-        st.one_of(CODE, st.lists(st.sampled_from(["some", "prose.", "words"]), min_size=3, max_size=40).map(" ".join)),
+        st.one_of(
+            CODE,
+            st.lists(st.sampled_from(["some", "prose.", "words"]), min_size=3, max_size=40).map(
+                " ".join
+            ),
+        ),
         min_size=3,
         max_size=12,
     ).map("\n\n".join),
@@ -102,8 +115,12 @@ def test_chunks_of_an_entry(text, limit):
 
 
 def test_what_is_embedded_has_no_comment_and_no_time():
-    (chunk,) = chunks_of(entry("<!-- agent:codex session:s turn:t rollout:/x -->\n- text <!-- aside --> here"))
-    assert "<!--" not in chunk.embedded and "10:00" not in chunk.embedded and "text" in chunk.embedded
+    (chunk,) = chunks_of(
+        entry("<!-- agent:codex session:s turn:t rollout:/x -->\n- text <!-- aside --> here")
+    )
+    assert (
+        "<!--" not in chunk.embedded and "10:00" not in chunk.embedded and "text" in chunk.embedded
+    )
     assert "<!-- agent:codex" in chunk.text
     (chunk,) = chunks_of(entry("- text", "Decisions", "# Project X\n\n## Database\n\n"))
     assert chunk.embedded == "Project X / Database / Decisions\n- text"
@@ -122,11 +139,14 @@ def test_a_huge_heading_does_not_multiply():
     assert sum(len(chunk.embedded) for chunk in chunks) < 10 * len(found.raw)
 
 
-# -- terms ------------------------------------------------------------------------------------------------------
+# -- terms
+# ------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=300, deadline=None)
-@example("\u3097\u30fb\u2e80 テスト")  # among the letters' ranges: one that is none yet, a dot, a radical
+@example(
+    "\u3097\u30fb\u2e80 テスト"
+)  # among the letters' ranges: one that is none yet, a dot, a radical
 @given(st.text(max_size=200))
 def test_terms_are_single_tokens_and_the_same_for_queries(text):
     for term in [*analyze.terms(text), *analyze.query_terms(text)]:
@@ -143,9 +163,12 @@ def test_identifiers_whole_and_in_parts():
 
 def test_a_time_and_an_anchor_alone_are_no_hit():
     document = parse(
-        b"## Session 10:00\n\n### 10:00\n<!-- session:s turn:t transcript:/x -->\n\n### 10:05\n- said\n", "2026-02-09"
+        b"## Session 10:00\n\n### 10:00\n<!-- session:s turn:t transcript:/x -->\n\n### 10:05\n- said\n",
+        "2026-02-09",
     )
     chunks = [chunk for entry in document.entries for chunk in chunks_of(entry)]
     assert [chunk.embedded for chunk in chunks] == ["- said"]
-    (headed,) = [c for e in parse(b"## Decided: Postgres\n", "2026-02-09").entries for c in chunks_of(e)] or [None]
+    (headed,) = [
+        c for e in parse(b"## Decided: Postgres\n", "2026-02-09").entries for c in chunks_of(e)
+    ] or [None]
     assert headed is None or "Postgres" in headed.embedded

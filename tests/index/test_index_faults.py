@@ -25,7 +25,11 @@ def heals(box: Box, chunks: int = 5) -> None:
     state = box.index()
     assert state["chunks"] == chunks and state["reason"] == "", state
     found = box.ok("search", "redis ttl", "--json").json
-    assert found["mode"] == "hybrid" and found["reason"] == "" and "Redis" in found["hits"][0]["content"], found
+    assert (
+        found["mode"] == "hybrid"
+        and found["reason"] == ""
+        and "Redis" in found["hits"][0]["content"]
+    ), found
     health = box.ok("health", "--json").json
     assert health["projects"][0]["vectors"] == chunks and health["problems"] == [], health
 
@@ -59,7 +63,13 @@ def test_a_catalog_with_damaged_pages(box):
         data[start : start + 2048] = noise(2048)
     path.write_bytes(data)
     name = box.ok("entries", "--json").json["entries"][0]["entry_id"]
-    for args in (["search", "redis", "--no-wait", "--json"], ["expand", name], ["entries"], ["days"], ["status"]):
+    for args in (
+        ["search", "redis", "--no-wait", "--json"],
+        ["expand", name],
+        ["entries"],
+        ["days"],
+        ["status"],
+    ):
         done = box.run(*args)
         assert done.code == 0 and "Traceback" not in done.err, (args, done)
     assert "Traceback" not in box.run("stats").err
@@ -79,7 +89,11 @@ def test_a_catalog_damaged_in_its_leaf_pages_only(box):
 
 
 @pytest.mark.parametrize(
-    "how", ["every file", *(pytest.param(how, marks=pytest.mark.slow) for how in ("a file", "manifests", "emptied"))]
+    "how",
+    [
+        "every file",
+        *(pytest.param(how, marks=pytest.mark.slow) for how in ("a file", "manifests", "emptied")),
+    ],
 )
 def test_a_milvus_folder_that_is_damaged(box, how):
     stopped(box)
@@ -147,7 +161,11 @@ def test_a_file_name_that_is_not_utf8(box):
     box.fill()
     with open(os.fsencode(box.memory) + b"/2026-02-21 caf\xe9.md", "wb") as file:
         file.write(b"### 10:00\n- zanzibar\n")
-    for args in (["entries", "--json"], ["days", "--json"], ["search", "redis", "--no-wait", "--json"]):
+    for args in (
+        ["entries", "--json"],
+        ["days", "--json"],
+        ["search", "redis", "--no-wait", "--json"],
+    ):
         done = box.run(*args)
         assert done.code == 0 and "Traceback" not in done.err and done.json, (args, done)
     done = box.run("index", "--json")
@@ -156,12 +174,16 @@ def test_a_file_name_that_is_not_utf8(box):
 
 
 def without_rights() -> list[str]:
-    """What runs a command as a user whom a file's mode binds: root is, without its capabilities. The test is skipped where
-    they can't be given away."""
+    """What runs a command as a user whom a file's mode binds: root is, without its capabilities.
+    The test is skipped where they can't be given away.
+    """
     if os.getuid() != 0:
         return []
     prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-    if not shutil.which("setpriv") or subprocess.run([*prefix, "true"], capture_output=True).returncode:
+    if (
+        not shutil.which("setpriv")
+        or subprocess.run([*prefix, "true"], capture_output=True).returncode
+    ):
         pytest.skip("root can't give its capabilities away here")
     return prefix
 
@@ -185,10 +207,22 @@ def test_an_unreadable_folder_and_file_as_a_user_without_rights(box):
     try:
         until(lambda: indexed({"deep"}), 20, "the folder is named")
         for word in ("treasure", "growing"):  # what was known stays findable
-            until(lambda word=word: box.run("search", word, "-j", prefix=prefix).json, 20, f"{word} is found")
-        for args in (["entries"], ["days"], ["search", "redis", "--no-wait"], ["show", "2026-02-09"]):
+            until(
+                lambda word=word: box.run("search", word, "-j", prefix=prefix).json,
+                20,
+                f"{word} is found",
+            )
+        for args in (
+            ["entries"],
+            ["days"],
+            ["search", "redis", "--no-wait"],
+            ["show", "2026-02-09"],
+        ):
             result = box.run(*args, prefix=prefix)
-            assert "Traceback" not in result.err and (result.code == 0 or result.err.strip()), (args, result)
+            assert "Traceback" not in result.err and (result.code == 0 or result.err.strip()), (
+                args,
+                result,
+            )
     finally:
         deep.parent.chmod(0o755)
         (box.memory / "2026-02-09.md").chmod(0o644)
@@ -225,11 +259,18 @@ def test_a_query_that_was_cut_says_so(box):
 @pytest.mark.slow
 def test_a_line_of_10_mb_does_not_hide_the_other_notes(box):
     box.fill()
-    box.write("2026-02-12", "### 10:00\n- " + "lorem ipsum dolor " * 580_000 + "\n\n### 11:00\n- zanzibar after it\n")
+    box.write(
+        "2026-02-12",
+        "### 10:00\n- " + "lorem ipsum dolor " * 580_000 + "\n\n### 11:00\n- zanzibar after it\n",
+    )
     box.run("service", "start")
     for args in (["entries", "--json"], ["days", "--json"]):
         assert box.run(*args, timeout=30).code == 0
-    until(lambda: box.run("search", "zanzibar", "--json", "--no-wait", timeout=60).code == 0, 60, "found by words")
+    until(
+        lambda: box.run("search", "zanzibar", "--json", "--no-wait", timeout=60).code == 0,
+        60,
+        "found by words",
+    )
     found = box.run("search", "redis ttl", "-j", timeout=60)
     assert found.code == 0 and "Redis" in found.json[0]["content"]
     service = box.service()
@@ -240,7 +281,10 @@ def test_a_line_of_10_mb_does_not_hide_the_other_notes(box):
 @pytest.mark.slow
 def test_a_thousand_days(box):
     for n in range(1000):
-        box.write(f"{2020 + n // 336}-{n % 336 // 28 + 1:02d}-{n % 28 + 1:02d}", f"### 10:00\n- topic{n} went well\n")
+        box.write(
+            f"{2020 + n // 336}-{n % 336 // 28 + 1:02d}-{n % 28 + 1:02d}",
+            f"### 10:00\n- topic{n} went well\n",
+        )
     first = box.index(timeout=300)
     assert first["entries"] == 1000 and first["failed"] == []
     again = box.index()

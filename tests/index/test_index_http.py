@@ -48,15 +48,29 @@ class Service:
 
     @staticmethod
     def vectors(body: dict[str, Any]) -> dict[str, Any]:
-        return {"data": [{"index": i, "embedding": [float(len(t)), 1.0, 0.0]} for i, t in enumerate(body["input"])]}
+        return {
+            "data": [
+                {"index": i, "embedding": [float(len(t)), 1.0, 0.0]}
+                for i, t in enumerate(body["input"])
+            ]
+        }
 
     def sizes(self) -> list[int]:
-        return [len(body["input"]) for body in self.requests[1:]]  # the first asks for the dimension
+        return [
+            len(body["input"]) for body in self.requests[1:]
+        ]  # the first asks for the dimension
 
 
 @pytest.fixture
 def service(monkeypatch) -> Iterator[Service]:
-    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+    for name in (
+        "http_proxy",
+        "HTTP_PROXY",
+        "https_proxy",
+        "HTTPS_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     service = Service()
@@ -82,7 +96,11 @@ def test_shape_of_a_request(service, tmp_path):
     embedder = load(service, tmp_path, api_key="k-1", dimension=3, model="m")
     assert embedder.dimension == 3
     vector = embedder.query("hello")
-    assert vector.shape == (3,) and vector.dtype == np.float32 and abs(np.linalg.norm(vector) - 1) < 1e-6
+    assert (
+        vector.shape == (3,)
+        and vector.dtype == np.float32
+        and abs(np.linalg.norm(vector) - 1) < 1e-6
+    )
     body, headers = service.requests[-1], service.headers[-1]
     assert body == {"model": "m", "input": ["hello"], "encoding_format": "float", "dimensions": 3}
     assert headers["Authorization"] == "Bearer k-1" and service.paths[-1] == "/v1/embeddings"
@@ -122,7 +140,9 @@ def test_batches_by_size(service, tmp_path):
 
 def test_a_refused_batch_is_halved(service, tmp_path, pauses):
     embedder = load(service, tmp_path)
-    service.answer = lambda _, body: (400, {"error": "too many tokens"}) if len(body["input"]) > 3 else None
+    service.answer = lambda _, body: (
+        (400, {"error": "too many tokens"}) if len(body["input"]) > 3 else None
+    )
     found = embedder.passages([f"{'x' * (n + 1)}" for n in range(10)])
     assert np.allclose(found[:, 0] / found[:, 1], np.arange(1, 11), rtol=1e-3)
     assert sum(size for size in service.sizes() if size <= 3) == 10 and pauses == []
@@ -184,7 +204,15 @@ def test_answers_out_of_order_are_put_in_order(service, tmp_path):
 
 @pytest.mark.parametrize(
     "answer",
-    [{}, {"data": []}, {"data": [{"embedding": "AAAA"}]}, {"data": None}, b"<html>", {"data": [{"embedding": []}]}, []],
+    [
+        {},
+        {"data": []},
+        {"data": [{"embedding": "AAAA"}]},
+        {"data": None},
+        b"<html>",
+        {"data": [{"embedding": []}]},
+        [],
+    ],
     ids=str,
 )
 def test_answers_of_another_shape_are_refused(service, tmp_path, pauses, answer):
@@ -228,7 +256,9 @@ def test_fingerprints_tell_spaces_apart(service, tmp_path):
 def test_the_whole_service_with_a_provider(service, box):
     box.fill()
     box.home.ensure()
-    box.home.config.write_text(f'[embedding]\nprovider = "openai"\nbase_url = "{service.url}"\napi_key = "k"\n')
+    box.home.config.write_text(
+        f'[embedding]\nprovider = "openai"\nbase_url = "{service.url}"\napi_key = "k"\n'
+    )
     assert box.index()["reason"] == ""
     found = box.ok("search", "redis", "--json").json
     assert found["mode"] == "hybrid" and "Redis" in found["hits"][0]["content"]
@@ -239,7 +269,9 @@ def test_a_provider_that_fails_later_leaves_words(service, box):
     """The service started well; then the network goes. Search answers from words and says so."""
     box.fill()
     box.home.ensure()
-    box.home.config.write_text(f'[embedding]\nprovider = "openai"\nbase_url = "{service.url}"\napi_key = "k"\n')
+    box.home.config.write_text(
+        f'[embedding]\nprovider = "openai"\nbase_url = "{service.url}"\napi_key = "k"\n'
+    )
     box.index()
     service.answer = lambda *_: (401, {"error": "key revoked"})
     found = box.run("search", "redis", "--json")

@@ -1,5 +1,7 @@
-"""`models pull` against a hub on loopback that serves the model which the installation brings, by the hub's own protocol
-(HEAD and GET of ``/REPOSITORY/resolve/main/FILE`` with ``ETag`` and ``X-Repo-Commit``)."""
+"""`models pull` against a hub on loopback that serves the model which the installation brings, by
+the hub's own protocol (HEAD and GET of ``/REPOSITORY/resolve/main/FILE`` with ``ETag`` and
+``X-Repo-Commit``).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ COMMIT = "c0ffee" * 6 + "beef"
 
 
 class Hub:
-    """Serves *files* (path -> bytes); ``asked`` holds what was asked for, ``broken`` paths end in the middle."""
+    """Serves *files* (path -> bytes); ``asked`` holds what was asked for, ``broken`` paths end in
+    the middle.
+    """
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self.asked: list[tuple[str, str, str]] = []
@@ -66,7 +70,10 @@ def hub(box):
     shipped = find(box.home, DEFAULT)
     base = "/intfloat/multilingual-e5-small/resolve/main/onnx"
     hub = Hub(
-        {f"{base}/model.onnx": shipped.onnx.read_bytes(), f"{base}/tokenizer.json": shipped.tokenizer.read_bytes()}
+        {
+            f"{base}/model.onnx": shipped.onnx.read_bytes(),
+            f"{base}/tokenizer.json": shipped.tokenizer.read_bytes(),
+        }
     )
     box.env |= {"HF_ENDPOINT": hub.url, "HF_HUB_DOWNLOAD_TIMEOUT": "5", "CLAUDECODE": "1"}
     yield hub
@@ -88,10 +95,14 @@ def test_a_model_is_fetched_used_and_searched_with(box, hub, no_weights):
     box.index()
     done = box.ok("models", "pull", "multilingual-e5-small", "--json")
     folder = Path(done.json["folder"])
-    assert sorted(file.name for file in folder.iterdir() if file.is_file()) == ["model.onnx", "tokenizer.json"]
+    assert sorted(file.name for file in folder.iterdir() if file.is_file()) == [
+        "model.onnx",
+        "tokenizer.json",
+    ]
     assert not any("agent/" in told for *_, told in hub.asked)
     assert {path for _, path, _ in hub.asked} == {
-        f"/intfloat/multilingual-e5-small/resolve/main/onnx/{name}" for name in ("model.onnx", "tokenizer.json")
+        f"/intfloat/multilingual-e5-small/resolve/main/onnx/{name}"
+        for name in ("model.onnx", "tokenizer.json")
     }
     rows = {row["name"]: row for row in box.ok("models", "list", "--json").json["models"]}
     assert rows["multilingual-e5-small"]["here"]

@@ -1,4 +1,6 @@
-"""What a note is near to anyway is taken off: the same numbers however the vectors came, and a hub falls behind."""
+"""What a note is near to anyway is taken off: the same numbers however the vectors came, and a hub
+falls behind.
+"""
 
 from __future__ import annotations
 
@@ -64,21 +66,35 @@ def test_what_is_near_to_everything_falls_behind_what_is_near_to_this():
     random = np.random.default_rng(1)
 
     def vector(general: float, special: np.ndarray) -> np.ndarray:
-        mixed = np.concatenate([[general], np.sqrt(1 - general**2) * special / np.linalg.norm(special)])
+        mixed = np.concatenate(
+            [[general], np.sqrt(1 - general**2) * special / np.linalg.norm(special)]
+        )
         return mixed.astype(np.float32)
 
     special = random.normal(size=(300, DIMENSION - 1))
     vectors = {f"note{i:03d}": vector(0.6, row) for i, row in enumerate(special)}
-    vectors |= {f"routine{i:02d}": vector(0.99, random.normal(size=DIMENSION - 1)) for i in range(10)}
+    vectors |= {
+        f"routine{i:02d}": vector(0.99, random.normal(size=DIMENSION - 1)) for i in range(10)
+    }
     query = vector(0.93, special[7])
-    held = Resident([(name, SCALARS, vector.tobytes()) for name, vector in vectors.items()], DIMENSION)
+    held = Resident(
+        [(name, SCALARS, vector.tobytes()) for name, vector in vectors.items()], DIMENSION
+    )
     found = held.nearest(Question(query), 30, Filter())
-    by_cosine = sorted(held.cosines(Question(query), vectors).items(), key=lambda item: -item[1].cosine)
+    by_cosine = sorted(
+        held.cosines(Question(query), vectors).items(), key=lambda item: -item[1].cosine
+    )
     assert by_cosine[0][0].startswith("routine") and found[0][0] == "note007"
-    assert [near.score for _, near in found] == sorted((near.score for _, near in found), reverse=True)
-    assert dict(found)["note007"] == pytest.approx(held.cosines(Question(query), ["note007"])["note007"], abs=2e-5)
+    assert [near.score for _, near in found] == sorted(
+        (near.score for _, near in found), reverse=True
+    )
+    assert dict(found)["note007"] == pytest.approx(
+        held.cosines(Question(query), ["note007"])["note007"], abs=2e-5
+    )
     assert all(
-        near.special < 0 for name, near in held.cosines(Question(query), vectors).items() if name.startswith("routine")
+        near.special < 0
+        for name, near in held.cosines(Question(query), vectors).items()
+        if name.startswith("routine")
     )
 
 
@@ -92,7 +108,9 @@ def test_equal_vectors_are_in_the_order_of_their_ids_whatever_a_cpu_makes_of_the
     held.matrix = held.matrix * (1 + noise[:, None])
     question = Question(np.frombuffer(rows([2])[0][2], np.float32))
     found = held.nearest(question, 20, Filter())
-    assert [name for name, _ in found] == sorted(names)[:20] and len({near for _, near in found}) == 1
+    assert [name for name, _ in found] == sorted(names)[:20] and len(
+        {near for _, near in found}
+    ) == 1
     assert [name for name, _ in held.neighbours(["0500"], 5)["0500"]] == sorted(names)[:6]
 
 
@@ -115,7 +133,9 @@ def test_a_note_is_not_compared_with_itself_and_too_few_are_not_corrected():
     assert two.special == pytest.approx([0.0, 0.0], abs=1e-6)  # each is as near to the other
     held = Resident(rows(range(30)), DIMENSION)
     outside = Sample(held.ids[:20].tolist(), held.matrix[:20])
-    assert outside.special(["another"], held.matrix[:1]) < outside.special([held.ids[0]], held.matrix[:1])
+    assert outside.special(["another"], held.matrix[:1]) < outside.special(
+        [held.ids[0]], held.matrix[:1]
+    )
 
 
 def test_the_sample_is_that_of_the_collection_not_of_its_order(monkeypatch):
@@ -129,13 +149,16 @@ def test_how_near_notes_are_in_general_leaves_out_the_one_that_is_asked_with_and
         return Sample(held.ids.tolist(), held.matrix)
 
     query = np.frombuffer(rows([99])[0][2], np.float32)
-    assert sample(1).typical(Question(query, "")).above(0.5) == 0.5  # one note is near or not by its own score
+    assert (
+        sample(1).typical(Question(query, "")).above(0.5) == 0.5
+    )  # one note is near or not by its own score
     few = sample(6)
     note = few._vectors[0]
     others = [float(vector @ note) for vector in few._vectors[1:]]
     typical = few.typical(Question(note))
     assert typical.mean == pytest.approx(np.mean(others) + np.mean(few._special[1:]), abs=2e-5)
-    # its deviation lies between that of so few and that of ordinary notes; a query's is that of the notes as they are
+    # its deviation lies between that of so few and that of ordinary notes; a query's is that of the
+    # notes as they are
     as_they_are = float(np.std(few._vectors[1:] @ note + few._special[1:]))
     assert min(as_they_are, 0.12) < typical.deviation < max(as_they_are, 0.12)
     asked = few.typical(Question(query, ""))
@@ -147,11 +170,17 @@ def test_what_stands_apart_takes_no_place_among_the_nearest():
     vectors = np.eye(DIMENSION, dtype=np.float32)
     kinds = ["native"] * 5 + ["turn"]
     held = Resident(
-        [(f"c{n}", "\x1f".join(("", "", "", kind)), vectors[n].tobytes()) for n, kind in enumerate(kinds)], DIMENSION
+        [
+            (f"c{n}", "\x1f".join(("", "", "", kind)), vectors[n].tobytes())
+            for n, kind in enumerate(kinds)
+        ],
+        DIMENSION,
     )
     asked = Question(vectors[0])
     assert [name for name, _ in held.nearest(asked, 3, Filter())] == ["c5"]
-    assert {name for name, _ in held.nearest(asked, 3, Filter(kinds=("native",)))} <= {f"c{n}" for n in range(5)}
+    assert {name for name, _ in held.nearest(asked, 3, Filter(kinds=("native",)))} <= {
+        f"c{n}" for n in range(5)
+    }
 
 
 def test_what_is_unlike_all_others_does_not_come_first_for_that_whatever_is_asked():
@@ -167,7 +196,9 @@ def test_what_is_unlike_all_others_does_not_come_first_for_that_whatever_is_aske
     vectors["matter"] = vector((0, 0.4), (1, 0.8), noise=0.0)
     vectors["another language"] = vector((2, 1.0), noise=0.0)
     held = Resident([(name, SCALARS, one.tobytes()) for name, one in vectors.items()], DIMENSION)
-    near = held.cosines(Question(vector((1, 0.6), (2, 0.3), (3, 0.7), noise=0.0)), ["matter", "another language"])
+    near = held.cosines(
+        Question(vector((1, 0.6), (2, 0.3), (3, 0.7), noise=0.0)), ["matter", "another language"]
+    )
     assert near["another language"].cosine + 0.15 < near["matter"].cosine
     assert near["another language"].special == pytest.approx(near["matter"].special, abs=1e-6)
     assert near["another language"].special > 0.1
@@ -192,27 +223,36 @@ class Notes:
         scan(self.catalog, "p", [str(self.folder)], Settings(), memory=str(self.folder))
 
     def start(self, compared: list[int]) -> int:
-        """How many notes a start finds out of, how special they are. What it says is the same as if all were found anew."""
+        """How many notes a start finds out of, how special they are. What it says is the same as if
+        all were found anew.
+        """
         with contextlib.closing(Space(self.home, Milvus(), self, beside=True)) as space:
             compared.clear()
             space.warm("p")
             found = sum(compared)
             held = space._resident_of("p")
-            kept = [(str(name), SCALARS, vector.tobytes()) for name, vector in zip(held.ids, held.matrix)]
+            kept = [
+                (str(name), SCALARS, vector.tobytes())
+                for name, vector in zip(held.ids, held.matrix)
+            ]
             assert by_id(held) == pytest.approx(by_id(Resident(kept, DIMENSION)), abs=1e-6)
             space.embed(space.missing(self.catalog, "p"))
             space.reconcile(self.catalog, "p", "p")
         return found
 
 
-def test_how_special_a_note_is_is_kept_and_found_at_a_start_of_new_ones_alone(tmp_path, monkeypatch):
+def test_how_special_a_note_is_is_kept_and_found_at_a_start_of_new_ones_alone(
+    tmp_path, monkeypatch
+):
     """At 100,000 notes it takes a second, for which a first search would wait."""
     monkeypatch.setattr(hubness, "SAMPLE", 40)
     monkeypatch.setattr("memsearch_engine.index.space._WORTH_KEEPING", 1)
     compared: list[int] = []
     special = Sample.special
     monkeypatch.setattr(
-        Sample, "special", lambda self, ids, vectors: compared.append(len(vectors)) or special(self, ids, vectors)
+        Sample,
+        "special",
+        lambda self, ids, vectors: compared.append(len(vectors)) or special(self, ids, vectors),
     )
     notes = Notes(tmp_path)
     notes.write(120)
@@ -222,7 +262,8 @@ def test_how_special_a_note_is_is_kept_and_found_at_a_start_of_new_ones_alone(tm
     assert [notes.start(compared) for _ in range(3)] == [0, 1, 0]
     database = next(notes.home.index.glob("*/vectors.db"))
     for older in (
-        "UPDATE stored SET scalars='another' WHERE chunk_id LIKE 'sample %'",  # notes of the sample have changed since
+        # notes of the sample have changed since
+        "UPDATE stored SET scalars='another' WHERE chunk_id LIKE 'sample %'",
         "ALTER TABLE stored DROP COLUMN special",  # a version before this one
     ):
         with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as db:

@@ -1,4 +1,6 @@
-"""The product on a Milvus server: a strict stand-in for one (``standin.py``) that does what Lite does not."""
+"""The product on a Milvus server: a strict stand-in for one (``standin.py``) that does what Lite
+does not.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ _BACK_S = 90
 
 
 class Meaning:
-    """An embedding service: a vector of words, ``dimension`` long. ``texts`` counts embedded notes, not questions."""
+    """An embedding service: a vector of words, ``dimension`` long. ``texts`` counts embedded notes,
+    not questions.
+    """
 
     def __init__(self) -> None:
         self.dimension, self.texts = 8, 0
@@ -44,7 +48,9 @@ class Meaning:
             def do_POST(self) -> None:
                 texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
                 meaning.texts += sum("- " in text for text in texts)
-                data = [{"index": n, "embedding": meaning.vector(text)} for n, text in enumerate(texts)]
+                data = [
+                    {"index": n, "embedding": meaning.vector(text)} for n, text in enumerate(texts)
+                ]
                 answer = json.dumps({"data": data}).encode()
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(answer)))
@@ -89,7 +95,9 @@ def meaning() -> Iterator[Meaning]:
 def remote(box: Box, server: StandIn, meaning: Meaning) -> Iterator[Box]:
     """Thirty notes, not indexed yet; the settings name the server."""
     for day in DAYS:
-        notes = "".join(f"### {h:02}:00\n- note{day}x{h} about topic{day * h % 7}\n\n" for h in HOURS)
+        notes = "".join(
+            f"### {h:02}:00\n- note{day}x{h} about topic{day * h % 7}\n\n" for h in HOURS
+        )
         box.write(f"2026-02-{day:02}", f"# 2026-02-{day:02}\n\n{notes}")
     box.own()
     use(box, server, meaning)
@@ -167,7 +175,8 @@ def index_check(box: Box) -> dict[str, Any]:
     return next(check for check in checks if check["what"] == "index")
 
 
-# -- the stand-in itself ----------------------------------------------------------------------------------------
+# -- the stand-in itself
+# ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -183,7 +192,9 @@ def make(client: MilvusClient, name: str = "things", consistency: str = "Strong"
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=4)
     indexes = client.prepare_index_params()
     indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
-    client.create_collection(name, schema=schema, index_params=indexes, consistency_level=consistency)
+    client.create_collection(
+        name, schema=schema, index_params=indexes, consistency_level=consistency
+    )
 
 
 @pytest.mark.parametrize(
@@ -231,7 +242,9 @@ def _bytes_of(size: int) -> Any:
 def test_the_standin_flushes_once_in_ten_seconds(server, client):
     make(client)
     client.flush("things")
-    with pytest.raises(MilvusException, match="rejected by grpc RateLimiter middleware, please retry later"):
+    with pytest.raises(
+        MilvusException, match="rejected by grpc RateLimiter middleware, please retry later"
+    ):
         client.flush("things", retry_on_rate_limit=False, timeout=1)
     assert server.refusals["Flush", 8] >= 1
 
@@ -242,7 +255,9 @@ def test_the_standin_shows_writes_late_to_those_who_did_not_ask_for_all(server, 
     client.upsert("things", [{"id": "a", "vector": [1, 0, 0, 0]}])
     late = {"output_fields": ["id"], "limit": 5}
     assert client.query("things", filter='id != ""', consistency_level="Bounded", **late) == []
-    assert len(client.query("things", filter='id != ""', **late)) == 1  # the collection's own level is Strong
+    assert (
+        len(client.query("things", filter='id != ""', **late)) == 1
+    )  # the collection's own level is Strong
 
 
 def test_the_standin_keeps_its_rows_over_an_outage(server, client):
@@ -253,7 +268,9 @@ def test_the_standin_keeps_its_rows_over_an_outage(server, client):
         client.search("things", data=[[1, 0, 0, 0]], limit=1, timeout=2)
     server.limits.forgets_loads = True
     server.start()
-    until(lambda: grpc.channel_ready_future(client._get_connection()._channel).result(10) is None, 10)  # gRPC pauses
+    until(
+        lambda: grpc.channel_ready_future(client._get_connection()._channel).result(10) is None, 10
+    )  # gRPC pauses
     again = MilvusClient(uri=server.uri, token=TOKEN, dedicated=True)
     with pytest.raises(MilvusException, match="collection not loaded"):
         again.search("things", data=[[1, 0, 0, 0]], limit=1)
@@ -276,7 +293,8 @@ def test_the_standin_fails_and_hangs_on_demand(server, client):
     assert server.counts["Search"] >= 3 and server.refusals["Search", 1] == 1
 
 
-# -- 1: every day -----------------------------------------------------------------------------------------------
+# -- 1: every day
+# -----------------------------------------------------------------------------------------------
 
 
 def test_index_search_edit_delete_reset_on_a_server(remote, server, meaning):
@@ -295,7 +313,11 @@ def test_index_search_edit_delete_reset_on_a_server(remote, server, meaning):
     assert rows(server) == held(remote) == NOTES + 1 - len(HOURS)
     upserts = server.counts["Upsert"]
     remote.ok("reset", "--yes")
-    until(lambda: server.counts["Upsert"] > upserts and held(remote) == NOTES + 1 - len(HOURS), 20, "built again")
+    until(
+        lambda: server.counts["Upsert"] > upserts and held(remote) == NOTES + 1 - len(HOURS),
+        20,
+        "built again",
+    )
     until(lambda: finds(remote, "kangaroo"), 10, "found again")
     assert rows(server) == NOTES + 1 - len(HOURS)
     assert meaning.texts - made_before == 1
@@ -368,7 +390,9 @@ def test_a_scrubbed_secret_is_not_in_an_older_models_collection(remote, server):
     assert not [text for text in texts(server) if secret in text], done
 
 
-@pytest.mark.parametrize("code,reason", [(9, "quota exceeded[reason=rate type: DDLCollection]"), (1, "unexpected")])
+@pytest.mark.parametrize(
+    "code,reason", [(9, "quota exceeded[reason=rate type: DDLCollection]"), (1, "unexpected")]
+)
 def test_a_create_that_was_refused_once_does_not_change_the_tokenizer(remote, server, code, reason):
     server.fail("CreateCollection", code, reason, times=1)
     remote.index()
@@ -399,7 +423,8 @@ def test_an_edit_is_found_while_the_server_takes_no_writes(remote, server):
     until(lambda: rows(server) == NOTES - len(HOURS) + 1, _BACK_S, "all written")
 
 
-# -- 2: outages -------------------------------------------------------------------------------------------------
+# -- 2: outages
+# -------------------------------------------------------------------------------------------------
 
 
 def test_a_search_in_an_outage_names_the_server(remote, server):
@@ -516,12 +541,17 @@ def test_indexing_on_a_server_that_hangs_comes_to_an_end(remote, server):
     said = remote.index(timeout=100)
     assert said["reason"] and time.monotonic() - began < 90
     note(remote, "2026-03-02", "axolotl two")
-    until(lambda: health(remote)["projects"][0]["chunks"] == NOTES + 2, 100, "words of the next note are taken in")
+    until(
+        lambda: health(remote)["projects"][0]["chunks"] == NOTES + 2,
+        100,
+        "words of the next note are taken in",
+    )
     server.resume()
     until(lambda: finds(remote, "axolotl"), _BACK_S, "meaning")
 
 
-# -- 3: tokens --------------------------------------------------------------------------------------------------
+# -- 3: tokens
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_token_is_named(remote):
@@ -575,10 +605,13 @@ def test_a_store_names_what_the_server_said_of_the_token(server, tmp_path):
         open_store(tmp_path, tmp_path / "s", server.uri, "root:wrong")
 
 
-# -- 4: errors of single calls ----------------------------------------------------------------------------------
+# -- 4: errors of single calls
+# ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["Search", "Upsert", "Delete", "DescribeCollection", "LoadCollection", "Connect"])
+@pytest.mark.parametrize(
+    "method", ["Search", "Upsert", "Delete", "DescribeCollection", "LoadCollection", "Connect"]
+)
 @pytest.mark.parametrize("code", [1, 65535])
 def test_an_unknown_error_is_not_damage(remote, server, meaning, method, code):
     remote.index()
@@ -597,12 +630,15 @@ def test_an_unknown_error_is_not_damage(remote, server, meaning, method, code):
     assert meaning.texts - before == 1
 
 
-# -- several homes ----------------------------------------------------------------------------------------------
+# -- several homes
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def other(remote: Box, server: StandIn, meaning: Meaning, tmp_path: Path) -> Iterator[Box]:
-    """Another person's home, with a copy of the same project: the same notes, the same identity, the same server."""
+    """Another person's home, with a copy of the same project: the same notes, the same identity,
+    the same server.
+    """
     box = Box(tmp_path / "other")
     shutil.copytree(remote.project, box.project, dirs_exist_ok=True)
     box.own()
@@ -611,12 +647,16 @@ def other(remote: Box, server: StandIn, meaning: Meaning, tmp_path: Path) -> Ite
     box.clean()
 
 
-def test_several_homes_use_one_server_and_nothing_of_one_touches_another_s_rows(remote, other, server, tmp_path):
+def test_several_homes_use_one_server_and_nothing_of_one_touches_another_s_rows(
+    remote, other, server, tmp_path
+):
     note(remote, "2026-03-01", "zebraplainsecret4711 of one")
     note(other, "2026-03-01", "wombat of the other, in no other note")
     for box in (remote, other):
         box.index()
-    assert len(server.names()) == 2 and {server.rows(name) for name in server.names()} == {NOTES + 1}
+    assert len(server.names()) == 2 and {server.rows(name) for name in server.names()} == {
+        NOTES + 1
+    }
     assert finds(remote, "zebraplainsecret4711") and finds(other, "wombat of the other")
     assert not any("wombat" in hit["content"] for hit in search(remote, "wombat")["hits"])
     (mine,) = [name for name in server.names() if name.endswith(key_of(remote))]
@@ -645,7 +685,9 @@ def test_many_projects_lie_in_one_collection_and_each_finds_its_own(remote, serv
     for number in range(3):
         folder = tmp_path / f"project{number}"
         remote.write(
-            "2026-03-01", f"# 2026-03-01\n\n### 10:00\n- topic{number} kangaroo{number}\n", folder / ".memsearch/memory"
+            "2026-03-01",
+            f"# 2026-03-01\n\n### 10:00\n- topic{number} kangaroo{number}\n",
+            folder / ".memsearch/memory",
         )
         remote.ok("index", cwd=folder)
         hits = remote.ok("search", f"kangaroo{number}", "--json", cwd=folder).json["hits"]
@@ -658,20 +700,29 @@ def test_many_projects_lie_in_one_collection_and_each_finds_its_own(remote, serv
     assert "project2" in everywhere[0]["source"]
 
 
-def test_collections_of_versions_that_had_one_for_each_project_are_taken_off_the_server(remote, server, client):
+def test_collections_of_versions_that_had_one_for_each_project_are_taken_off_the_server(
+    remote, server, client
+):
     from memsearch_engine.secrets.fingerprint import named
 
     remote.ok("entries")
     key = named(remote.home, "milvus")[:6]
-    for name in (f"ms_project_0123abcd_11112222_{key}", "ms_project_0123abcd_11112222_aaaaaa", "of_somebody_else"):
+    for name in (
+        f"ms_project_0123abcd_11112222_{key}",
+        "ms_project_0123abcd_11112222_aaaaaa",
+        "of_somebody_else",
+    ):
         make(client, name)
     remote.index()
-    until(lambda: not any(name.endswith(f"_{key}") for name in server.names()), 20, "its own are gone")
+    until(
+        lambda: not any(name.endswith(f"_{key}") for name in server.names()), 20, "its own are gone"
+    )
     assert {"ms_project_0123abcd_11112222_aaaaaa", "of_somebody_else"} <= {*server.names()}
     assert finds(remote)
 
 
-# -- 5: another model behind the same name ----------------------------------------------------------------------
+# -- 5: another model behind the same name
+# ----------------------------------------------------------------------
 
 
 def test_another_dimension_under_the_same_name_heals_by_itself(remote, server, meaning):
@@ -686,7 +737,9 @@ def test_another_dimension_under_the_same_name_heals_by_itself(remote, server, m
     assert rows(server) == NOTES + 1
 
 
-@pytest.mark.parametrize("remedy", [("reset", "--yes"), ("doctor", "--fix")], ids=lambda remedy: remedy[0])
+@pytest.mark.parametrize(
+    "remedy", [("reset", "--yes"), ("doctor", "--fix")], ids=lambda remedy: remedy[0]
+)
 def test_another_dimension_under_the_same_name_is_mended(remote, server, meaning, remedy):
     remote.index()
     meaning.dimension = 16
@@ -705,22 +758,33 @@ def test_a_running_service_names_another_dimension_and_makes_all_anew(remote, se
     assert rows(server) == NOTES
 
 
-# -- 6: models that were left -----------------------------------------------------------------------------------
+# -- 6: models that were left
+# -----------------------------------------------------------------------------------
 
 
 def test_older_models_leave_nothing_on_the_server(remote, server):
     remote.index()
     for model in ("two", "three"):
         remote.ok("config", "set", "embedding.model", model)
-        until(lambda model=model: health(remote)["fingerprint"].startswith(model) and finds(remote), 40, model)
-    until(lambda: len(server.names()) == 1, 30, "the collections of models that are not used any more are dropped")
+        until(
+            lambda model=model: health(remote)["fingerprint"].startswith(model) and finds(remote),
+            40,
+            model,
+        )
+    until(
+        lambda: len(server.names()) == 1,
+        30,
+        "the collections of models that are not used any more are dropped",
+    )
 
 
 def test_a_switch_of_models_on_a_full_server_is_explained(remote, server):
     server.limits.collections = 1
     remote.index()
     remote.ok("config", "set", "embedding.model", "two")
-    until(lambda: "limit number of collections" in remote.index()["reason"], 20, "the refusal is told")
+    until(
+        lambda: "limit number of collections" in remote.index()["reason"], 20, "the refusal is told"
+    )
     assert finds(remote), "the old model serves"
     said = health(remote)
     assert said["building"] and said["problems"], "it is said why the new model does not come"
@@ -734,6 +798,9 @@ def test_a_store_asks_for_an_exact_index_and_our_tokenizer(server, tmp_path):
     store.flush("ms_x")
     assert store.bm25("ms_x", ["redis"], 5, Filter())[0][1] > 0
     made = server.collections["memsearch_x"]
-    assert made.indexes == {"vector": "FLAT", "sparse": "SPARSE_INVERTED_INDEX"} and made.tokenizers["terms"]
+    assert (
+        made.indexes == {"vector": "FLAT", "sparse": "SPARSE_INVERTED_INDEX"}
+        and made.tokenizers["terms"]
+    )
     assert not server.counts["Flush"] and not server.refusals
     store.close()

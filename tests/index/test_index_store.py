@@ -1,4 +1,6 @@
-"""The store on Milvus Lite, on a Milvus server of one's own, and on any other that the environment names."""
+"""The store on Milvus Lite, on a Milvus server of one's own, and on any other that the environment
+names.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,16 @@ def server(tmp_path_factory):
         pytest.skip("no milvus-lite command in this environment")
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
-            [command, "server", "--data-dir", folder / "data.db", "--host", "127.0.0.1", "--port", str(port)],
+            [
+                command,
+                "server",
+                "--data-dir",
+                folder / "data.db",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                str(port),
+            ],
             stdout=log,
             stderr=log,
             env={**os.environ, "HOME": str(folder)},
@@ -72,7 +83,12 @@ def store(request, tmp_path_factory):
         folder = tmp_path_factory.mktemp("lite")
         store = open_store(folder / "milvus.db", folder / "m.sock")
     elif request.param == "server":
-        store = open_store(Path("/unused"), Path("/unused"), request.getfixturevalue("server"), name="memsearch_test")
+        store = open_store(
+            Path("/unused"),
+            Path("/unused"),
+            request.getfixturevalue("server"),
+            name="memsearch_test",
+        )
     else:
         uri = os.environ.get("MEMSEARCH_TEST_MILVUS_URI")
         if not uri:
@@ -102,9 +118,33 @@ def filled(store, name):
     store.upsert(
         name,
         [
-            row("a", "redis cache ttl", 0, day="2026-01-01", agent="codex", session="one", kind="turn"),
-            row("b", "redis redis redis", 1, day="2026-01-02", agent="claude-code", session="two", kind="note"),
-            row("c", "postgres staging PLAT-4821", 2, day="2026-01-03", agent="codex", session='q"uo\\te', kind="turn"),
+            row(
+                "a",
+                "redis cache ttl",
+                0,
+                day="2026-01-01",
+                agent="codex",
+                session="one",
+                kind="turn",
+            ),
+            row(
+                "b",
+                "redis redis redis",
+                1,
+                day="2026-01-02",
+                agent="claude-code",
+                session="two",
+                kind="note",
+            ),
+            row(
+                "c",
+                "postgres staging PLAT-4821",
+                2,
+                day="2026-01-03",
+                agent="codex",
+                session='q"uo\\te',
+                kind="turn",
+            ),
             row("d", "部署脚本", 3, day="", agent="", session="", kind="note"),
         ],
     )
@@ -131,9 +171,13 @@ def test_bm25_is_positive_and_best_first(store, filled):
     assert store.bm25(filled, [], 10, Filter()) == []
 
 
-@pytest.mark.parametrize("words,wanted", [("PLAT-4821", "c"), ("plat", "c"), ("部署", "d"), ("脚本", "d")])
+@pytest.mark.parametrize(
+    "words,wanted", [("PLAT-4821", "c"), ("plat", "c"), ("部署", "d"), ("脚本", "d")]
+)
 def test_terms_find_parts_and_wholes(store, filled, words, wanted):
-    assert [chunk for chunk, _ in store.bm25(filled, analyze.query_terms(words), 5, Filter())] == [wanted]
+    assert [chunk for chunk, _ in store.bm25(filled, analyze.query_terms(words), 5, Filter())] == [
+        wanted
+    ]
 
 
 @pytest.mark.parametrize(
@@ -177,10 +221,14 @@ def test_upsert_replaces_and_delete_removes(store, filled):
 
 def test_an_empty_collection_and_none(store, name):
     assert store.count(name) == 0
-    assert store.dense(name, axis(0), 5, Filter()) == [] and store.bm25(name, ["x"], 5, Filter()) == []
+    assert (
+        store.dense(name, axis(0), 5, Filter()) == [] and store.bm25(name, ["x"], 5, Filter()) == []
+    )
     store.ensure(name, DIMENSION)
     assert store.count(name) == 0 and store.ids(name) == set()
-    assert store.dense(name, axis(0), 5, Filter()) == [] and store.bm25(name, ["x"], 5, Filter()) == []
+    assert (
+        store.dense(name, axis(0), 5, Filter()) == [] and store.bm25(name, ["x"], 5, Filter()) == []
+    )
     store.delete(name, ["x"])
     store.flush(name)
     store.drop(name)
@@ -267,16 +315,25 @@ def test_readers_while_a_writer_writes(store, filled):
     assert failed[:3] == [] and store.count(filled) == 254
 
 
-# -- what Lite alone promises -----------------------------------------------------------------------------------
+# -- what Lite alone promises
+# -----------------------------------------------------------------------------------
 
 
 def test_lite_survives_a_reopen_and_leaves_no_port(tmp_path):
     import psutil
 
-    before = {(c.laddr, c.status) for c in psutil.Process().net_connections("inet") if c.status == "LISTEN"}
+    before = {
+        (c.laddr, c.status)
+        for c in psutil.Process().net_connections("inet")
+        if c.status == "LISTEN"
+    }
     for attempt in range(2):
         store = open_store(tmp_path / "milvus.db", tmp_path / "m.sock")
-        after = {(c.laddr, c.status) for c in psutil.Process().net_connections("inet") if c.status == "LISTEN"}
+        after = {
+            (c.laddr, c.status)
+            for c in psutil.Process().net_connections("inet")
+            if c.status == "LISTEN"
+        }
         assert after <= before
         store.ensure("ms_x", DIMENSION)
         if attempt == 0:
@@ -316,7 +373,9 @@ class Letters:
     "second", [Letters("two", 16), Letters("two", 8, 3)], ids=["other dimension", "same dimension"]
 )
 def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
-    """On a server both models' spaces would share one collection; going back must not search the other's vectors."""
+    """On a server both models' spaces would share one collection; going back must not search the
+    other's vectors.
+    """
     from memsearch_engine.core.settings import Milvus, Settings
     from memsearch_engine.index.catalog import Catalog
     from memsearch_engine.index.space import Space
@@ -354,7 +413,11 @@ def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
     file.write_text("".join(f"### 1{i}:00\n- {word}\n\n" for i, word in enumerate(words)))
     home = Home(tmp_path / "h").ensure()
     catalog = Catalog(home.cache_db, writable=True)
-    collection, embedder, query = f"ms_hub_{uuid.uuid4().hex[:8]}", Letters("one", 8), Letters("one", 8).query("aab")
+    collection, embedder, query = (
+        f"ms_hub_{uuid.uuid4().hex[:8]}",
+        Letters("one", 8),
+        Letters("one", 8).query("aab"),
+    )
 
     def answers() -> list[dict[tuple[str, str], float]]:
         scan(catalog, "p", [str(notes)], Settings(), memory=str(notes))
@@ -364,9 +427,17 @@ def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
             space.reconcile(catalog, "p", collection)
             near = dict(space.nearest(collection, Question(query), 5, Filter()))
             near |= space.cosines(
-                collection, Question(query), [row[0] for row in catalog.query("SELECT chunk_id FROM chunks")]
+                collection,
+                Question(query),
+                [row[0] for row in catalog.query("SELECT chunk_id FROM chunks")],
             )
-            found.append({(name, part): n for name, both in near.items() for part, n in both._asdict().items()})
+            found.append(
+                {
+                    (name, part): n
+                    for name, both in near.items()
+                    for part, n in both._asdict().items()
+                }
+            )
         return found
 
     other = Home(tmp_path / "other").ensure()

@@ -14,7 +14,8 @@ from memsearch_engine.index.sync import scan
 
 from tests.conftest import until
 
-# -- as a user sees it ------------------------------------------------------------------------------------------
+# -- as a user sees it
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -27,7 +28,9 @@ def test_moves_and_renames_embed_nothing_a_line_embeds_one(box):
     path.write_text("\n\n\n" + text)
     assert embedded_by(box) == 0
     lines = box.ok("search", "Redis TTL", "-j", "-k", "1").json[0]
-    assert "Redis" in (path.read_text().splitlines())[lines["end_line"] - 1]  # line numbers moved along
+    assert (
+        "Redis" in (path.read_text().splitlines())[lines["end_line"] - 1]
+    )  # line numbers moved along
 
     renamed = path.rename(box.memory / "2026-03-01.md")
     assert embedded_by(box) == 0
@@ -83,8 +86,12 @@ def test_an_empty_corpus(box):
 @pytest.mark.slow
 def test_two_folders_of_one_name_share_nothing(box):
     one, two = box.other_project("a", "api"), box.other_project("b", "api")
-    box.write("2026-01-01", "### 10:00\n- alpha secret of the first\n", one / ".memsearch" / "memory")
-    box.write("2026-01-01", "### 10:00\n- beta secret of the second\n", two / ".memsearch" / "memory")
+    box.write(
+        "2026-01-01", "### 10:00\n- alpha secret of the first\n", one / ".memsearch" / "memory"
+    )
+    box.write(
+        "2026-01-01", "### 10:00\n- beta secret of the second\n", two / ".memsearch" / "memory"
+    )
     collections = set()
     for folder, mine in ((one, "alpha"), (two, "beta")):
         box.index(cwd=folder)
@@ -94,23 +101,38 @@ def test_two_folders_of_one_name_share_nothing(box):
             assert hits[0]["source"].startswith(str(folder))
         collections.add(box.ok("project", "--json", cwd=folder).json["collection"])
     assert len(collections) == 2
-    assert {h["source"].split("/")[-5] for h in box.ok("search", "secret", "--all", "-j", cwd=one).json} == {"a", "b"}
+    assert {
+        h["source"].split("/")[-5] for h in box.ok("search", "secret", "--all", "-j", cwd=one).json
+    } == {"a", "b"}
 
 
 def test_the_same_note_in_two_projects_is_each_projects_own(box):
-    """The same words on the same day give the same chunk id; a hit must still be of the project that was asked."""
+    """The same words on the same day give the same chunk id; a hit must still be of the project
+    that was asked.
+    """
     one, two = box.other_project("one"), box.other_project("two")
     for folder in (one, two):
-        box.write("2026-01-01", "### 10:00\n- upgraded to Python 3.13\n", folder / ".memsearch" / "memory")
+        box.write(
+            "2026-01-01", "### 10:00\n- upgraded to Python 3.13\n", folder / ".memsearch" / "memory"
+        )
         box.index(cwd=folder)
     for folder in (one, two):
         for mode in ("hybrid", "dense", "bm25", "lexical"):
             hits = box.ok("search", "python upgrade", "-j", "--mode", mode, cwd=folder).json
-            assert [hit["source"].startswith(str(folder)) for hit in hits] == [True], (folder.name, mode, hits)
+            assert [hit["source"].startswith(str(folder)) for hit in hits] == [True], (
+                folder.name,
+                mode,
+                hits,
+            )
         hit = hits[0]
-        assert box.ok("expand", hit["chunk_hash"], "--json", cwd=folder).json["source"] == hit["source"]
+        assert (
+            box.ok("expand", hit["chunk_hash"], "--json", cwd=folder).json["source"]
+            == hit["source"]
+        )
     everywhere = box.ok("search", "python upgrade", "--all", "-j", cwd=one).json
-    assert {hit["source"] for hit in everywhere} == {str(f / ".memsearch/memory/2026-01-01.md") for f in (one, two)}
+    assert {hit["source"] for hit in everywhere} == {
+        str(f / ".memsearch/memory/2026-01-01.md") for f in (one, two)
+    }
 
 
 @pytest.mark.slow
@@ -118,13 +140,19 @@ def test_editing_a_hit_changes_this_projects_file(box):
     """The catalog knows both files; an id that both have means the one here."""
     one, two = box.other_project("one"), box.other_project("two")
     for folder in (one, two):
-        box.write("2026-01-01", "### 10:00\n- upgraded to Python 3.13\n", folder / ".memsearch" / "memory")
+        box.write(
+            "2026-01-01", "### 10:00\n- upgraded to Python 3.13\n", folder / ".memsearch" / "memory"
+        )
         box.index(cwd=folder)
     for folder in (one, two):
         name = box.ok("entries", "--json", cwd=folder).json["entries"][0]["entry_id"]
-        edited = box.ok("edit", name, "--text", f"- changed in {folder.name}", "--json", cwd=folder).json
+        edited = box.ok(
+            "edit", name, "--text", f"- changed in {folder.name}", "--json", cwd=folder
+        ).json
         assert edited["source"].startswith(str(folder)), edited
-        assert f"changed in {folder.name}" in (folder / ".memsearch/memory/2026-01-01.md").read_text()
+        assert (
+            f"changed in {folder.name}" in (folder / ".memsearch/memory/2026-01-01.md").read_text()
+        )
 
 
 @pytest.mark.slow
@@ -161,7 +189,9 @@ def test_expand_knows_chunks_of_another_size(box):
     """`chunking.max_chars` is a setting; the ids that search gives must be found by expand."""
     box.home.ensure()
     box.home.config.write_text("[chunking]\nmax_chars = 300\n")
-    body = "\n\n".join(f"- paragraph {n} about subsystem{n} " + "with many more words " * 8 for n in range(12))
+    body = "\n\n".join(
+        f"- paragraph {n} about subsystem{n} " + "with many more words " * 8 for n in range(12)
+    )
     box.write("2026-01-01", f"### 10:00\n{body}\n")
     box.index()
     hit = box.ok("search", "subsystem9", "-j").json[0]
@@ -173,7 +203,12 @@ def test_an_edit_is_searchable_soon(box):
     box.fill()
     box.index()
     box.ok("add", "Kafka consumers were doubled")
-    until(lambda: box.run("search", "Kafka consumers", "-j", "-k", "1").json[0]["content"].count("Kafka"), 5)
+    until(
+        lambda: (
+            box.run("search", "Kafka consumers", "-j", "-k", "1").json[0]["content"].count("Kafka")
+        ),
+        5,
+    )
 
 
 def test_paths_that_are_not_ascii(box):
@@ -197,10 +232,13 @@ def test_extra_paths_are_kept_and_ignore_files_obeyed(box):
     assert box.index("docs")["files"] == 3
     assert box.index()["files"] == 3
     hits = box.ok("search", "deploy", "-j").json
-    assert any("train" in h["content"] for h in hits) and not any("password" in h["content"] for h in hits)
+    assert any("train" in h["content"] for h in hits) and not any(
+        "password" in h["content"] for h in hits
+    )
 
 
-# -- scan by itself ---------------------------------------------------------------------------------------------
+# -- scan by itself
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -332,7 +370,9 @@ def test_a_catalog_of_another_layout_is_set_aside_and_said(tmp_path):
 
 @pytest.mark.slow
 def test_a_root_that_passes_over_what_another_holds_does_not_lose_it(box):
-    """`index .` beside the memory folder in it, which is hidden: each pass took the notes out, or brought them back."""
+    """`index .` beside the memory folder in it, which is hidden: each pass took the notes out, or
+    brought them back.
+    """
     box.write("2026-02-09", "### 10:00\n- giraffes eat leaves\n")
     (box.project / "README.md").write_text("# Readme\n\nzebras\n")
     (box.project / ".gitignore").write_text("docs/\n")

@@ -27,10 +27,22 @@ PROMPT = "people wait ages at the till when the shop is crowded, make that go aw
     ("note", "prompt", "before"),
     [
         ("- Raised the pool to 40", "the till is slow", "the till is slow"),
-        ("- User asked: the till is slow on Mondays\n- Raised the pool", "the till is slow on Mondays", ""),
+        (
+            "- User asked: the till is slow on Mondays\n- Raised the pool",
+            "the till is slow on Mondays",
+            "",
+        ),
         ("- Raised the pool", "yes", ""),
-        ("- Raised the pool", "why?\n```\nTraceback (most recent call last)\n```\nfix the till", "why? fix the till"),
-        ("- Raised the pool", "my key is [REDACTED:github-pat:ab12] at the till", "my key is at the till"),
+        (
+            "- Raised the pool",
+            "why?\n```\nTraceback (most recent call last)\n```\nfix the till",
+            "why? fix the till",
+        ),
+        (
+            "- Raised the pool",
+            "my key is [REDACTED:github-pat:ab12] at the till",
+            "my key is at the till",
+        ),
         ("- Raised the pool", "till " + "crowd " * 200, "till " + ("crowd " * 49).strip()),
     ],
 )
@@ -40,9 +52,14 @@ def test_what_of_a_prompt_is_embedded(note, prompt, before):
 
 def claude_says(box: Box) -> Said:
     said = Said(
-        "claude-code", "5e551011-0000-4000-8000-00000000000a", "5e551011-0000-4000-8000-00000000000b", *_words()
+        "claude-code",
+        "5e551011-0000-4000-8000-00000000000a",
+        "5e551011-0000-4000-8000-00000000000b",
+        *_words(),
     )
-    chats._WRITERS["claude-code"](box.user / ".claude" / "projects", box.project, said.session, [said])
+    chats._WRITERS["claude-code"](
+        box.user / ".claude" / "projects", box.project, said.session, [said]
+    )
     return said
 
 
@@ -72,7 +89,9 @@ def test_a_note_is_found_by_the_words_of_its_prompt_which_are_no_part_of_it(box)
     box.index()
     until(lambda: catalog_rows(box)[0][0], what="the prompt was found in the agent's session")
     hit = until(lambda: next(iter(found(box, "crowded shop")), None))
-    assert hit["asked"].startswith("people wait ages at the till") and "crowded" not in hit["content"]
+    assert (
+        hit["asked"].startswith("people wait ages at the till") and "crowded" not in hit["content"]
+    )
     assert "words of what was asked: " in "; ".join(hit["reasons"])
     (row,) = catalog_rows(box)
     assert "ghp_" not in row[0] and "REDACTED" not in row[0] and "till" not in row[1]
@@ -86,11 +105,17 @@ def test_a_note_is_found_by_the_words_of_its_prompt_which_are_no_part_of_it(box)
 @pytest.mark.slow
 def test_the_old_vector_serves_until_the_new_one_is_made(box):
     said = Said(
-        "claude-code", "5e551011-0000-4000-8000-00000000000a", "5e551011-0000-4000-8000-00000000000b", *_words()
+        "claude-code",
+        "5e551011-0000-4000-8000-00000000000a",
+        "5e551011-0000-4000-8000-00000000000b",
+        *_words(),
     )
     box.write("2026-11-20", NOTE.format(agent=said.agent, session=said.session, turn=said.turn))
     box.index()
-    (before,) = until(lambda: [row for row in catalog_rows(box) if row[0] == ""], what="looked for, and not to be had")
+    (before,) = until(
+        lambda: [row for row in catalog_rows(box) if row[0] == ""],
+        what="looked for, and not to be had",
+    )
     claude_says(box)
     with sqlite3.connect(box.home.cache_db) as db:  # as a catalog of an earlier version has it
         db.execute("UPDATE entries SET asked=NULL")

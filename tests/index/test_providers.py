@@ -1,7 +1,7 @@
 """The HTTP embedder against strict stand-ins of the services that it has presets for.
 
-The stand-ins are written from the providers' documentation by another hand than the embedder. A request that the
-service would refuse is a line in ``fake.violations``.
+The stand-ins are written from the providers' documentation by another hand than the embedder. A
+request that the service would refuse is a line in ``fake.violations``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Embedding
 from memsearch_engine.index import embed
 
-from tests.index.provider_fakes import EMBEDDINGS, Failure, Fake, GeminiFake, JinaFake, MistralFake, OllamaFake
+from tests.index.provider_fakes import (
+    EMBEDDINGS,
+    Failure,
+    Fake,
+    GeminiFake,
+    JinaFake,
+    MistralFake,
+    OllamaFake,
+)
 
 PROVIDERS = list(EMBEDDINGS)
 WITH_KEY = [name for name in PROVIDERS if name != "ollama"]
@@ -39,7 +47,10 @@ def alone(monkeypatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    for name in [f"{provider.upper()}_API_KEY" for provider in PROVIDERS] + ["OPENAI_BASE_URL", "OLLAMA_HOST"]:
+    for name in [f"{provider.upper()}_API_KEY" for provider in PROVIDERS] + [
+        "OPENAI_BASE_URL",
+        "OLLAMA_HOST",
+    ]:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -81,7 +92,9 @@ def test_a_question_and_passages_with_the_defaults(fake, provider, tmp_path):
     preset = embed.PRESETS[provider][1]
     assert embedder.dimension == fake.models[preset].dimension
     asked = embedder.query("how long does the cache live?")
-    found = embedder.passages(["the cache lives 900 seconds", "部署脚本改用了蓝绿发布", "x = [1, 2]\n"])
+    found = embedder.passages(
+        ["the cache lives 900 seconds", "部署脚本改用了蓝绿发布", "x = [1, 2]\n"]
+    )
     assert asked.shape == (embedder.dimension,) and found.shape == (3, embedder.dimension)
     assert is_unit(asked) and is_unit(found)
     assert fake.violations == [] and getattr(fake, "ignored", []) == []
@@ -130,7 +143,9 @@ def test_more_texts_than_a_batch(fake, provider, tmp_path):
 
 @every
 def test_passages_as_long_as_chunks_are(fake, provider, tmp_path):
-    """A full batch of chunks of 1,500 characters is sent in requests that the service takes as they are."""
+    """A full batch of chunks of 1,500 characters is sent in requests that the service takes as they
+    are.
+    """
     embedder = load(fake, provider, tmp_path)
     texts = [f"{n} " + "word " * 300 for n in range(embed.PRESETS[provider][2])]
     assert embedder.passages(texts).shape == (len(texts), embedder.dimension)
@@ -139,7 +154,9 @@ def test_passages_as_long_as_chunks_are(fake, provider, tmp_path):
 
 @every
 def test_a_very_long_text(fake, provider, tmp_path, pauses):
-    """A pasted log as the question: answered, or refused once; it doesn't take the texts beside it with it."""
+    """A pasted log as the question: answered, or refused once; it doesn't take the texts beside it
+    with it.
+    """
     embedder = load(fake, provider, tmp_path)
     found = embedder.passages(["short", "line of a log\n" * 4000, "short too"])
     assert found.shape == (3, embedder.dimension)
@@ -161,7 +178,9 @@ def test_questions_and_passages_have_vectors_of_their_own(fake, provider, tmp_pa
     assert fake.violations == []
 
 
-@pytest.mark.parametrize("provider", [name for name in PROVIDERS if name not in WITH_ROLES], indirect=True)
+@pytest.mark.parametrize(
+    "provider", [name for name in PROVIDERS if name not in WITH_ROLES], indirect=True
+)
 def test_a_service_without_roles_gives_one_vector(fake, provider, tmp_path):
     embedder = load(fake, provider, tmp_path)
     assert np.allclose(embedder.query("redis"), embedder.passages(["redis"])[0])
@@ -215,7 +234,9 @@ def test_a_limit_that_does_not_end(fake, provider, tmp_path, pauses):
 @every
 def test_a_fault_of_the_service_passes(fake, provider, tmp_path, pauses):
     embedder = load(fake, provider, tmp_path)
-    fake.failures.extend([Failure(503, {}, b"upstream connect error"), Failure(500, {}, {"error": "internal"})])
+    fake.failures.extend(
+        [Failure(503, {}, b"upstream connect error"), Failure(500, {}, {"error": "internal"})]
+    )
     assert embedder.query("hello").shape == (embedder.dimension,)
     assert len(pauses) == 2 and fake.violations == []
 
@@ -237,7 +258,9 @@ def test_a_wrong_key_is_named(fake, provider, tmp_path, pauses):
 
 @keyed
 def test_a_key_that_is_revoked_while_indexing(fake, provider, tmp_path, pauses):
-    """One refusal is enough: the batch is not taken apart to find the text that the service dislikes."""
+    """One refusal is enough: the batch is not taken apart to find the text that the service
+    dislikes.
+    """
     embedder = load(fake, provider, tmp_path)
     before = len(fake.requests)
     fake.api_key = wrong(fake)
@@ -270,7 +293,10 @@ def test_an_unknown_model(fake, provider, tmp_path, pauses):
 
 
 def test_an_ollama_without_the_model(tmp_path, pauses):
-    with OllamaFake(pulled=["bge-m3"]) as fake, pytest.raises(Unreachable, match="nomic-embed-text.*not found"):
+    with (
+        OllamaFake(pulled=["bge-m3"]) as fake,
+        pytest.raises(Unreachable, match="nomic-embed-text.*not found"),
+    ):
         load(fake, "ollama", tmp_path)
 
 
@@ -297,7 +323,11 @@ def test_gemini_shortened_vectors_are_made_units(tmp_path):
 def test_jina_without_balance_is_not_blamed_on_the_key(tmp_path, pauses):
     with JinaFake() as fake:
         embedder = load(fake, "jina", tmp_path)
-        said = {"detail": "Insufficient account balance.", "code": "AUTHZ_INSUFFICIENT_BALANCE", "request_id": "1"}
+        said = {
+            "detail": "Insufficient account balance.",
+            "code": "AUTHZ_INSUFFICIENT_BALANCE",
+            "request_id": "1",
+        }
         fake.failures.append(Failure(403, {}, said))
         with pytest.raises(Unreachable, match="balance") as caught:
             embedder.query("hello")

@@ -1,4 +1,6 @@
-"""Which requests go through a proxy, with a real one on loopback: never those to this machine, and the rest as the environment says."""
+"""Which requests go through a proxy, with a real one on loopback: never those to this machine, and
+the rest as the environment says.
+"""
 
 from __future__ import annotations
 
@@ -67,20 +69,30 @@ def ask(base_url: str) -> str:
 
 @pytest.mark.parametrize("scheme", ["http", "https", "socks5", "socks5h", "socks", "quic"])
 @pytest.mark.parametrize("offline", [False, True])
-def test_a_model_on_this_machine_is_asked_without_a_proxy(monkeypatch, model, proxy, scheme, offline):
+def test_a_model_on_this_machine_is_asked_without_a_proxy(
+    monkeypatch, model, proxy, scheme, offline
+):
     for name in ("http_proxy", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, f"{scheme}://{proxy.address}")
     if offline:
         monkeypatch.setenv("MEMSEARCH_OFFLINE", "1")
-    assert ask(f"{model.url}/v1") == ask(f"{model.url.replace('127.0.0.1', 'localhost')}/v1") == "an answer"
+    assert (
+        ask(f"{model.url}/v1")
+        == ask(f"{model.url.replace('127.0.0.1', 'localhost')}/v1")
+        == "an answer"
+    )
     assert proxy.asked == []
 
 
-def test_vectors_of_a_server_on_this_machine_are_asked_for_without_a_proxy(monkeypatch, proxy, tmp_path):
+def test_vectors_of_a_server_on_this_machine_are_asked_for_without_a_proxy(
+    monkeypatch, proxy, tmp_path
+):
     monkeypatch.setenv("http_proxy", f"http://{proxy.address}")
     service = Service()
     try:
-        embedder = embed.load(Home(tmp_path / "home"), Embedding(provider="openai", base_url=service.url, api_key="k"))
+        embedder = embed.load(
+            Home(tmp_path / "home"), Embedding(provider="openai", base_url=service.url, api_key="k")
+        )
         assert embedder.query("hello").shape == (3,) and proxy.asked == []
     finally:
         service.server.shutdown()
@@ -90,7 +102,10 @@ def test_vectors_of_a_server_on_this_machine_are_asked_for_without_a_proxy(monke
 @pytest.mark.parametrize("host", LOOPBACK)
 def test_every_name_of_this_machine_is_local(monkeypatch, host):
     monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
-    assert network.is_local(f"http://{host}:11434/v1") and network.proxy_for(f"http://{host}:11434/v1") == ""
+    assert (
+        network.is_local(f"http://{host}:11434/v1")
+        and network.proxy_for(f"http://{host}:11434/v1") == ""
+    )
 
 
 def test_aliases_in_the_hosts_file_are_local_where_all_their_addresses_are(monkeypatch, tmp_path):
@@ -100,7 +115,11 @@ def test_aliases_in_the_hosts_file_are_local_where_all_their_addresses_are(monke
     )
     monkeypatch.setattr(network, "_HOSTS", hosts)
     names = ("box.lan", "box", "ip6-localhost", "far", "both", "old", "lan")
-    assert [name for name in names if network.is_local(f"http://{name}/v1")] == ["box.lan", "box", "ip6-localhost"]
+    assert [name for name in names if network.is_local(f"http://{name}/v1")] == [
+        "box.lan",
+        "box",
+        "ip6-localhost",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -135,17 +154,23 @@ def test_a_model_elsewhere_is_asked_through_the_proxy(monkeypatch, proxy, variab
 
 def test_a_socks_proxy_gets_an_address_where_names_are_looked_up_here(monkeypatch, proxy):
     monkeypatch.setenv("http_proxy", f"socks5://{proxy.address}")
-    assert ask("http://192.0.2.7:8080/v1") == "an answer" and proxy.asked == ["SOCKS 192.0.2.7:8080"]
+    assert ask("http://192.0.2.7:8080/v1") == "an answer" and proxy.asked == [
+        "SOCKS 192.0.2.7:8080"
+    ]
 
 
 def test_the_name_and_the_password_of_a_proxy_are_sent_to_it_and_shown_nowhere(monkeypatch, proxy):
     monkeypatch.setenv("http_proxy", f"http://ann:s%40cret@{proxy.address}")
     assert ask(FAR) == "an answer"
-    assert "proxy-authorization: basic yw5uonnay3jlda==" in proxy.headers[0]  # ann:s@cret, in lower case
+    assert (
+        "proxy-authorization: basic yw5uonnay3jlda==" in proxy.headers[0]
+    )  # ann:s@cret, in lower case
     proxy.close()
     with pytest.raises(ModelError) as caught:
         ask(FAR)
-    assert "127.0.0.1" in str(caught.value) and "cret" not in str(caught.value) and caught.value.again
+    assert (
+        "127.0.0.1" in str(caught.value) and "cret" not in str(caught.value) and caught.value.again
+    )
 
 
 def test_https_is_tunnelled(monkeypatch, proxy):
@@ -206,7 +231,9 @@ def test_no_proxy(monkeypatch, variable, names, host, exempt):
     assert (network.proxy_for(f"http://{host}/v1") == "") == exempt
 
 
-@pytest.mark.parametrize("proxy_url", ["quic://u:s3cret@proxy.example:1", "http://", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "proxy_url", ["quic://u:s3cret@proxy.example:1", "http://", "file:///etc/passwd"]
+)
 def test_a_proxy_that_cannot_be_used_is_one_sentence_with_the_next_step(monkeypatch, proxy_url):
     monkeypatch.setenv("http_proxy", proxy_url)
     with pytest.raises(Unreachable, match="the proxy for models.example can't be used") as caught:
@@ -214,7 +241,8 @@ def test_a_proxy_that_cannot_be_used_is_one_sentence_with_the_next_step(monkeypa
     assert "no_proxy" in caught.value.hint and "s3cret" not in str(caught.value)
 
 
-# -- gRPC, the hub, git: each would read the environment by itself ------------------------------------------
+# -- gRPC, the hub, git: each would read the environment by itself
+# ------------------------------------------
 
 
 class _Echo(grpc.GenericRpcHandler):
@@ -243,7 +271,9 @@ def test_grpc_on_this_machine_and_elsewhere(monkeypatch, echo, variable):
     proxy = Proxy(echo)
     monkeypatch.setenv(variable, f"http://{proxy.address}")
     assert call("127.0.0.1", echo) == call("localhost", echo) == b"hello" and proxy.asked == []
-    assert call("milvus.example", 19530) == b"hello" and proxy.asked == ["CONNECT milvus.example:19530"]
+    assert call("milvus.example", 19530) == b"hello" and proxy.asked == [
+        "CONNECT milvus.example:19530"
+    ]
     proxy.close()
 
 
@@ -254,7 +284,11 @@ def test_grpc_lists_and_kinds(monkeypatch):
     assert network.grpc_options(far) == near
     monkeypatch.setenv("no_grpc_proxy", "other.example")
     assert network.grpc_options(far) == {"grpc.http_proxy": "http://proxy.example:3128"}
-    assert network.grpc_options("unix:/tmp/socket") == network.grpc_options("http://127.0.0.1:1") == near
+    assert (
+        network.grpc_options("unix:/tmp/socket")
+        == network.grpc_options("http://127.0.0.1:1")
+        == near
+    )
     monkeypatch.setenv("grpc_proxy", "socks5://proxy.example:1080")
     with pytest.raises(Unreachable) as caught:
         Server(far, "", "name")
@@ -294,4 +328,8 @@ def test_what_is_exempt_already_stays_exempt():
     kept = network.exemption("http://127.0.0.1:80/x", {"NO_PROXY": "corp.example"})
     assert kept == {"no_proxy": "corp.example,127.0.0.1", "NO_PROXY": "corp.example,127.0.0.1"}
     assert network.exemption("http://127.0.0.1:80/x", kept) == kept
-    assert network.exemption("https://huggingface.co", {}) == network.exemption("/srv/memory.git", {}) == {}
+    assert (
+        network.exemption("https://huggingface.co", {})
+        == network.exemption("/srv/memory.git", {})
+        == {}
+    )

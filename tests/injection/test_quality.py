@@ -10,7 +10,9 @@ from tests.evaluation.recall import chats, linked
 
 @pytest.mark.slow
 def test_what_is_told_mostly_bears_on_the_prompt_and_silence_is_the_default(tmp_path):
-    asked = [a for voice in chats.voices(chats.HELD_OUT) for a in evaluation.ask(tmp_path, voice, 440)]
+    asked = [
+        a for voice in chats.voices(chats.HELD_OUT) for a in evaluation.ask(tmp_path, voice, 440)
+    ]
     cases, none = [a for a in asked if a.right], [a for a in asked if not a.right]
     assert sum(bool(a.told) for a in none) <= len(none) / 10
     right, notes = sum(a.right in a.told for a in cases), sum(len(a.told) for a in asked)
@@ -29,6 +31,8 @@ def test_what_is_told_mostly_bears_on_the_prompt_and_silence_is_the_default(tmp_
 def test_what_amends_what_is_said_rightly(tmp_path):
     """Over every pair that the service would compare, of voices that nothing was fitted on."""
     pairs = linked.said(
-        pair for voice in chats.voices(chats.HELD_OUT) for pair in linked.of_voice(tmp_path, voice, 440)
+        pair
+        for voice in chats.voices(chats.HELD_OUT)
+        for pair in linked.of_voice(tmp_path, voice, 440)
     )
     assert len(pairs) >= 15 and sum(pair.amends for pair in pairs) >= 0.9 * len(pairs)

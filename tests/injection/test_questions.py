@@ -15,14 +15,21 @@ DECIDED = "Download handler: stream the file in 64 KB chunks with sendfile, neve
 
 
 @pytest.mark.parametrize(
-    "body", ["- User asked: how is it done", "- Should it be streamed?", "- User asked: a\n- What of b?"]
+    "body",
+    ["- User asked: how is it done", "- Should it be streamed?", "- User asked: a\n- What of b?"],
 )
 def test_what_only_asks(body: str) -> None:
     assert notes.only_asks(body)
 
 
 @pytest.mark.parametrize(
-    "body", ["- User asked: a\n- Streamed", "- Files changed: `a.py`", "- User asked: a\n- Commands: `make`", ""]
+    "body",
+    [
+        "- User asked: a\n- Streamed",
+        "- Files changed: `a.py`",
+        "- User asked: a\n- Commands: `make`",
+        "",
+    ],
 )
 def test_what_says_something(body: str) -> None:
     assert not notes.only_asks(body)

@@ -13,13 +13,22 @@ RETURNS, RECONCILED = case("data", "data-05"), case("data", "data-11")
 @pytest.mark.slow
 def test_a_matter_is_told_in_order_with_what_amends_what(box: Box):
     furnish(box, RETURNS, RECONCILED)
-    found = box.ok("trace", "reconciliation", "method", "of", "shops", "and", "regions", "--json").json
+    found = box.ok(
+        "trace", "reconciliation", "method", "of", "shops", "and", "regions", "--json"
+    ).json
     older, newer = found["words"]
     assert (older["day"], newer["day"]) == ("2026-02-13", "2026-02-21") and older["replaces"] == {}
-    assert list(newer["replaces"]) == [older["entry_id"]] and newer["replaces"][older["entry_id"]] >= 0.6
+    assert (
+        list(newer["replaces"]) == [older["entry_id"]]
+        and newer["replaces"][older["entry_id"]] >= 0.6
+    )
     assert found["now"] == newer["entry_id"] and "bottom-up" in newer["content"]
     shown = box.ok("trace", "reconciliation method of shops and regions").out
-    assert shown.index("MinT") < shown.index(f"amends {older['entry_id']} of 2026-02-13") < shown.index("bottom-up")
+    assert (
+        shown.index("MinT")
+        < shown.index(f"amends {older['entry_id']} of 2026-02-13")
+        < shown.index("bottom-up")
+    )
 
 
 @pytest.mark.slow
@@ -40,11 +49,19 @@ def test_the_owners_word_on_what_amends_what_outweighs_theirs_and_is_taken_back(
     box.ok("amends", newer, older, "--no")
     apart = box.ok("trace", words, "--json").json["words"]
     assert len(apart) == 1 and apart[0]["replaces"] == {}
-    told = box.ok("context", "--prompt", "which reconciliation method do shops and regions use", "--json").json
-    assert all(note.get("held") != "overtaken by a newer note" for note in told.get("considered", []))
+    told = box.ok(
+        "context", "--prompt", "which reconciliation method do shops and regions use", "--json"
+    ).json
+    assert all(
+        note.get("held") != "overtaken by a newer note" for note in told.get("considered", [])
+    )
     assert box.ok("amends", newer, older, "--off", "--json").json == {
-        "schema_version": 1, "newer": newer, "older": older, "amends": None, "before": False,
-    }  # fmt: skip
+        "schema_version": 1,
+        "newer": newer,
+        "older": older,
+        "amends": None,
+        "before": False,
+    }
     assert len(box.ok("trace", words, "--json").json["words"]) == 2
     box.ok("amends", newer, older)
     (_, now) = box.ok("trace", words, "--json").json["words"]
@@ -56,4 +73,7 @@ def test_the_owners_word_on_what_amends_what_outweighs_theirs_and_is_taken_back(
         and not hits[newer]["overtaken_by"]
     )
     assert "overtaken by" in box.ok("search", words).out
-    assert box.run("amends", newer, newer).code != 0 and box.run("amends", newer, "nothing-of-this-name").code == 1
+    assert (
+        box.run("amends", newer, newer).code != 0
+        and box.run("amends", newer, "nothing-of-this-name").code == 1
+    )

@@ -1,4 +1,6 @@
-"""Copies that sync programs and file managers put into a memory folder: searched, no days, no second hits."""
+"""Copies that sync programs and file managers put into a memory folder: searched, no days, no
+second hits.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,18 @@ NAMES = [
     "Copy of 2026-11-20.md",
     "2026-11-20 copy.sync-conflict-20261121-101010-ABCDEFG.md",
 ]
-OTHERS = ["2026-11-20-merge-conflict.md", "2026-11-20-2.md", "2026-11-20 2 meetings.md", "2026-11-20 copyright.md"]
+OTHERS = [
+    "2026-11-20-merge-conflict.md",
+    "2026-11-20-2.md",
+    "2026-11-20 2 meetings.md",
+    "2026-11-20 copyright.md",
+]
 
 
 def _day(*notes: str) -> str:
-    return "# 2026-11-20\n\n## Session 09:00\n" + "".join(f"\n### 09:0{n}\n- {text}\n" for n, text in enumerate(notes))
+    return "# 2026-11-20\n\n## Session 09:00\n" + "".join(
+        f"\n### 09:0{n}\n- {text}\n" for n, text in enumerate(notes)
+    )
 
 
 @pytest.fixture
@@ -64,14 +73,20 @@ def test_a_title_is_no_copy_and_a_copy_without_its_original_is_a_day(memory, nam
     with open(f"{folder}/{name}", "w") as other:
         other.write(_day("Lanterns are lit at dusk"))
     assert not original_of(other.name) and len(list_days(folder)) == 2
-    assert len(memory.lexical("lanterns").hits) == 1, "the same note at the same time of the same day"
-    assert not original_of(f"{folder}/2026-11-19 2.md") and not original_of(f"{folder}/chapter 2.md")
+    assert len(memory.lexical("lanterns").hits) == 1, (
+        "the same note at the same time of the same day"
+    )
+    assert not original_of(f"{folder}/2026-11-19 2.md") and not original_of(
+        f"{folder}/chapter 2.md"
+    )
 
 
 def test_a_note_that_both_have_is_edited_in_the_original(memory):
     folder = memory.place.memory
     for name in ("2026-11-20.md", "2026-11-20 2.md"):
         with open(f"{folder}/{name}", "w") as file:
-            file.write("# 2026-11-20\n\n### 09:00\n<!-- id:0123456789ab -->\n- Lanterns are lit at dusk\n")
+            file.write(
+                "# 2026-11-20\n\n### 09:00\n<!-- id:0123456789ab -->\n- Lanterns are lit at dusk\n"
+            )
     found = sections.find(memory.catalog, memory.projects, "0123456789ab")
     assert found.path == f"{folder}/2026-11-20.md"

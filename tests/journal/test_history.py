@@ -1,4 +1,6 @@
-"""The log of changes by itself: what is forgotten by age and size, what can be done again, what is damaged."""
+"""The log of changes by itself: what is forgotten by age and size, what can be done again, what is
+damaged.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,15 @@ def log(tmp_path: Path):
     history.close()
 
 
-def put(log: History, entry: str, op: str = "edit", *, size: int = 100, days_ago: float = 0.0, batch: str = "") -> int:
+def put(
+    log: History,
+    entry: str,
+    op: str = "edit",
+    *,
+    size: int = 100,
+    days_ago: float = 0.0,
+    batch: str = "",
+) -> int:
     """A change that was done so long ago; ``size`` bytes of images."""
     before, after = b"b" * (size // 2), b"a" * (size - size // 2)
     seq = log.record(Change(batch or entry, op, "m", "p", entry, "", 0, before, after, "x", "y"))

@@ -36,30 +36,46 @@ BASE = day("## Session 14:30\n\n", turn("1", "- one"), turn("2", "- two"))
 def test_what_both_added_stands_under_its_own_session_in_order_of_time():
     ours = BASE + b"\n" + turn("3", "- three", at="16:00").encode().rstrip(b"\n") + b"\n"
     theirs = (
-        BASE + ("\n## Session 15:00\n\n" + turn("9", "- nine", at="15:00", session="b")).rstrip("\n").encode() + b"\n"
+        BASE
+        + ("\n## Session 15:00\n\n" + turn("9", "- nine", at="15:00", session="b"))
+        .rstrip("\n")
+        .encode()
+        + b"\n"
     )
     text = merged(BASE, ours, theirs).data.decode()
     assert bodies(text.encode()) == ["- one", "- two", "- three", "- nine"]
-    assert [entry.trail[-1] for entry in parse(text.encode()).entries] == ["Session 14:30"] * 3 + ["Session 15:00"]
+    assert [entry.trail[-1] for entry in parse(text.encode()).entries] == ["Session 14:30"] * 3 + [
+        "Session 15:00"
+    ]
     assert text == text.rstrip("\n") + "\n" and "\n\n\n" not in text
 
 
 def test_two_sessions_that_began_in_one_minute_keep_a_heading_each():
-    ours = BASE + ("\n## Session 15:00\n\n" + turn("3", "- three", at="15:00", session="s1")).encode()
-    theirs = BASE + ("\n## Session 15:00\n\n" + turn("9", "- nine", at="15:00", session="s2")).encode()
+    ours = (
+        BASE + ("\n## Session 15:00\n\n" + turn("3", "- three", at="15:00", session="s1")).encode()
+    )
+    theirs = (
+        BASE + ("\n## Session 15:00\n\n" + turn("9", "- nine", at="15:00", session="s2")).encode()
+    )
     done = merged(BASE, ours, theirs).data
     assert done.count(b"## Session 15:00") == 2 and len(bodies(done)) == 4
 
 
 def test_a_deletion_beats_what_the_other_side_left_alone_and_marked():
     ours = day("## Session 14:30\n\n", turn("1", "- one"))
-    for theirs in (BASE + b"\n## Notes\n\nA note\n", BASE.replace(b"- two", b"<!-- pin -->\n- two")):
+    for theirs in (
+        BASE + b"\n## Notes\n\nA note\n",
+        BASE.replace(b"- two", b"<!-- pin -->\n- two"),
+    ):
         assert "- two" not in bodies(merged(BASE, ours, theirs).data)
 
 
 def test_an_edit_beats_a_deletion_of_the_older_text():
     ours = day("## Session 14:30\n\n", turn("1", "- one"))
-    assert bodies(merged(BASE, ours, BASE.replace(b"- two", b"- 2, said better")).data) == ["- one", "- 2, said better"]
+    assert bodies(merged(BASE, ours, BASE.replace(b"- two", b"- 2, said better")).data) == [
+        "- one",
+        "- 2, said better",
+    ]
 
 
 def test_an_edit_on_one_side_wins_and_the_rest_stays_byte_for_byte():
@@ -74,7 +90,10 @@ def test_edits_on_both_sides_keep_both_texts_and_say_so():
     entries = parse(done.data, DAY).entries
     shown = next(entry for entry in entries if "conflict" in entry.marks)
     (beside,) = [entry for entry in entries if entry.marks.get("conflict-of") == shown.id]
-    assert done.conflicts == [shown.id] and {shown.body, beside.body} == {"- two, ours", "- two, theirs"}
+    assert done.conflicts == [shown.id] and {shown.body, beside.body} == {
+        "- two, ours",
+        "- two, theirs",
+    }
     assert shown.turn == "2" and not beside.anchors  # a turn has one entry
     assert entries.index(beside) == entries.index(shown) + 1
     assert merge(BASE, done.data, theirs, DAY).data == done.data  # known already
@@ -84,7 +103,10 @@ def test_the_newer_text_is_shown_where_it_is_known_which_that_is():
     ours, theirs = BASE.replace(b"- two", b"- two, ours"), BASE.replace(b"- two", b"- two, theirs")
     for word in ("ours", "theirs"):
         done = merged(BASE, ours, theirs, newer=lambda one, other: word in one.body)  # noqa: B023
-        assert next(e for e in parse(done.data).entries if "conflict" in e.marks).body == f"- two, {word}"
+        assert (
+            next(e for e in parse(done.data).entries if "conflict" in e.marks).body
+            == f"- two, {word}"
+        )
 
 
 def test_a_decided_conflict_stays_decided():
@@ -100,10 +122,16 @@ def test_a_decided_conflict_stays_decided():
 def test_a_text_that_was_deleted_where_it_was_seen_does_not_come_back_beside_a_newer_one():
     first = BASE.replace(b"- two", b"- two, first")
     both = merge(
-        BASE, BASE.replace(b"- two", b"- two, second"), first, DAY, newer=lambda one, other: "second" in one.body
+        BASE,
+        BASE.replace(b"- two", b"- two, second"),
+        first,
+        DAY,
+        newer=lambda one, other: "second" in one.body,
     ).data
     assert b"- two, first" in both
-    gone = day("## Session 14:30\n\n", turn("1", "- one"))  # its maker deletes "first", knowing of no other
+    gone = day(
+        "## Session 14:30\n\n", turn("1", "- one")
+    )  # its maker deletes "first", knowing of no other
     assert b"- two, first" not in merged(first, gone, both).data
 
 
@@ -115,10 +143,14 @@ def test_a_text_that_was_deleted_where_it_was_seen_does_not_come_back_beside_a_n
         ("<!-- trust:released -->\n", "<!-- trust:suspect -->\n", "trust:suspect"),
         ("<!-- trust:outside -->\n", "<!-- trust:released -->\n", "trust:outside"),
         ("<!-- confidence:low -->\n", "<!-- confidence:high -->\n", "confidence:low"),
-        ("<!-- verified:2026-02-10T10:00:00 -->\n", "<!-- verified:2026-02-12T10:00:00 -->\n", "verified:2026-02-12"),
+        (
+            "<!-- verified:2026-02-10T10:00:00 -->\n",
+            "<!-- verified:2026-02-12T10:00:00 -->\n",
+            "verified:2026-02-12",
+        ),
         ("<!-- superseded-by:abcd -->\n", "<!-- pin -->\n", "superseded-by:abcd"),
     ],
-)  # fmt: skip
+)
 def test_marks_merge_by_kind(ours: str, theirs: str, stands: str):
     def marked(marks: str) -> bytes:
         return day("## Session 14:30\n\n", turn("1", "- one", marks=marks), turn("2", "- two"))
@@ -138,16 +170,24 @@ def test_a_mark_that_one_side_took_away_is_gone_and_a_pending_summary_is_settled
 
 
 def test_a_mark_on_one_side_goes_with_an_edit_on_the_other():
-    ours = day("## Session 14:30\n\n", turn("1", "- one"), turn("2", "- two", marks="<!-- pin -->\n"))
+    ours = day(
+        "## Session 14:30\n\n", turn("1", "- one"), turn("2", "- two", marks="<!-- pin -->\n")
+    )
     done = merged(BASE, ours, BASE.replace(b"- two", b"- two, better")).data
     assert b"<!-- pin -->\n- two, better" in done
 
 
 def test_copies_of_one_turn_are_put_together_on_both_sides():
     anchor = "<!-- session:{0} turn:2 transcript:/x/{0}.jsonl -->\n"
-    ours = day("## Session 14:30\n\n", turn("1", "- one"), turn("2", "- two", marks=anchor.format("c")))
-    theirs = day("## Session 14:30\n\n", turn("1", "- one"), turn("2", "- two", marks=anchor.format("b")))
-    assert [anchor.session for anchor in parse(merged(BASE, ours, theirs).data).entries[1].anchors] == ["a", "b", "c"]
+    ours = day(
+        "## Session 14:30\n\n", turn("1", "- one"), turn("2", "- two", marks=anchor.format("c"))
+    )
+    theirs = day(
+        "## Session 14:30\n\n", turn("1", "- one"), turn("2", "- two", marks=anchor.format("b"))
+    )
+    assert [
+        anchor.session for anchor in parse(merged(BASE, ours, theirs).data).entries[1].anchors
+    ] == ["a", "b", "c"]
 
 
 def test_what_is_known_to_be_deleted_is_no_addition_where_it_turns_up_again():
@@ -163,7 +203,10 @@ def test_secrets_are_taken_out_of_texts_that_are_kept_twice():
         return text.replace("hunter2", "[REDACTED]")
 
     base = BASE.replace(b"- two", b"- the word is hunter2")
-    scrubbed, edited = base.replace(b"hunter2", b"[REDACTED]"), base.replace(b"- the word", b"- so far the word")
+    scrubbed, edited = (
+        base.replace(b"hunter2", b"[REDACTED]"),
+        base.replace(b"- the word", b"- so far the word"),
+    )
     done = merged(base, scrubbed, edited, clean=clean).data
     assert b"hunter2" not in done and b"so far" in done and done.count(b"[REDACTED]") == 2
 
@@ -181,9 +224,16 @@ def test_line_ends_front_matter_and_words_before_the_first_heading_are_kept():
 
 def test_a_fence_that_one_side_leaves_open_takes_in_nothing_of_the_other():
     ours = BASE + b"\n## Notes\n\n### 15:00\n<!-- id:ours -->\nRun\n```sh\nmake\n"
-    theirs = BASE + ("\n## Session 16:00\n\n" + turn("9", "- nine\n```\nout\n```", at="16:00", session="b")).encode()
+    theirs = (
+        BASE
+        + (
+            "\n## Session 16:00\n\n" + turn("9", "- nine\n```\nout\n```", at="16:00", session="b")
+        ).encode()
+    )
     done = merged(BASE, ours, theirs).data
-    assert [entry.id for entry in parse(done, DAY).entries].count("ours") == 1 and len(bodies(done)) == 4
+    assert [entry.id for entry in parse(done, DAY).entries].count("ours") == 1 and len(
+        bodies(done)
+    ) == 4
     assert "- nine\n```\nout\n```" in bodies(done)
 
 
@@ -193,29 +243,72 @@ def test_headings_and_entries_keep_their_place_in_a_page_written_by_hand():
     theirs = base.replace(b"### Soon", b"### Before\n\nTheirs\n\n### Soon") + b"\n# Done\n\n- all\n"
     done = merged(base, ours, theirs).data.decode()
     headings = [line for line in done.splitlines() if line.startswith("#")]
-    assert headings == ["# Plan", "## Now", "## Next", "## Later", "### Before", "### Soon", "# Done"]
+    assert headings == [
+        "# Plan",
+        "## Now",
+        "## Next",
+        "## Later",
+        "### Before",
+        "### Soon",
+        "# Done",
+    ]
 
 
 def test_a_heading_that_one_side_takes_away_stays_over_what_the_other_wrote_there():
     base = b"## Plan\n\n### 10:00\n<!-- id:aaaa -->\nThis\n"
-    done = merged(base, b"## Other\n\nWords\n", base + b"\n### 11:00\n<!-- id:bbbb -->\nThat\n").data
+    done = merged(
+        base, b"## Other\n\nWords\n", base + b"\n### 11:00\n<!-- id:bbbb -->\nThat\n"
+    ).data
     assert bodies(done) == ["That", "Words"] or bodies(done) == ["Words", "That"]
     assert b"## Plan\n\n### 11:00" in done
 
 
 def test_an_entry_that_was_moved_stands_where_it_was_moved_to():
-    base = day("## A\n\n", "### 10:00\n<!-- id:aaaa -->\nThis\n\n", "## B\n\n", "### 11:00\n<!-- id:bbbb -->\nThat\n\n")
-    ours = day("## A\n\n", "## B\n\n", "### 11:00\n<!-- id:bbbb -->\nThat\n\n", "### 10:00\n<!-- id:aaaa -->\nThis\n\n")
+    base = day(
+        "## A\n\n",
+        "### 10:00\n<!-- id:aaaa -->\nThis\n\n",
+        "## B\n\n",
+        "### 11:00\n<!-- id:bbbb -->\nThat\n\n",
+    )
+    ours = day(
+        "## A\n\n",
+        "## B\n\n",
+        "### 11:00\n<!-- id:bbbb -->\nThat\n\n",
+        "### 10:00\n<!-- id:aaaa -->\nThis\n\n",
+    )
     theirs = base.replace(b"This", b"This, edited")
     entry = parse(merged(base, ours, theirs).data).find("aaaa")
     assert entry is not None and entry.trail == [DAY, "B"] and entry.body == "This, edited"
 
 
 _LINES = st.sampled_from(
-    [b"# 2026-02-09", b"## Session 10:00", b"## Notes", b"### 10:00", b"### 11:30", b"<!-- id:aaaa -->", b"<!-- id:bbbb -->", b"<!-- pin -->",
-     b"<!-- session:s turn:1 transcript:/x.jsonl -->", b"- text", b"- more", b"```", b"~~~sh", b"<!--", b"-->", b"", b"", b"---", b"\xff\xfe", b"    # code",
-     b"<!-- conflict -->", b"<!-- conflict-of:aaaa -->", b"\t", b"\x0c"]
-)  # fmt: skip
+    [
+        b"# 2026-02-09",
+        b"## Session 10:00",
+        b"## Notes",
+        b"### 10:00",
+        b"### 11:30",
+        b"<!-- id:aaaa -->",
+        b"<!-- id:bbbb -->",
+        b"<!-- pin -->",
+        b"<!-- session:s turn:1 transcript:/x.jsonl -->",
+        b"- text",
+        b"- more",
+        b"```",
+        b"~~~sh",
+        b"<!--",
+        b"-->",
+        b"",
+        b"",
+        b"---",
+        b"\xff\xfe",
+        b"    # code",
+        b"<!-- conflict -->",
+        b"<!-- conflict-of:aaaa -->",
+        b"\t",
+        b"\x0c",
+    ]
+)
 _FILES = st.builds(
     lambda lines, newline, end: newline.join(lines) + end,
     st.lists(_LINES, max_size=14),
@@ -226,7 +319,9 @@ _FILES = st.builds(
 
 @settings(max_examples=600, deadline=None)
 @given(_FILES, _FILES, _FILES)
-def test_whatever_the_files_are_no_line_of_text_that_was_added_is_dropped(base: bytes, ours: bytes, theirs: bytes):
+def test_whatever_the_files_are_no_line_of_text_that_was_added_is_dropped(
+    base: bytes, ours: bytes, theirs: bytes
+):
     try:
         done = merge(base, ours, theirs, DAY)
     except Unmergeable:
@@ -240,5 +335,9 @@ def test_whatever_the_files_are_no_line_of_text_that_was_added_is_dropped(base: 
             if text_key(entry) not in known and not any(
                 line.startswith(b"<!-- conflict") for line in entry.raw.splitlines()
             ):
-                added = {line.strip() for line in lines} - {line.strip() for line in base.splitlines()}
-                assert all(any(line in found for found in there) for line in added)  # what it leaves open may be closed
+                added = {line.strip() for line in lines} - {
+                    line.strip() for line in base.splitlines()
+                }
+                assert all(
+                    any(line in found for found in there) for line in added
+                )  # what it leaves open may be closed

@@ -1,4 +1,6 @@
-"""Random histories of three machines that meet at one place: nothing acknowledged is lost, nothing deleted returns, all end the same."""
+"""Random histories of three machines that meet at one place: nothing acknowledged is lost, nothing
+deleted returns, all end the same.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ _WORD = re.compile(r"word-\d+-")
 
 
 class History:
-    """Machines with a copy of one day each. Every text has a word of its own; *dead* are those that somebody who saw them replaced or
-    deleted."""
+    """Machines with a copy of one day each. Every text has a word of its own; *dead* are those that
+    somebody who saw them replaced or deleted.
+    """
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -25,7 +28,11 @@ class History:
         self.local = [b"", b"", b""]
         self.base = [b"", b"", b""]
         self.taking: list[tuple[bytes, bytes, bytes] | None] = [None, None, None]
-        self.commit: list[tuple[int, bytes] | None] = [None, None, None]  # numbered: two may say the same
+        self.commit: list[tuple[int, bytes] | None] = [
+            None,
+            None,
+            None,
+        ]  # numbered: two may say the same
         self.commits = 0
         self.pushed: set[int] = set()
         self.written: set[str] = set()
@@ -36,7 +43,8 @@ class History:
         for _ in range(steps):
             machine = self.random.randrange(3)
             self.random.choices(
-                (self.turn, self.note, self.edit, self.delete, self.mark, self.sync), (5, 2, 4, 3, 2, 5)
+                (self.turn, self.note, self.edit, self.delete, self.mark, self.sync),
+                (5, 2, 4, 3, 2, 5),
             )[0](machine)
         for machine in (0, 1, 2, 0, 1, 2):
             self.sync(machine, may_die=False)
@@ -77,7 +85,9 @@ class History:
         self.local[machine] = data + render.joined(parse(data, DAY), lines)
 
     def pick(self, machine: int) -> Entry | None:
-        found = [entry for entry in parse(self.local[machine], DAY).entries if _WORD.search(entry.body)]
+        found = [
+            entry for entry in parse(self.local[machine], DAY).entries if _WORD.search(entry.body)
+        ]
         return self.random.choice(found) if found else None
 
     def put(self, machine: int, entry: Entry, stop: int, new: bytes) -> None:
@@ -103,20 +113,36 @@ class History:
         if (entry := self.pick(machine)) is not None:
             marks = dict(entry.marks)
             name, value = self.random.choice(
-                (("pin", ""), ("expires", "2026-12-31"), ("expires", "2027-01-01"), ("trust", "outside"))
+                (
+                    ("pin", ""),
+                    ("expires", "2026-12-31"),
+                    ("expires", "2027-01-01"),
+                    ("trust", "outside"),
+                )
             )
             if marks.pop(name, None) is None:
                 marks[name] = value
-            self.put(machine, entry, entry.end, render.with_marks(parse(self.local[machine], DAY), entry, marks))
+            self.put(
+                machine,
+                entry,
+                entry.end,
+                render.with_marks(parse(self.local[machine], DAY), entry, marks),
+            )
 
     def sync(self, machine: int, *, may_die: bool = True) -> None:
-        """As ``sync`` does it: what a commit was made of is known before the files are, and the commit is made before it is pushed."""
+        """As ``sync`` does it: what a commit was made of is known before the files are, and the
+        commit is made before it is pushed.
+        """
         self.recover(machine)
         dies = self.random.randrange(8) if may_die else 8
         theirs, local = self.hub, self.local[machine]
         merged = merge(self.base[machine], local, theirs, DAY).data
         assert merged == merge(self.base[machine], theirs, local, DAY).data
-        assert merged == merge(merged, merged, merged, DAY).data == merge(theirs, merged, theirs, DAY).data
+        assert (
+            merged
+            == merge(merged, merged, merged, DAY).data
+            == merge(theirs, merged, theirs, DAY).data
+        )
         self.taking[machine] = local, merged, theirs
         if dies == 0:
             return
@@ -136,7 +162,9 @@ class History:
 
     def recover(self, machine: int) -> None:
         if (taking := self.taking[machine]) is not None:
-            _, after, theirs = taking  # the journal settles what a crash left before anything else is changed
+            _, after, theirs = (
+                taking  # the journal settles what a crash left before anything else is changed
+            )
             if self.local[machine] == after:
                 self.base[machine], self.commit[machine] = theirs, None
             self.taking[machine] = None
@@ -165,7 +193,13 @@ def alternatives(seed: int, *, deleting: bool) -> tuple[bytes, list[bytes]]:
     history.local = [day, day, day]
     for _ in range(12):
         machine = history.random.randrange(3)
-        ways = [history.turn, history.note, history.edit, history.mark, *([history.delete] if deleting else [])]
+        ways = [
+            history.turn,
+            history.note,
+            history.edit,
+            history.mark,
+            *([history.delete] if deleting else []),
+        ]
         history.random.choice(ways)(machine)
     return day, history.local
 
@@ -177,7 +211,10 @@ def test_merging_is_associative(block: int) -> None:
             base, (one, two, three) = alternatives(seed, deleting=deleting)
             left = merge(base, merge(base, one, two, DAY).data, three, DAY).data
             right = merge(base, one, merge(base, two, three, DAY).data, DAY).data
-            texts = [sorted((entry.id, entry.body) for entry in parse(data, DAY).entries) for data in (left, right)]
+            texts = [
+                sorted((entry.id, entry.body) for entry in parse(data, DAY).entries)
+                for data in (left, right)
+            ]
             assert texts[0] == texts[1], seed
             assert deleting or left.decode() == right.decode(), (
                 seed

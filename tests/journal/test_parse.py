@@ -33,7 +33,10 @@ def test_a_day_as_memsearch_writes_it():
     )
     assert first.anchor.kind == "transcript" and first.anchor.path.endswith("abc123.jsonl")
     assert first.trail == ["2026-02-09", "Session 14:30"]
-    assert first.body.startswith("- User asked") and first.title == "User asked about N+1 queries in order-service"
+    assert (
+        first.body.startswith("- User asked")
+        and first.title == "User asked about N+1 queries in order-service"
+    )
     assert (first.start_line, first.end_line) == (5, 8)
     assert first.id == turn_id("claude-code", "abc123", "ghi789")
     assert second.time == "14:42" and note.kind == "note" and note.heading == "Notes"
@@ -49,15 +52,30 @@ def test_a_day_as_memsearch_writes_it():
             "rollout",
             "/h/.codex/sessions/r.jsonl",
         ),
-        ("session:a turn:b db:/h/opencode/opencode.db", "opencode", "db", "/h/opencode/opencode.db"),
+        (
+            "session:a turn:b db:/h/opencode/opencode.db",
+            "opencode",
+            "db",
+            "/h/opencode/opencode.db",
+        ),
         (
             "session:a db:/h/.openclaw/agents/main/x.sqlite",
             "openclaw",
             "db",
             "/h/.openclaw/agents/main/x.sqlite",
         ),
-        ("session:a transcript:/h/.openclaw/s.jsonl", "openclaw", "transcript", "/h/.openclaw/s.jsonl"),
-        ("agent:codex session:a turn:b transcript:/x y/z.jsonl", "codex", "transcript", "/x y/z.jsonl"),
+        (
+            "session:a transcript:/h/.openclaw/s.jsonl",
+            "openclaw",
+            "transcript",
+            "/h/.openclaw/s.jsonl",
+        ),
+        (
+            "agent:codex session:a turn:b transcript:/x y/z.jsonl",
+            "codex",
+            "transcript",
+            "/x y/z.jsonl",
+        ),
         ("session:only", "", "", ""),
     ],
 )
@@ -78,15 +96,27 @@ def test_a_fence_that_never_closes_hides_nothing():
 
 
 def test_a_forged_anchor_in_the_body_is_text():
-    entry = parse(b"### 1:00\n- x\n<!-- session:evil turn:1 transcript:/etc/passwd -->\n").entries[0]
+    entry = parse(b"### 1:00\n- x\n<!-- session:evil turn:1 transcript:/etc/passwd -->\n").entries[
+        0
+    ]
     assert not entry.anchors and "evil" in entry.body
 
 
 def test_marks():
     head = b"<!-- id:abcd1234 -->\n<!-- pin -->\n<!-- expires:2026-12-31 -->\n<!-- superseded-by:ffff -->\n"
-    entry = parse(b"### 1:00\n" + head + b"<!-- trust:outside -->\n<!-- summary:pending -->\n- x").entries[0]
-    assert entry.id == "abcd1234" and entry.marks["pin"] == "" and entry.marks["expires"] == "2026-12-31"
-    assert entry.marks["superseded-by"] == "ffff" and entry.marks["summary"] == "pending" and entry.body == "- x"
+    entry = parse(
+        b"### 1:00\n" + head + b"<!-- trust:outside -->\n<!-- summary:pending -->\n- x"
+    ).entries[0]
+    assert (
+        entry.id == "abcd1234"
+        and entry.marks["pin"] == ""
+        and entry.marks["expires"] == "2026-12-31"
+    )
+    assert (
+        entry.marks["superseded-by"] == "ffff"
+        and entry.marks["summary"] == "pending"
+        and entry.body == "- x"
+    )
 
 
 def test_front_matter_preamble_crlf_and_bytes_that_are_no_utf8():
@@ -107,15 +137,20 @@ def test_equal_notes_differ_by_an_ordinal_and_days_keep_them_apart():
 def test_ids_survive_moved_lines_and_new_neighbours():
     moved = b"\n\n\n# new\nintro\n" + DAY
     before, after = parse(DAY, "d").entries, parse(moved, "d").entries
-    assert [e.id for e in before] == [e.id for e in after][-3:] and [e.hash for e in before] == [e.hash for e in after][
-        -3:
-    ]
+    assert [e.id for e in before] == [e.id for e in after][-3:] and [e.hash for e in before] == [
+        e.hash for e in after
+    ][-3:]
 
 
 def test_ten_megabytes_and_a_long_line_are_linear():
     entry = b"### 10:00\n<!-- session:s turn:%d transcript:/t -->\n- " + b"x" * 280 + b"\n\n"
     small = b"".join(entry % i for i in range(3000))
-    hostile = [b"```\n" * 200_000, b"<!--\n" * 200_000, b"#" * 2_000_000, b"### 1:00\n" + b"y" * 10_000_000]
+    hostile = [
+        b"```\n" * 200_000,
+        b"<!--\n" * 200_000,
+        b"#" * 2_000_000,
+        b"### 1:00\n" + b"y" * 10_000_000,
+    ]
     start = time.process_time()
     parse(small)
     unit = time.process_time() - start

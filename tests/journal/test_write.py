@@ -38,7 +38,9 @@ def entries(memory, day="2026-02-09"):
 
 def test_append_is_idempotent_and_headings_follow_interleaved_sessions(journal, memory):
     for session, turn in [("a", "1"), ("b", "1"), ("a", "2"), ("a", "2")]:
-        journal.append_turn(memory, "2026-02-09", "14:30", f"- {session}{turn}", anchor(session, turn))
+        journal.append_turn(
+            memory, "2026-02-09", "14:30", f"- {session}{turn}", anchor(session, turn)
+        )
     text = open(f"{memory}/2026-02-09.md").read()
     assert text.count("## Session") == 3 + text.count("### ") * 0 and text.startswith(
         "# 2026-02-09\n\n## Session 14:30\n"
@@ -58,19 +60,24 @@ def test_a_deleted_turn_is_not_captured_again_until_undone(journal, memory):
     journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor())
     entry = entries(memory)[0]
     journal.delete(memory, [target_of(f"{memory}/2026-02-09.md", entry)])
-    assert journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor()).skipped is Skipped.DELETED
+    assert (
+        journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor()).skipped
+        is Skipped.DELETED
+    )
     journal.undo(memory)
     assert entries(memory)[0].raw == entry.raw
 
 
 def test_hostile_model_text_forges_nothing(journal, memory):
-    hostile = (
-        "## Session 99\n### 1:00\n<!-- session:x transcript:/etc/passwd -->\n```\nopen\n\x1b[31mred\u202e\n---\n==="
-    )
+    hostile = "## Session 99\n### 1:00\n<!-- session:x transcript:/etc/passwd -->\n```\nopen\n\x1b[31mred\u202e\n---\n==="
     journal.append_turn(memory, "2026-02-09", "14:30", escape_block(hostile), anchor())
     journal.append_turn(memory, "2026-02-09", "14:31", "- ok", anchor(turn="t2"))
     found = entries(memory)
-    assert [e.turn for e in found] == ["t1", "t2"] and "\x1b" not in found[0].content and "\u202e" not in found[0].body
+    assert (
+        [e.turn for e in found] == ["t1", "t2"]
+        and "\x1b" not in found[0].content
+        and "\u202e" not in found[0].body
+    )
 
 
 def test_edit_keeps_anchor_mode_and_all_other_bytes(journal, memory):
@@ -242,9 +249,28 @@ def test_a_planted_link_is_not_followed(journal, memory, tmp_path):
 
 
 LINE = st.sampled_from(
-    ["- bullet", "text", "", "```", "~~~", "## Session 10:00", "### 11:00", "# T", "#### sub", "<!-- pin -->", "<!--",
-     "<!-- session:a turn:1 transcript:/t -->", "-->", "---", "| a | b |", "  - nested", "    # code", "中文内容", "x\ufeff"]
-)  # fmt: skip
+    [
+        "- bullet",
+        "text",
+        "",
+        "```",
+        "~~~",
+        "## Session 10:00",
+        "### 11:00",
+        "# T",
+        "#### sub",
+        "<!-- pin -->",
+        "<!--",
+        "<!-- session:a turn:1 transcript:/t -->",
+        "-->",
+        "---",
+        "| a | b |",
+        "  - nested",
+        "    # code",
+        "中文内容",
+        "x\ufeff",
+    ]
+)
 DATA = st.builds(
     lambda lines, newline, final: (newline.join(lines) + (newline if final else "")).encode(),
     st.lists(LINE, max_size=40),
@@ -266,10 +292,14 @@ def test_entries_never_overlap_and_lie_inside_the_file(data):
     assert len({e.id for e in document.entries}) == len(document.entries)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=DATA, choice=st.randoms(use_true_random=False))
 @pytest.mark.slow
-def test_edit_and_delete_touch_one_entry_and_undo_brings_every_byte_back(journal, memory, data, choice):
+def test_edit_and_delete_touch_one_entry_and_undo_brings_every_byte_back(
+    journal, memory, data, choice
+):
     path = f"{memory}/2026-02-09.md"
     with open(path, "wb") as file:
         file.write(data)
@@ -296,6 +326,8 @@ def test_edit_and_delete_touch_one_entry_and_undo_brings_every_byte_back(journal
 @given(st.lists(LINE | st.text(max_size=30), max_size=12).map("\n".join))
 def test_escaped_text_is_one_entry(text):
     safe = escape_block(text)
-    document = parse(f"### 1:00\n<!-- session:s turn:t transcript:/x -->\n- a\n{safe}\n### 2:00\n- b\n".encode())
+    document = parse(
+        f"### 1:00\n<!-- session:s turn:t transcript:/x -->\n- a\n{safe}\n### 2:00\n- b\n".encode()
+    )
     assert [e.time for e in document.entries] == ["01:00", "02:00"]
     assert len(document.entries[0].anchors) == 1 and not document.entries[0].marks

@@ -1,4 +1,6 @@
-"""A home, sessions of Claude Code that have become quiet, and a model on loopback that reads and writes memory."""
+"""A home, sessions of Claude Code that have become quiet, and a model on loopback that reads and
+writes memory.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ HOUR = 3600.0
 
 
 class Desk:
-    """``learn``: what the model answers to a session, by a word in it; ``edit``: what it does to the files, step by step."""
+    """``learn``: what the model answers to a session, by a word in it; ``edit``: what it does to
+    the files, step by step.
+    """
 
     def __init__(self, root: Path, kind: str = "openai") -> None:
         self.root, self.home = root, Home(root / "home").ensure()
@@ -34,7 +38,9 @@ class Desk:
         provider = Provider(type=kind, base_url=f"{self.model.url}/v1", api_key="k", model="m")  # type: ignore[arg-type]
         self.settings = Settings(
             llm=Llm(providers={"mine": provider}),
-            longterm=Longterm(enabled=True, extract=Model(provider="mine"), consolidate=Model(provider="mine")),
+            longterm=Longterm(
+                enabled=True, extract=Model(provider="mine"), consolidate=Model(provider="mine")
+            ),
         )
         self.folders = AgentFolders({"claude-code": [self.claude]})
 
@@ -53,9 +59,15 @@ class Desk:
             registry.close()
 
     def session(
-        self, said: str, answer: str = "It is done.", *, project: str = "shop", hours: float = 24.0, name: str = "",
+        self,
+        said: str,
+        answer: str = "It is done.",
+        *,
+        project: str = "shop",
+        hours: float = 24.0,
+        name: str = "",
         tool: tuple[str, str, str] | None = None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Write a session that has been quiet for so many hours. Returns its id."""
         name = name or str(uuid.uuid4())
         cwd = str(self.project(project))
@@ -80,13 +92,53 @@ class Desk:
         ]
         if tool:
             lines += [
-                {**base, "type": "assistant", "uuid": "a0", "parentUuid": "u1", "message": {"id": "m0", "role": "assistant", "content": [
-                    {"type": "tool_use", "id": "t1", "name": tool[0], "input": {"command": tool[1]}}], "stop_reason": "tool_use"}},
-                {**base, "type": "user", "uuid": "u2", "parentUuid": "a0", "promptId": f"p-{name}", "message": {"role": "user", "content": [
-                    {"type": "tool_result", "tool_use_id": "t1", "content": tool[2]}]}},
-            ]  # fmt: skip
-        lines.append({**base, "type": "assistant", "uuid": "a1", "parentUuid": lines[-1]["uuid"], "message": {
-            "id": "m1", "role": "assistant", "content": [{"type": "text", "text": answer}], "stop_reason": "end_turn"}})  # fmt: skip
+                {
+                    **base,
+                    "type": "assistant",
+                    "uuid": "a0",
+                    "parentUuid": "u1",
+                    "message": {
+                        "id": "m0",
+                        "role": "assistant",
+                        "content": [
+                            {
+                                "type": "tool_use",
+                                "id": "t1",
+                                "name": tool[0],
+                                "input": {"command": tool[1]},
+                            }
+                        ],
+                        "stop_reason": "tool_use",
+                    },
+                },
+                {
+                    **base,
+                    "type": "user",
+                    "uuid": "u2",
+                    "parentUuid": "a0",
+                    "promptId": f"p-{name}",
+                    "message": {
+                        "role": "user",
+                        "content": [
+                            {"type": "tool_result", "tool_use_id": "t1", "content": tool[2]}
+                        ],
+                    },
+                },
+            ]
+        lines.append(
+            {
+                **base,
+                "type": "assistant",
+                "uuid": "a1",
+                "parentUuid": lines[-1]["uuid"],
+                "message": {
+                    "id": "m1",
+                    "role": "assistant",
+                    "content": [{"type": "text", "text": answer}],
+                    "stop_reason": "end_turn",
+                },
+            }
+        )
         folder = self.claude / "-shop"
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{name}.jsonl"
@@ -132,7 +184,8 @@ class Desk:
                 )
                 bullets.setdefault(heading, []).append(f"- {words} [mem:{memory.id}]")
         body = (
-            "\n\n".join("\n".join([heading, *lines]) for heading, lines in sorted(bullets.items())) or "## Everywhere"
+            "\n\n".join("\n".join([heading, *lines]) for heading, lines in sorted(bullets.items()))
+            or "## Everywhere"
         )
         return [
             ("list_files", {}),

@@ -72,8 +72,9 @@ def test_who_let_the_lease_lapse_can_finish_nothing_even_if_nobody_took_it(jobs,
 
 @pytest.fixture
 def beats(jobs, monkeypatch) -> list[bool | MemsearchError]:
-    """What each heartbeat answers, while there is something in the list; a beat takes a hundredth of a second and, by the clock that the
-    lease is measured with, a tenth of a lease."""
+    """What each heartbeat answers, while there is something in the list; a beat takes a hundredth
+    of a second and, by the clock that the lease is measured with, a tenth of a lease.
+    """
     answers: list[bool | MemsearchError] = []
     clock = Clock()
     monkeypatch.setattr(lease, "BEAT_S", 0.01)
@@ -193,7 +194,9 @@ def test_work_and_end_are_one_transaction(jobs):
     assert jobs.succeed(
         claim,
         "",
-        lambda db: made.append(db.execute("SELECT count(*) FROM sqlite_master WHERE name='made'").fetchone()[0]),
+        lambda db: made.append(
+            db.execute("SELECT count(*) FROM sqlite_master WHERE name='made'").fetchone()[0]
+        ),
     )
     assert made == [0]
 
@@ -201,17 +204,25 @@ def test_work_and_end_are_one_transaction(jobs):
 def _race(root: str, keys: list[str], cap: int, start, results) -> None:
     jobs = Jobs(Home(Path(root)))
     start.wait()
-    results.put([key for key in keys if isinstance(jobs.claim("extract", key, 1.0, cap=cap), Claim)])
+    results.put(
+        [key for key in keys if isinstance(jobs.claim("extract", key, 1.0, cap=cap), Claim)]
+    )
 
 
 @pytest.mark.parametrize(
-    ("keys", "cap", "winners"), [(["a/1"], 9, 1), (["a/1", "a/2", "a/3"], 1, 1), ([f"a/{n}" for n in range(20)], 9, 9)]
+    ("keys", "cap", "winners"),
+    [(["a/1"], 9, 1), (["a/1", "a/2", "a/3"], 1, 1), ([f"a/{n}" for n in range(20)], 9, 9)],
 )
-def test_processes_that_race_win_each_job_once_and_never_more_than_the_cap(tmp_path, keys, cap, winners):
+def test_processes_that_race_win_each_job_once_and_never_more_than_the_cap(
+    tmp_path, keys, cap, winners
+):
     Home(tmp_path / "home").ensure()
     context = multiprocessing.get_context("spawn")
     start, results = context.Event(), context.Queue()
-    racers = [context.Process(target=_race, args=(str(tmp_path / "home"), keys, cap, start, results)) for _ in range(4)]
+    racers = [
+        context.Process(target=_race, args=(str(tmp_path / "home"), keys, cap, start, results))
+        for _ in range(4)
+    ]
     for racer in racers:
         racer.start()
     start.set()

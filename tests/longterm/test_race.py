@@ -1,4 +1,6 @@
-"""Many processes at once, each with the whole pipeline: every session is read once, and one of them consolidates."""
+"""Many processes at once, each with the whole pipeline: every session is read once, and one of them
+consolidates.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,19 @@ def test_ten_processes_read_each_session_once_and_consolidate_once(desk):
         desk.session(f"We use word{n}")
     desk.scope()
     argv = [sys.executable, "-c", _WORK, str(desk.root), desk.model.url]
-    runners = [subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(10)]
+    runners = [
+        subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(10)
+    ]
     for runner in runners:
         runner.stdin.write("go\n")
         runner.stdin.flush()
     reports = [json.loads(runner.communicate(timeout=120)[0]) for runner in runners]
     assert sum(report["extracted"]["succeeded"] for report in reports) == 6
     assert all(report["extracted"]["failed"] == [] for report in reports)
-    extracted = [r for r in desk.model.requests if "finished session of a coding agent" in json.dumps(r)]
+    extracted = [
+        r for r in desk.model.requests if "finished session of a coding agent" in json.dumps(r)
+    ]
     assert len(extracted) == 6 and len(SessionMemories(desk.home).all()) == 6
     states = [report["consolidated"]["state"] for report in reports]
     assert states.count("review") == 1 and set(states) <= {"review", "skipped", "unchanged"}, states

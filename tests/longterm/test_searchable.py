@@ -1,4 +1,6 @@
-"""What the long-term memory learned arrives: it is searched, opened and told, in its own project, until it is forgotten."""
+"""What the long-term memory learned arrives: it is searched, opened and told, in its own project,
+until it is forgotten.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def hits(box: Box, query: str, cwd: Path | None = None, *more: str) -> list[str]
 
 
 def found(box: Box, query: str, words: str, cwd: Path | None = None) -> None:
-    until(lambda: any(words in text for text in hits(box, query, cwd)), 30, f"{words!r} to be found")
+    until(
+        lambda: any(words in text for text in hits(box, query, cwd)), 30, f"{words!r} to be found"
+    )
 
 
 def accepted(box: Box, everywhere: str, sections: dict[Path, str]) -> None:
@@ -63,29 +67,43 @@ def test_a_remembered_fact_is_found_opened_and_its_words_are_known(box: Box, oth
     box.ok("remember", "Staging's Postgres answers on port 6543")
     box.ok("remember", "--global", "The owner wants British spelling")
     found(box, "kind:fact port 6543", "6543")
-    (name,) = {hit["entry_id"] for hit in box.ok("search", "kind:fact 6543", "--json").json["hits"][:1]}
+    (name,) = {
+        hit["entry_id"] for hit in box.ok("search", "kind:fact 6543", "--json").json["hits"][:1]
+    }
     assert "answers on port 6543" in box.ok("expand", name).out
     assert box.ok("search", "6543", "--json").json["absent"] == []
     found(box, "British spelling", "British", other)
-    assert not any("6543" in text for text in hits(box, "port 6543 staging", other))  # another project's
-    assert len([text for text in hits(box, "British spelling", None, "--all") if "British" in text]) == 1
+    assert not any(
+        "6543" in text for text in hits(box, "port 6543 staging", other)
+    )  # another project's
+    assert (
+        len([text for text in hits(box, "British spelling", None, "--all") if "British" in text])
+        == 1
+    )
 
 
 @pytest.mark.slow
 def test_what_was_accepted_is_found_where_it_belongs_with_no_citation_in_it(box: Box, other: Path):
     box.index()
     accepted(
-        box, "Reviews are done on Fridays", {box.project: "The seeds lie in ops/seeds", other: "The kiosk runs Alpine"}
+        box,
+        "Reviews are done on Fridays",
+        {box.project: "The seeds lie in ops/seeds", other: "The kiosk runs Alpine"},
     )
     found(box, "kind:memory seeds", "ops/seeds")
     found(box, "kind:memory Fridays", "Fridays")
     assert not any("Alpine" in text for text in hits(box, "kiosk Alpine"))
     found(box, "kind:memory kiosk", "Alpine", other)
-    assert all("[mem:" not in text and "### Places" not in text for text in hits(box, "kind:memory seeds Fridays"))
+    assert all(
+        "[mem:" not in text and "### Places" not in text
+        for text in hits(box, "kind:memory seeds Fridays")
+    )
 
 
 @pytest.mark.parametrize("page", ["MEMORY.md", "PROJECT.md"])
-def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed(box: Box, monkeypatch, page: str):
+def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed(
+    box: Box, monkeypatch, page: str
+):
     monkeypatch.setattr(service, "_TICK_S", 2.0)
     monkeypatch.setattr(service, "_NATIVE_S", 0.0)
     box.fill()
@@ -94,11 +112,15 @@ def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed
         engine.index(Call(lambda state: None, lambda: False), box.place())
         project = engine.project_at(box.place())
         again = threading.Event()
-        monkeypatch.setattr(engine.indexer, "refresh", lambda which: again.set() if which.id == project.id else None)
+        monkeypatch.setattr(
+            engine.indexer, "refresh", lambda which: again.set() if which.id == project.id else None
+        )
         if page == "MEMORY.md":
             accepted(box, "Reviews are done on Fridays", {})
         else:
-            Path(living.path_of(engine.settings, project, "project")).write_text("- Releases are cut on Mondays\n")
+            Path(living.path_of(engine.settings, project, "project")).write_text(
+                "- Releases are cut on Mondays\n"
+            )
         assert again.wait(30)
     finally:
         engine.close()
@@ -107,19 +129,38 @@ def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed
 def test_recaps_of_weighed_sessions_are_found_in_their_project_alone(box: Box, other: Path):
     def kept(name: str, folder: Path, selected: float, forgotten: float = 0.0) -> None:
         memory = SessionMemory(
-            id=name, agent="codex", session=name, project=identity(box.home, folder), project_name=folder.name, cwd="", path="",
-            watermark=1.0, raw_memory="x", summary=f"- Moved the queue of {name}", slug="queue", made=1.0, forgotten=forgotten,
-        )  # fmt: skip
+            id=name,
+            agent="codex",
+            session=name,
+            project=identity(box.home, folder),
+            project_name=folder.name,
+            cwd="",
+            path="",
+            watermark=1.0,
+            raw_memory="x",
+            summary=f"- Moved the queue of {name}",
+            slug="queue",
+            made=1.0,
+            forgotten=forgotten,
+        )
         with using(box.home, SCHEMA) as db:
             SessionMemories.put(db, memory)
-            db.execute("UPDATE longterm_memories SET selected=?, forgotten=? WHERE id=?", (selected, forgotten, name))
+            db.execute(
+                "UPDATE longterm_memories SET selected=?, forgotten=? WHERE id=?",
+                (selected, forgotten, name),
+            )
 
     for name, folder, selected, forgotten in (
-        ("aaaaaaaa", box.project, 1.0, 0.0), ("bbbbbbbb", box.project, 0.0, 0.0), ("cccccccc", box.project, 1.0, 2.0), ("dddddddd", other, 1.0, 0.0),
-    ):  # fmt: skip
+        ("aaaaaaaa", box.project, 1.0, 0.0),
+        ("bbbbbbbb", box.project, 0.0, 0.0),
+        ("cccccccc", box.project, 1.0, 2.0),
+        ("dddddddd", other, 1.0, 0.0),
+    ):
         kept(name, folder, selected, forgotten)
     box.index()
-    assert [text.splitlines()[-1] for text in hits(box, "kind:summary queue")] == ["- Moved the queue of aaaaaaaa"]
+    assert [text.splitlines()[-1] for text in hits(box, "kind:summary queue")] == [
+        "- Moved the queue of aaaaaaaa"
+    ]
 
 
 @pytest.mark.slow
@@ -158,12 +199,15 @@ def test_what_a_line_says_becomes_no_heading_and_no_other_entry(tmp_path: Path):
     from memsearch_engine.journal.files import read_day
 
     entries = read_day(folder / "memory.md").entries
-    assert [entry.body.splitlines()[0] for entry in entries] == ["- one", "- two"] and "aaaaaaaaaaaa" not in {
-        e.id for e in entries
-    }
+    assert [entry.body.splitlines()[0] for entry in entries] == [
+        "- one",
+        "- two",
+    ] and "aaaaaaaaaaaa" not in {e.id for e in entries}
     before = (folder / "memory.md").stat().st_ino
     searchable.write(home, "0" * 32, Origin(home))
-    assert (folder / "memory.md").stat().st_ino == before  # nothing has changed: it is not written anew
+    assert (
+        folder / "memory.md"
+    ).stat().st_ino == before  # nothing has changed: it is not written anew
 
 
 def test_a_forgotten_project_takes_its_files_with_it(box: Box, other: Path):

@@ -16,7 +16,10 @@ from memsearch_engine.longterm import searchable
 
 from tests.conftest import Box
 
-OLD, NEW = "- Payments retry five times [mem:11111111]", "- Payments retry never, they are queued [mem:22222222]"
+OLD, NEW = (
+    "- Payments retry five times [mem:11111111]",
+    "- Payments retry never, they are queued [mem:22222222]",
+)
 
 
 def ago(days: int) -> str:
@@ -65,7 +68,9 @@ def project(box: Box) -> Project:
         return memory.project
 
 
-def write(box: Box, project: Project, *bullets: str, days_ago: int = 0, forget: bool = False) -> None:
+def write(
+    box: Box, project: Project, *bullets: str, days_ago: int = 0, forget: bool = False
+) -> None:
     """The same without a service."""
     box.home.longterm.mkdir(mode=0o700, exist_ok=True)
     path = box.home.longterm / "MEMORY.md"
@@ -78,7 +83,11 @@ def yesterday(box: Box) -> tuple[set[str], set[str]]:
     """What was said at yesterday's end: what is said still, and what is not. By words."""
     with Memory(box.project, home=box.home) as memory:
         then = memory.then(ago(1))
-    gone = {entry.body for (path, _), entry in then.entries.items() if entry is not None and path.endswith("memory.md")}
+    gone = {
+        entry.body
+        for (path, _), entry in then.entries.items()
+        if entry is not None and path.endswith("memory.md")
+    }
     return {name for _, name in then.lasting}, gone
 
 
@@ -91,7 +100,9 @@ def test_what_was_reworded_since_is_put_back(box: Box, project: Project):
     assert lasting == set() and [text.strip() for text in gone] == ["- Payments retry five times"]
     with Memory(box.project, home=box.home) as memory:
         hits = memory.lexical(f"payments retry as-of:{ago(1)}").hits
-    assert [(hit.row.kind, hit.text.strip()) for hit in hits] == [("memory", "- Payments retry five times")]
+    assert [(hit.row.kind, hit.text.strip()) for hit in hits] == [
+        ("memory", "- Payments retry five times")
+    ]
     assert "as it stood on" in hits[0].reasons[-1]
     write(box, project, OLD, NEW)  # back again: not told twice
     assert len(yesterday(box)[0]) + len(yesterday(box)[1]) == 1
@@ -105,7 +116,9 @@ def test_nothing_is_kept_of_what_was_forgotten(box: Box, project: Project):
     assert kept(box) == [] and yesterday(box) == (set(), set())
 
 
-def test_a_kill_between_the_record_and_the_page_loses_nothing(box: Box, project: Project, monkeypatch):
+def test_a_kill_between_the_record_and_the_page_loses_nothing(
+    box: Box, project: Project, monkeypatch
+):
     write(box, project, OLD, days_ago=9)
     with monkeypatch.context() as patched:
         patched.setattr(searchable, "put", lambda *_: (_ for _ in ()).throw(OSError("killed")))

@@ -21,14 +21,22 @@ from memsearch_engine.core.llm.tokens import estimate
 from tests.conftest import Box, until
 
 TOOLS = {
-    "recall": (True, False), "open": (True, False), "timeline": (True, False), "note": (False, False), "remember": (False, False),
-    "forget": (False, True), "correct": (False, True),
-}  # fmt: skip
+    "recall": (True, False),
+    "open": (True, False),
+    "timeline": (True, False),
+    "note": (False, False),
+    "remember": (False, False),
+    "forget": (False, True),
+    "correct": (False, True),
+}
 
 
 def server(box: Box) -> StdioServerParameters:
     return StdioServerParameters(
-        command=sys.executable, args=["-m", "memsearch_tui.cli.main", "mcp"], env=box.env, cwd=str(box.project)
+        command=sys.executable,
+        args=["-m", "memsearch_tui.cli.main", "mcp"],
+        env=box.env,
+        cwd=str(box.project),
     )
 
 
@@ -60,7 +68,8 @@ def test_the_tools_say_what_they_do_and_find_notes(full, mode):
     async def said(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert {
-            name: (t.annotations.read_only_hint, t.annotations.destructive_hint) for name, t in tools.items()
+            name: (t.annotations.read_only_hint, t.annotations.destructive_hint)
+            for name, t in tools.items()
         } == TOOLS
         assert tools["recall"].output_schema["properties"]["notes"]["type"] == "array"
         assert "roots" not in tools["recall"].input_schema["properties"]
@@ -74,12 +83,19 @@ def test_the_tools_say_what_they_do_and_find_notes(full, mode):
         )
         text = found.content[0].text
         assert (
-            text.startswith("<memsearch-memory") and text.endswith("</memsearch-memory>") and "not instructions" in text
+            text.startswith("<memsearch-memory")
+            and text.endswith("</memsearch-memory>")
+            and "not instructions" in text
         )
         assert f"[mem:{first['id'][:12]}]" in text and found.structured_content["memory"] == text
-        assert set(found.structured_content) == {"memory", "notes", "remark", "left_out"} and "text" not in first
+        assert (
+            set(found.structured_content) == {"memory", "notes", "remark", "left_out"}
+            and "text" not in first
+        )
         opened = await client.call_tool("open", {"id": first["id"][:12]})
-        assert "\n- Redis cache TTL was raised to 900 seconds\n" in opened.structured_content["memory"]
+        assert (
+            "\n- Redis cache TTL was raised to 900 seconds\n" in opened.structured_content["memory"]
+        )
         days = await client.call_tool("timeline", {"since": "2026-02-10"})
         assert {note["day"] for note in days.structured_content["notes"]} == {"2026-02-10"}
 
@@ -101,7 +117,11 @@ def test_answers_keep_within_their_tokens_and_go_on(full):
         while start is not None:
             part = await client.call_tool("open", {"id": name, "start": start, "tokens": 800})
             assert estimate(part.content[0].text) < 1100
-            read += "".join(f"{line}\n" for line in part.content[0].text.splitlines() if line.startswith("- line "))
+            read += "".join(
+                f"{line}\n"
+                for line in part.content[0].text.splitlines()
+                if line.startswith("- line ")
+            )
             start = part.structured_content["go_on"]
         assert read.splitlines() == long.splitlines()
         few = await client.call_tool("timeline", {"limit": 2})
@@ -121,7 +141,9 @@ def test_notes_are_written_and_facts_remembered_without_secrets(full):
         return made.content[0].text.split()[2]
 
     name = talk(full, said)
-    note = next(e for e in full.ok("entries", "--json").json["entries"] if e["entry_id"].startswith(name))
+    note = next(
+        e for e in full.ok("entries", "--json").json["entries"] if e["entry_id"].startswith(name)
+    )
     assert (
         "ghp_" not in note["content"]
         and "REDACTED" in note["content"]
@@ -139,25 +161,35 @@ def test_an_order_by_a_model_waits_for_the_person(full, tool, named):
 
     assert "no session gets it before the user releases it" in talk(full, said)
     assert "evil.example" not in full.ok("context").out
-    note = next(e for e in full.ok("entries", "--json").json["entries"] if "evil.example" in e["content"])
+    note = next(
+        e for e in full.ok("entries", "--json").json["entries"] if "evil.example" in e["content"]
+    )
     assert note["agent"] and note["marks"]["trust"] == "suspect"
 
 
 @pytest.mark.slow
 def test_the_person_is_asked_before_a_note_goes_and_a_client_that_can_not_ask_is_refused(full):
-    (name,) = [e["entry_id"] for e in full.ok("entries", "--json").json["entries"] if "Redis" in e["content"]]
+    (name,) = [
+        e["entry_id"]
+        for e in full.ok("entries", "--json").json["entries"]
+        if "Redis" in e["content"]
+    ]
 
     async def forget(client: Client) -> Any:
         return await client.call_tool("forget", {"id": name})
 
     async def correct(client: Client) -> Any:
-        return await client.call_tool("correct", {"id": name, "text": "- Redis cache TTL is 600 seconds"})
+        return await client.call_tool(
+            "correct", {"id": name, "text": "- Redis cache TTL is 600 seconds"}
+        )
 
     refused = talk(full, forget)
     assert refused.is_error and f"memsearch delete {name}" in refused.content[0].text
     asked: list[str] = []
     kept = talk(full, forget, elicitation_callback=answering(False, asked))
-    assert "kept" in kept.content[0].text and "Redis cache TTL was raised to 900 seconds" in asked[0]
+    assert (
+        "kept" in kept.content[0].text and "Redis cache TTL was raised to 900 seconds" in asked[0]
+    )
     assert not talk(full, correct, elicitation_callback=answering(True, asked)).is_error
     assert "600 seconds" in asked[-1] and "600 seconds" in full.ok("show", "2026-02-09").out
     gone = talk(full, forget, elicitation_callback=answering(True, asked))
@@ -168,16 +200,24 @@ def test_the_person_is_asked_before_a_note_goes_and_a_client_that_can_not_ask_is
 
 @pytest.mark.slow
 def test_what_the_person_agreed_to_is_what_was_shown(full):
-    (name,) = [e["entry_id"] for e in full.ok("entries", "--json").json["entries"] if "Redis" in e["content"]]
+    (name,) = [
+        e["entry_id"]
+        for e in full.ok("entries", "--json").json["entries"]
+        if "Redis" in e["content"]
+    ]
     shown: list[str] = []
 
     async def meanwhile(context: Any, wanted: Any) -> ElicitResult:
         shown.append(wanted.message)
-        await asyncio.to_thread(full.ok, "edit", name, "--text", "- Redis cache TTL is 1200 seconds since today")
+        await asyncio.to_thread(
+            full.ok, "edit", name, "--text", "- Redis cache TTL is 1200 seconds since today"
+        )
         return ElicitResult(action="accept", content={"yes": True})
 
     async def correct(client: Client) -> Any:
-        return await client.call_tool("correct", {"id": name, "text": "- harmless\n" + "x" * 3000 + " the end"})
+        return await client.call_tool(
+            "correct", {"id": name, "text": "- harmless\n" + "x" * 3000 + " the end"}
+        )
 
     refused = talk(full, correct, elicitation_callback=meanwhile)
     assert (
@@ -206,13 +246,19 @@ def test_a_no_to_one_note_leaves_what_was_shown_of_another(full):
             return ElicitResult(action="decline")
         shown.set()
         await refused.wait()
-        await asyncio.to_thread(full.ok, "edit", wanted, "--text", "- Redis cache TTL is 1200 seconds since today")
+        await asyncio.to_thread(
+            full.ok, "edit", wanted, "--text", "- Redis cache TTL is 1200 seconds since today"
+        )
         return ElicitResult(action="accept", content={"yes": True})
 
     shown, refused = asyncio.Event(), asyncio.Event()
     gone, kept = talk(full, both, elicitation_callback=person)
     assert "kept" in kept.content[0].text
-    assert gone.is_error and "changed" in gone.content[0].text and "1200 seconds" in full.ok("show", "2026-02-09").out
+    assert (
+        gone.is_error
+        and "changed" in gone.content[0].text
+        and "1200 seconds" in full.ok("show", "2026-02-09").out
+    )
 
 
 def test_errors_are_answers_with_the_next_step(full):
@@ -233,7 +279,9 @@ def test_errors_are_answers_with_the_next_step(full):
 def test_other_projects_are_told_only_where_the_owner_allows_it(full):
     other = full.other_project("other")
     full.write(
-        "2026-02-11", "# 2026-02-11\n\n### 10:00\n- The turbine runs at 3000 rpm\n", other / ".memsearch" / "memory"
+        "2026-02-11",
+        "# 2026-02-11\n\n### 10:00\n- The turbine runs at 3000 rpm\n",
+        other / ".memsearch" / "memory",
     )
     full.ok("index", cwd=other)
     full.ok("trust", "release", "--here", cwd=other)
@@ -286,12 +334,15 @@ def test_what_waits_for_the_owners_word_and_what_is_overtaken_says_so(full):
     full.ok("amends", newer, older)
 
     async def said(client: Client) -> Any:
-        return (await client.call_tool("recall", {"query": "which postgres runs on staging"})).structured_content[
-            "notes"
-        ]
+        return (
+            await client.call_tool("recall", {"query": "which postgres runs on staging"})
+        ).structured_content["notes"]
 
     notes = {note["id"]: note for note in talk(full, said)}
-    assert notes[newer]["trust"] == "it was not written on this machine" and notes[older]["trust"] == ""
+    assert (
+        notes[newer]["trust"] == "it was not written on this machine"
+        and notes[older]["trust"] == ""
+    )
     assert notes[older]["overtaken_by"] == newer
 
 
@@ -313,7 +364,10 @@ def test_resources_completion_and_prompts(full):
         day = (await client.read_resource("memsearch://day/2026-02-09")).contents[0].text
         assert "900 seconds" in day and day.startswith("<memsearch-memory")
         name = day.split("[mem:")[1][:12]
-        assert "selectinload" in (await client.read_resource(f"memsearch://note/{name}")).contents[0].text
+        assert (
+            "selectinload"
+            in (await client.read_resource(f"memsearch://note/{name}")).contents[0].text
+        )
         for lost in (
             "memsearch://day/2020-01-01",
             "memsearch://day/x",
@@ -339,8 +393,16 @@ def test_it_ends_with_its_input_and_by_a_signal_and_prints_nothing_else(full):
     def started() -> subprocess.Popen[bytes]:
         return full.spawn("mcp", stdin=subprocess.PIPE)
 
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
-             "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }
     process = started()
     process.stdin.write(json.dumps(hello).encode() + b"\n")
     process.stdin.flush()
@@ -385,10 +447,16 @@ def test_over_http_only_with_the_token_and_from_this_machine(full, address):
             assert "900 seconds" in found.structured_content["memory"]
         body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         async with httpx2.AsyncClient() as http:
-            for more, status in (({}, 401), ({"Authorization": "Bearer x"}, 401), ({**headers, "Host": "evil.example"}, 421),
-                                 ({**headers, "Origin": "https://evil.example"}, 403)):  # fmt: skip
+            for more, status in (
+                ({}, 401),
+                ({"Authorization": "Bearer x"}, 401),
+                ({**headers, "Host": "evil.example"}, 421),
+                ({**headers, "Origin": "https://evil.example"}, 403),
+            ):
                 answer = await http.post(
-                    address, json=body, headers={"Accept": "application/json, text/event-stream", **more}
+                    address,
+                    json=body,
+                    headers={"Accept": "application/json, text/event-stream", **more},
                 )
                 assert answer.status_code == status, (more, answer.status_code)
 
@@ -404,21 +472,74 @@ def test_without_the_extra_it_says_how_to_get_it(box, tmp_path):
 
 
 def test_hostile_requests_end_nothing(full):
-    """Broken frames, wrong shapes and hostile texts; the server answers the next good request all the same."""
+    """Broken frames, wrong shapes and hostile texts; the server answers the next good request all
+    the same.
+    """
     lines = [
-        b"\xff\xfe garbage", b"{", b"[]", b'{"jsonrpc":"2.0"}', b'{"jsonrpc":"2.0","id":{},"method":"tools/list"}',
-        json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": ["x"]}}}).encode(),
-        json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "open", "arguments": {"id": "../../etc/passwd"}}}).encode(),
-        json.dumps({"jsonrpc": "2.0", "id": 4, "method": "resources/read", "params": {"uri": "memsearch://note/..%2F..%2Fetc"}}).encode(),
-        json.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "\u202e\x1b]0;x\x07"}}}).encode(),
+        b"\xff\xfe garbage",
+        b"{",
+        b"[]",
+        b'{"jsonrpc":"2.0"}',
+        b'{"jsonrpc":"2.0","id":{},"method":"tools/list"}',
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 2,
+                "method": "tools/call",
+                "params": {"name": "recall", "arguments": {"query": ["x"]}},
+            }
+        ).encode(),
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 3,
+                "method": "tools/call",
+                "params": {"name": "open", "arguments": {"id": "../../etc/passwd"}},
+            }
+        ).encode(),
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 4,
+                "method": "resources/read",
+                "params": {"uri": "memsearch://note/..%2F..%2Fetc"},
+            }
+        ).encode(),
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 5,
+                "method": "tools/call",
+                "params": {"name": "recall", "arguments": {"query": "\u202e\x1b]0;x\x07"}},
+            }
+        ).encode(),
         b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"recall","arguments":{"query":"\\ud800"}}}',
-        json.dumps({"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": {"name": "note", "arguments": {"text": "x" * 100_000}}}).encode(),
-    ]  # fmt: skip
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 6,
+                "method": "tools/call",
+                "params": {"name": "note", "arguments": {"text": "x" * 100_000}},
+            }
+        ).encode(),
+    ]
     process = full.spawn("mcp", stdin=subprocess.PIPE)
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
-             "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
-    for line in [json.dumps(hello).encode(), b'{"jsonrpc":"2.0","method":"notifications/initialized"}', *lines,
-                 b'{"jsonrpc":"2.0","id":99,"method":"tools/list"}']:  # fmt: skip
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }
+    for line in [
+        json.dumps(hello).encode(),
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        *lines,
+        b'{"jsonrpc":"2.0","id":99,"method":"tools/list"}',
+    ]:
         process.stdin.write(line + b"\n")
     process.stdin.flush()
     os.set_blocking(process.stdout.fileno(), False)
@@ -441,18 +562,30 @@ def test_hostile_requests_end_nothing(full):
 def test_a_turn_that_asked_our_own_memory_brought_in_nothing_from_outside(box):
     from memsearch_engine.agents.transcripts.model import brings_outside
 
-    ours = ("mcp__memsearch__recall", "memsearch__open", "memsearch_recall", "mcp__memsearch__timeline")
+    ours = (
+        "mcp__memsearch__recall",
+        "memsearch__open",
+        "memsearch_recall",
+        "mcp__memsearch__timeline",
+    )
     assert not any(brings_outside(name, "") for name in ours)
     assert all(
         brings_outside(name, "")
-        for name in ("mcp__memsearch_evil__recall", "mcp__other__recall", "mcp__memsearch__fetch_url")
+        for name in (
+            "mcp__memsearch_evil__recall",
+            "mcp__other__recall",
+            "mcp__memsearch__fetch_url",
+        )
     )
 
 
 CLIENTS = {
     "cursor": (".cursor/mcp.json", b'{\n  "mcpServers": {"theirs": {"command": "x"}}\n}\n'),
     "gemini": (".gemini/settings.json", b'{"theme": "dark"}'),
-    "codex": (".codex/config.toml", b'# mine\nmodel = "gpt-5"\n\n[mcp_servers.theirs]\ncommand = "x"\n'),
+    "codex": (
+        ".codex/config.toml",
+        b'# mine\nmodel = "gpt-5"\n\n[mcp_servers.theirs]\ncommand = "x"\n',
+    ),
     "opencode": (".config/opencode/opencode.json", b'{\n  // mine\n  "mcp": {},\n}\n'),
     "claude-code": (".claude.json", b'{"numStartups": 3}'),
     "pi": (".pi/agent/mcp.json", None),
@@ -471,7 +604,9 @@ def test_a_clients_own_list_gets_the_entry_and_is_put_back_byte_for_byte(box, cl
     if before is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(before)
-    shown = box.ok("plugins", "install", "mcp", "--for", client, "--dry-run", "--json").json["changed"][client]
+    shown = box.ok("plugins", "install", "mcp", "--for", client, "--dry-run", "--json").json[
+        "changed"
+    ][client]
     assert [change["path"] for change in shown] == [str(file)] and (
         file.read_bytes() if before is not None else None
     ) == before
@@ -482,7 +617,9 @@ def test_a_clients_own_list_gets_the_entry_and_is_put_back_byte_for_byte(box, cl
         and ("theirs" in after) == (b"theirs" in (before or b""))
         and ("mine" in after) == (b"mine" in (before or b""))
     )
-    assert box.ok("plugins", "install", "mcp", "--for", client, "--json").json["changed"] == {client: []}
+    assert box.ok("plugins", "install", "mcp", "--for", client, "--json").json["changed"] == {
+        client: []
+    }
     box.ok("plugins", "uninstall", "mcp", "--for", client)
     assert (file.read_bytes() if file.exists() else None) == before
     box.ok("plugins", "install", "mcp", "--for", client)
@@ -500,7 +637,10 @@ def test_a_clients_own_list_gets_the_entry_and_is_put_back_byte_for_byte(box, cl
 def test_the_entry_can_be_printed_for_any_other_client(box):
     entry = json.loads(box.ok("plugins", "install", "mcp", "--print").out)
     assert entry["mcpServers"]["memsearch"]["args"] == ["mcp"]
-    assert "[mcp_servers.memsearch]" in box.ok("plugins", "install", "mcp", "--print", "--for", "codex").out
+    assert (
+        "[mcp_servers.memsearch]"
+        in box.ok("plugins", "install", "mcp", "--print", "--for", "codex").out
+    )
     assert "cursor" in box.run("plugins", "install", "mcp").err
     assert box.run("plugins", "install", "codex", "--for", "cursor").code == 2
     assert "known:" in box.run("plugins", "install", "mcp", "--for", "nobody").err

@@ -1,4 +1,6 @@
-"""A home that any landed version made opens in this one: nothing is lost, doubled or brought back, and a copy is kept first."""
+"""A home that any landed version made opens in this one: nothing is lost, doubled or brought back,
+and a copy is kept first.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +13,46 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from memsearch_engine.core.migrations import bring_up, layout_of, tables_of, transaction, write_ahead
+from memsearch_engine.core.migrations import (
+    bring_up,
+    layout_of,
+    tables_of,
+    transaction,
+    write_ahead,
+)
 from memsearch_engine.core.state import _STEPS
 from memsearch_engine.journal import history
 
 from tests.conftest import Box
 from tests.migrations.make import SAMPLE, SESSION
 
-HOMES = sorted(path.name for path in Path(__file__).parent.iterdir() if (path / "notes.json").exists())
+HOMES = sorted(
+    path.name for path in Path(__file__).parent.iterdir() if (path / "notes.json").exists()
+)
 _ALWAYS = ("first", "sharing")  # the oldest and the newest; those between are slow tests
 
 
-@pytest.fixture(params=[pytest.param(name, marks=() if name in _ALWAYS else pytest.mark.slow) for name in HOMES])
+@pytest.fixture(
+    params=[pytest.param(name, marks=() if name in _ALWAYS else pytest.mark.slow) for name in HOMES]
+)
 def moved_in(request: pytest.FixtureRequest, box: Box) -> Box:
     folder = Path(__file__).parent / request.param
-    places = {"@ROOT@/project": box.project, "@ROOT@/home": box.home.root, "@ROOT@/claude": box.user / ".claude"}
+    places = {
+        "@ROOT@/project": box.project,
+        "@ROOT@/home": box.home.root,
+        "@ROOT@/claude": box.user / ".claude",
+    }
 
     def here(text: str) -> str:
         for name, place in places.items():
             text = text.replace(name, str(place))
         return text
 
-    for database, name in (("state.db", "state"), ("history.db", "history"), ("evidence/turns.db", "turns")):
+    for database, name in (
+        ("state.db", "state"),
+        ("history.db", "history"),
+        ("evidence/turns.db", "turns"),
+    ):
         if (folder / f"{name}.sql").exists():
             path = box.home.root / database
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +78,9 @@ def test_it_opens_and_goes_on(moved_in):
     box = moved_in
     before = {path: path.read_bytes() for path in box.memory.glob("*.md")}
     there = entries(box)
-    assert {"- The staging database is Postgres 16", "- Deploys happen on Wednesdays"} <= {e["body"] for e in there}
+    assert {"- The staging database is Postgres 16", "- Deploys happen on Wednesdays"} <= {
+        e["body"] for e in there
+    }
     assert box.index()["entries"] == len(there)
     assert "Postgres" in box.ok("search", "staging database", "-j", "-k", "1").json[0]["content"]
     assert {path: path.read_bytes() for path in box.memory.glob("*.md")} == before
@@ -87,7 +109,9 @@ def test_it_opens_and_goes_on(moved_in):
 def test_what_was_shared_is_still_its_owner_s(moved_in):
     if not (shared := moved_in.ok("share", "--json").json["notes"]):
         pytest.skip("sharing came later")
-    assert [(note["author"], note["is_mine"], note["since"]) for note in shared] == [("ana", True, "")]
+    assert [(note["author"], note["is_mine"], note["since"]) for note in shared] == [
+        ("ana", True, "")
+    ]
     assert moved_in.ok("context", "claude-code").out.count("Postgres 16") == 1
 
 
@@ -120,7 +144,8 @@ def test_ten_processes_that_open_it_at_once_bring_it_up_once(tmp_path):
     with closing(sqlite3.connect(tmp_path / "home" / "state.db")) as db:
         text = (Path(__file__).parent / "longterm" / "state.sql").read_text()
         db.executescript(
-            text + "CREATE TABLE longterm_proposals (id INTEGER); INSERT INTO longterm_proposals VALUES (1);"
+            text
+            + "CREATE TABLE longterm_proposals (id INTEGER); INSERT INTO longterm_proposals VALUES (1);"
         )
     code = "import sys; from pathlib import Path; from memsearch_engine.core.home import Home; from memsearch_engine.core.state import connect; "
     code += "connect(Home(Path(sys.argv[1])), '').close()"
@@ -132,7 +157,11 @@ def test_ten_processes_that_open_it_at_once_bring_it_up_once(tmp_path):
         assert layout_of(db) == len(_STEPS) and "longterm_proposals" not in tables_of(db)
     (kept,) = (tmp_path / "home" / "backups").iterdir()
     with closing(sqlite3.connect(kept)) as db:
-        assert kept.name == "state.db.layout0" and layout_of(db) == 0 and "longterm_proposals" in tables_of(db)
+        assert (
+            kept.name == "state.db.layout0"
+            and layout_of(db) == 0
+            and "longterm_proposals" in tables_of(db)
+        )
 
 
 @pytest.mark.parametrize("database", ["state.db", "history.db"])
@@ -146,8 +175,12 @@ def test_a_newer_home_is_left_alone(box, database):
     with closing(sqlite3.connect(path)) as db:
         before = list(db.iterdump())
     refused = box.run("add", "Another note")
-    assert refused.code == 3 and "newer memsearch" in refused.err and "update" in refused.err, refused
-    shown = box.run("doctor", "--fix", "--json").json  # it can't be mended here, and nothing is set aside
+    assert refused.code == 3 and "newer memsearch" in refused.err and "update" in refused.err, (
+        refused
+    )
+    shown = box.run(
+        "doctor", "--fix", "--json"
+    ).json  # it can't be mended here, and nothing is set aside
     assert any(
         "newer memsearch" in check["detail"] for check in shown.get("checks", [])
     ) or "newer memsearch" in json.dumps(shown)
@@ -168,16 +201,26 @@ def test_a_step_that_fails_leaves_the_layout_before(tmp_path):
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         bring_up(db, path, (first,), backups)
         with pytest.raises(sqlite3.OperationalError):
-            bring_up(db, path, (first, lambda db: db.execute("CREATE TABLE second (a)"), broken), backups)
+            bring_up(
+                db, path, (first, lambda db: db.execute("CREATE TABLE second (a)"), broken), backups
+            )
         assert layout_of(db) == 1 and tables_of(db) == {"kept"}
-        bring_up(db, path, (first, lambda db: db.execute("INSERT INTO kept (a) VALUES (1)")), backups)
+        bring_up(
+            db, path, (first, lambda db: db.execute("INSERT INTO kept (a) VALUES (1)")), backups
+        )
         assert layout_of(db) == 2
     with closing(sqlite3.connect(backups / "x.db.layout1")) as db:
-        assert layout_of(db) == 1 and tables_of(db) == {"kept"} and db.execute("SELECT a FROM kept").fetchall() == []
+        assert (
+            layout_of(db) == 1
+            and tables_of(db) == {"kept"}
+            and db.execute("SELECT a FROM kept").fetchall() == []
+        )
 
 
 def test_the_first_to_open_a_new_database_makes_nobody_fail(tmp_path):
-    """SQLite answers "locked" at once, whatever its timeout, to who asks for write-ahead logging while another writes without it."""
+    """SQLite answers "locked" at once, whatever its timeout, to who asks for write-ahead logging
+    while another writes without it.
+    """
     path, tried = tmp_path / "x.db", threading.Event()
     first = sqlite3.connect(path, isolation_level=None)
     second = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False)
@@ -201,7 +244,11 @@ def test_every_insert_names_its_columns():
 
     engine = Path(history.__file__).parents[1]
     bare = re.compile(r"INSERT (?:OR \w+ )?INTO \"?[\w.]+\"? (?:VALUES|SELECT)")
-    found = [f"{path.name}: {match[0]}" for path in engine.rglob("*.py") for match in bare.finditer(path.read_text())]
+    found = [
+        f"{path.name}: {match[0]}"
+        for path in engine.rglob("*.py")
+        for match in bare.finditer(path.read_text())
+    ]
     assert found == []
 
 
@@ -217,15 +264,22 @@ def test_a_turn_that_an_older_program_deleted_since_stays_deleted(tmp_path):
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("DELETE FROM deleted_turns")
     again = history.History(path)
-    assert again.deleted_turn("0123456789abcdef0123") and not again.deleted_turn("0123456789abcdef0124")
+    assert again.deleted_turn("0123456789abcdef0123") and not again.deleted_turn(
+        "0123456789abcdef0124"
+    )
     again.close()
 
 
 @pytest.mark.parametrize(
     ("ending", "said"),
-    [("INSERT OR ROLLBACK INTO notes VALUES (1)", "UNIQUE constraint failed"), ("NO SUCH WORD", "syntax error")],
+    [
+        ("INSERT OR ROLLBACK INTO notes VALUES (1)", "UNIQUE constraint failed"),
+        ("NO SUCH WORD", "syntax error"),
+    ],
 )
-def test_what_ends_a_transaction_is_said_also_where_sqlite_has_ended_it_by_itself(tmp_path, ending, said):
+def test_what_ends_a_transaction_is_said_also_where_sqlite_has_ended_it_by_itself(
+    tmp_path, ending, said
+):
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as db:
         db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY)")
         db.execute("INSERT INTO notes VALUES (1)")
@@ -240,7 +294,9 @@ def test_what_ends_a_transaction_is_said_also_where_sqlite_has_ended_it_by_itsel
 def test_a_commit_that_fails_leaves_no_transaction_open(tmp_path):
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as db:
         db.execute("PRAGMA foreign_keys=ON")
-        db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, of REFERENCES notes DEFERRABLE INITIALLY DEFERRED)")
+        db.execute(
+            "CREATE TABLE notes (id INTEGER PRIMARY KEY, of REFERENCES notes DEFERRABLE INITIALLY DEFERRED)"
+        )
         with pytest.raises(sqlite3.IntegrityError), transaction(db):
             db.execute("INSERT INTO notes VALUES (1, 7)")
         with transaction(db):

@@ -1,4 +1,6 @@
-"""What the owner decided about a note holds when its file is put back: it is shown, injected nowhere, and asked about once."""
+"""What the owner decided about a note holds when its file is put back: it is shown, injected
+nowhere, and asked about once.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ def memory(tmp_path) -> Memory:
     anchor = Anchor("s1", "t1", "claude-code", "transcript", "/x.jsonl")
     made.journal.append_turn(made.place.memory, DAY, "10:00", f"- {TEXT}", anchor)
     made.journal.append_turn(
-        made.place.memory, DAY, "11:00", "- another note", Anchor("s1", "t2", "claude-code", "transcript", "/x.jsonl")
+        made.place.memory,
+        DAY,
+        "11:00",
+        "- another note",
+        Anchor("s1", "t2", "claude-code", "transcript", "/x.jsonl"),
     )
     yield made
     made.close()
@@ -49,7 +55,9 @@ def target(memory: Memory, day: str = DAY) -> Target:
 
 def injected(memory: Memory) -> str:
     origin = memory.journal.origin
-    return session_start.build(memory.home, memory.place.memory, 30, 2000, origin=origin, today=date(2026, 2, 12)).text
+    return session_start.build(
+        memory.home, memory.place.memory, 30, 2000, origin=origin, today=date(2026, 2, 12)
+    ).text
 
 
 def asked(memory: Memory) -> list[str]:
@@ -57,7 +65,16 @@ def asked(memory: Memory) -> list[str]:
 
 
 def git(memory: Memory, *args: str) -> None:
-    command = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false", *args]
+    command = [
+        "git",
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@example.org",
+        "-c",
+        "commit.gpgsign=false",
+        *args,
+    ]
     subprocess.run(command, cwd=memory.place.root, check=True, capture_output=True)
 
 
@@ -67,7 +84,9 @@ def commit(memory: Memory) -> None:
 
 
 def mark(name: str, value: str) -> Callable[[Memory], None]:
-    return lambda memory: memory.journal.mark(memory.place.memory, target(memory), name, value) and None
+    return lambda memory: (
+        memory.journal.mark(memory.place.memory, target(memory), name, value) and None
+    )
 
 
 DECISIONS: dict[str, Callable[[Memory], object]] = {
@@ -75,9 +94,13 @@ DECISIONS: dict[str, Callable[[Memory], object]] = {
     "superseded": mark("superseded-by", "0123456789ab"),
     "expired": mark("expires", "2026-02-01"),
     "unsure": mark("confidence", "low"),
-    "edited": lambda memory: memory.journal.edit(memory.place.memory, target(memory), "- it has twenty now"),
+    "edited": lambda memory: memory.journal.edit(
+        memory.place.memory, target(memory), "- it has twenty now"
+    ),
     "deleted": lambda memory: memory.journal.delete(memory.place.memory, [target(memory)]),
-    "unpinned": lambda memory: memory.journal.mark(memory.place.memory, target(memory), "pin", None),
+    "unpinned": lambda memory: memory.journal.mark(
+        memory.place.memory, target(memory), "pin", None
+    ),
 }
 
 
@@ -122,7 +145,9 @@ WAYS = [by_hand, by_revert, by_a_bad_merge, by_deleting_the_day]
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("decision", DECISIONS)
-def test_a_file_that_contradicts_a_decision_is_injected_nowhere_and_asked_about_once(memory, decision, way):
+def test_a_file_that_contradicts_a_decision_is_injected_nowhere_and_asked_about_once(
+    memory, decision, way
+):
     if decision == "unpinned":
         mark("pin", "")(memory)
     way(memory, DECISIONS[decision])
@@ -130,7 +155,9 @@ def test_a_file_that_contradicts_a_decision_is_injected_nowhere_and_asked_about_
     assert TEXT not in injected(memory) and "another note" in injected(memory)
     assert asked(memory) == [f"contradicts: {TEXT}"]
     assert inbox.held(memory)[0].decision.startswith("you ")
-    with closing(Origin(memory.home)) as origin:  # a decision is a record of the home, not of a process
+    with closing(
+        Origin(memory.home)
+    ) as origin:  # a decision is a record of the home, not of a process
         assert origin.arrived(memory.place.memory, [entry(memory)], str(file_of(memory)))
     inbox.reject(memory, [target(memory)], leave=True)
     assert TEXT not in injected(memory) and not asked(memory)
@@ -217,7 +244,9 @@ def test_a_mark_on_what_contradicts_a_decision_does_not_let_it_in(memory):
     file_of(memory).write_bytes(before)
     mark("pin", "")(memory)
     assert TEXT not in injected(memory) and asked(memory) == [f"contradicts: {TEXT}"]
-    memory.journal.edit(memory.place.memory, target(memory), f"- {TEXT}, again")  # his word on what it says is one
+    memory.journal.edit(
+        memory.place.memory, target(memory), f"- {TEXT}, again"
+    )  # his word on what it says is one
     assert f"{TEXT}, again" in injected(memory) and not asked(memory)
 
 
@@ -230,7 +259,11 @@ def test_a_checkout_back_and_forth_asks_once(memory):
     git(memory, "checkout", "-q", "old")
     assert asked(memory) == [f"contradicts: {TEXT}"] and "another note" in injected(memory)
     inbox.accept(memory, [target(memory)])
-    for branch, text in (("main", "it has twenty now"), ("old", TEXT), ("main", "it has twenty now")):
+    for branch, text in (
+        ("main", "it has twenty now"),
+        ("old", TEXT),
+        ("main", "it has twenty now"),
+    ):
         git(memory, "checkout", "-q", branch)
         assert not asked(memory) and text in injected(memory)
 
@@ -239,7 +272,9 @@ def test_a_turn_that_grows_is_no_decision(memory):
     """An older branch has the turn as it was captured first: nobody decided against that."""
     before = file_of(memory).read_bytes()
     anchor = Anchor("s1", "t1", "claude-code", "transcript", "/x.jsonl")
-    assert memory.journal.refresh_turn(memory.place.memory, anchor, [], f"- {TEXT}\n- and it works", {})
+    assert memory.journal.refresh_turn(
+        memory.place.memory, anchor, [], f"- {TEXT}\n- and it works", {}
+    )
     assert "and it works" in injected(memory)
     file_of(memory).write_bytes(before)
     assert TEXT in injected(memory) and not asked(memory)
@@ -266,7 +301,9 @@ def test_a_home_of_before_knows_its_decisions_from_its_history(memory):
 def test_a_crash_between_the_file_and_the_record_loses_no_decision(memory, monkeypatch):
     before = file_of(memory).read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(Origin, "decided", lambda *args, **kwargs: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(
+            Origin, "decided", lambda *args, **kwargs: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
             DECISIONS["edited"](memory)
     memory.journal._settle_all()  # what the next change does

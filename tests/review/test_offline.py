@@ -1,4 +1,6 @@
-"""Nothing leaves this machine: a run in which leaving is an error, and a setting that refuses it by name."""
+"""Nothing leaves this machine: a run in which leaving is an error, and a setting that refuses it by
+name.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from memsearch_engine.core.settings import Embedding, Llm, Provider
 from memsearch_engine.index import embed, models
 from memsearch_engine.index.server import Server
 
-#: Put on PYTHONPATH, it makes every process of ours fail at a connection or a look-up that leaves the machine, and note it.
+#: Put on PYTHONPATH, it makes every process of ours fail at a connection or a look-up that leaves
+#: the machine, and note it.
 _DENIED = """
 import os, sys
 def deny(event, args):
@@ -32,12 +35,26 @@ sys.addaudithook(deny)
 def test_everything_that_needs_no_network_works_with_the_network_denied(box, tmp_path):
     (tmp_path / "deny").mkdir()
     (tmp_path / "deny" / "sitecustomize.py").write_text(_DENIED)
-    box.env |= {"PYTHONPATH": f"{tmp_path / 'deny'}:{box.env.get('PYTHONPATH', '')}", "LEFT": str(tmp_path / "left")}
+    box.env |= {
+        "PYTHONPATH": f"{tmp_path / 'deny'}:{box.env.get('PYTHONPATH', '')}",
+        "LEFT": str(tmp_path / "left"),
+    }
     box.fill()
     box.index()
     assert box.ok("search", "how are the caches kept", "--json").json["mode"] == "hybrid"
-    for argv in (["add", "a note"], ["remember", "a fact"], ["context"], ["show", "2026-02-09"], ["health"], ["models"], ["agents"], ["coverage"],
-                 ["longterm", "status"], ["plugins", "install", "claude-code", "--dry-run"], ["import", "--all", "--dry-run"]):  # fmt: skip
+    for argv in (
+        ["add", "a note"],
+        ["remember", "a fact"],
+        ["context"],
+        ["show", "2026-02-09"],
+        ["health"],
+        ["models"],
+        ["agents"],
+        ["coverage"],
+        ["longterm", "status"],
+        ["plugins", "install", "claude-code", "--dry-run"],
+        ["import", "--all", "--dry-run"],
+    ):
         box.ok(*argv)
     assert box.run("doctor").code in (0, 5)
     assert not (tmp_path / "left").exists(), (tmp_path / "left").read_text()
@@ -64,7 +81,9 @@ def test_every_way_out_is_refused_by_name(offline, monkeypatch, tmp_path):
     with pytest.raises(Offline, match="claude"):
         complete(llm, "claude-code", "s", "q")
     with pytest.raises(Offline, match="openai"):
-        embed.load(offline, Embedding(provider="openai", api_key="k", model="m", dimension=8)).query("x")
+        embed.load(
+            offline, Embedding(provider="openai", api_key="k", model="m", dimension=8)
+        ).query("x")
     with pytest.raises(Offline, match="milvus"):
         Server("https://milvus.example.com:19530", "", "")
     with pytest.raises(Offline):
@@ -84,6 +103,8 @@ def test_this_machine_itself_may_be_asked(offline):
 
 def test_a_search_answers_from_words_where_meaning_would_leave(box):
     box.fill()
-    box.home.ensure().config.write_text('[embedding]\nprovider = "openai"\napi_key = "k"\nmodel = "m"\n')
+    box.home.ensure().config.write_text(
+        '[embedding]\nprovider = "openai"\napi_key = "k"\nmodel = "m"\n'
+    )
     answer = box.ok("--offline", "search", "redis", "--json").json
     assert answer["mode"] == "lexical" and "offline" in answer["reason"] and answer["hits"]

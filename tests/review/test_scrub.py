@@ -29,7 +29,8 @@ from memsearch_engine.secrets.scan import Finding, allow, find, redact
 
 from tests.conftest import Box
 
-#: No rule knows it: it has to be scrubbed by its text. A quote and a letter beyond ASCII: JSON writes it in other ways.
+#: No rule knows it: it has to be scrubbed by its text. A quote and a letter beyond ASCII: JSON
+#: writes it in other ways.
 SECRET = 'ma"uve-ö-horse'
 SHAPED = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
 
@@ -45,17 +46,37 @@ def spread(box: Box, secret: str) -> None:
     box.ok("remember", f"The door wants {secret}") if secret == SECRET else None
     archive = Archive(home)
     archive.put(
-        Turn("codex", "s", "t", user="u", assistant=f"It is {secret}", tools=[ToolCall("Bash", secret, secret)])
+        Turn(
+            "codex",
+            "s",
+            "t",
+            user="u",
+            assistant=f"It is {secret}",
+            tools=[ToolCall("Bash", secret, secret)],
+        )
     )
     archive.close()
     memory = SessionMemory(
-        id="aaaaaaaa", agent="codex", session="s", project="", project_name="", cwd="/", path="/x", watermark=1.0,
-        raw_memory=f"- (everywhere) {secret}", summary=secret, slug="", made=1.0,
-    )  # fmt: skip
+        id="aaaaaaaa",
+        agent="codex",
+        session="s",
+        project="",
+        project_name="",
+        cwd="/",
+        path="/x",
+        watermark=1.0,
+        raw_memory=f"- (everywhere) {secret}",
+        summary=secret,
+        slug="",
+        made=1.0,
+    )
     with using(home, SCHEMA) as db:
         SessionMemories.put(db, memory)
     review.propose(
-        home, review.Proposal(1.0, [review.Hunk(1, "MEMORY.md", "## Everywhere", [], [], [f"- {secret}"], [])])
+        home,
+        review.Proposal(
+            1.0, [review.Hunk(1, "MEMORY.md", "## Everywhere", [], [], [f"- {secret}"], [])]
+        ),
     )
     home.longterm.mkdir(exist_ok=True)
     (home.longterm / "MEMORY.md").write_text(f"## Everywhere\n- {secret}\n")
@@ -73,8 +94,13 @@ def spread(box: Box, secret: str) -> None:
 
 
 def everywhere(box: Box, secret: str) -> list[str]:
-    """An independent search: bytes of every file of the home and the project, archives and databases opened."""
-    forms = {f.encode() for f in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])}
+    """An independent search: bytes of every file of the home and the project, archives and
+    databases opened.
+    """
+    forms = {
+        f.encode()
+        for f in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
+    }
     found = []
     for root in (box.home.root, box.project):
         for path in root.rglob("*"):
@@ -88,7 +114,10 @@ def everywhere(box: Box, secret: str) -> list[str]:
             if path.name == "turns.db":
                 with sqlite3.connect(path) as db:
                     rows = db.execute("SELECT packed FROM contents").fetchall()
-                data += [zstandard.ZstdDecompressor().decompress(row[0], max_output_size=1 << 26) for row in rows]
+                data += [
+                    zstandard.ZstdDecompressor().decompress(row[0], max_output_size=1 << 26)
+                    for row in rows
+                ]
             if any(form in piece for form in forms for piece in data):
                 found.append(str(path.relative_to(root)))
     return sorted(found)
@@ -127,7 +156,10 @@ def test_a_secret_that_is_everywhere_is_gone_and_it_is_proved(box, secret, how):
     done = box.ok("secrets", "scrub", *how, "--yes")
     assert "0 left in " in done.out and "memsearch does not own" in done.err
     assert everywhere(box, secret) == []
-    assert secret.encode() in transcript.read_bytes() or json.dumps(secret)[1:-1].encode() in transcript.read_bytes()
+    assert (
+        secret.encode() in transcript.read_bytes()
+        or json.dumps(secret)[1:-1].encode() in transcript.read_bytes()
+    )
     assert box.run("secrets", "scrub", *how, "--yes").code == 1  # nothing is left to do
     # and what was cleaned still works
     assert "REDACTED:" in box.ok("search", "staging door", "--json").json["hits"][0]["content"]
@@ -137,7 +169,10 @@ def test_a_secret_that_is_everywhere_is_gone_and_it_is_proved(box, secret, how):
 
 
 def test_all_that_the_scanner_knows_by_rule_and_by_entry(box):
-    day = box.write("2026-02-09", f"# 2026-02-09\n\n### 10:00\n- token {SHAPED}\n\n### 11:00\n- token {SHAPED[:-1]}X\n")
+    day = box.write(
+        "2026-02-09",
+        f"# 2026-02-09\n\n### 10:00\n- token {SHAPED}\n\n### 11:00\n- token {SHAPED[:-1]}X\n",
+    )
     first = box.ok("entries", "--day", "2026-02-09", "--json").json["entries"][0]
     box.ok("secrets", "scrub", "--entry", first["entry_id"], "--yes")
     assert SHAPED not in day.read_text() and f"{SHAPED[:-1]}X" in day.read_text()
@@ -180,13 +215,18 @@ def test_interrupted_it_says_so_and_goes_on(box):
         "main()\n"
     )
     assert (
-        subprocess.run([sys.executable, "-c", code], env=box.env, cwd=box.project, capture_output=True).returncode == 9
+        subprocess.run(
+            [sys.executable, "-c", code], env=box.env, cwd=box.project, capture_output=True
+        ).returncode
+        == 9
     )
     assert scrub.interrupted(box.home) == [Finding.of(box.home, "text", SECRET).fingerprint]
     assert SECRET.encode() not in (box.home.root / "scrub.json").read_bytes()
     assert "interrupted" in box.run("doctor").out
     assert everywhere(box, SECRET)
-    report = scrub.scrub(box.home, Settings(), projects, [Finding.of(box.home, "text", SECRET)], AgentFolders({}))
+    report = scrub.scrub(
+        box.home, Settings(), projects, [Finding.of(box.home, "text", SECRET)], AgentFolders({})
+    )
     assert report.left == [] and everywhere(box, SECRET) == [] and scrub.interrupted(box.home) == []
 
 
@@ -212,7 +252,8 @@ def test_the_long_term_memory_still_runs_after_it(box):
     assert pipeline.clear(box.home) is not None
 
 
-# -- what a hostile tester found ----------------------------------------------------------------------------
+# -- what a hostile tester found
+# ----------------------------------------------------------------------------
 
 
 def test_notes_behind_a_linked_folder_and_a_linked_file(box, tmp_path):
@@ -228,11 +269,19 @@ def test_notes_behind_a_linked_folder_and_a_linked_file(box, tmp_path):
 def test_json_inside_json(box):
     archive = Archive(box.home)
     archive.put(
-        Turn("codex", "s", "t", user="u", tools=[ToolCall("Bash", json.dumps({"command": f"echo {SECRET}"}), "")])
+        Turn(
+            "codex",
+            "s",
+            "t",
+            user="u",
+            tools=[ToolCall("Bash", json.dumps({"command": f"echo {SECRET}"}), "")],
+        )
     )
     archive.close()
     assert "0 left" in box.ok("secrets", "scrub", "--text", SECRET, "--yes").out
-    assert "mauve" not in Archive(box.home).get("codex", "s", "t").tools[0].input.replace('ma\\"uve', "mauve")
+    assert "mauve" not in Archive(box.home).get("codex", "s", "t").tools[0].input.replace(
+        'ma\\"uve', "mauve"
+    )
 
 
 def test_nothing_outside_the_memory_folder_is_touched(box, tmp_path):
@@ -242,7 +291,10 @@ def test_nothing_outside_the_memory_folder_is_touched(box, tmp_path):
     (repo / "src.py").write_text(f"key = {SECRET!r}\n")
     box.env["MEMSEARCH_DIR"] = str(repo)
     box.run("secrets", "scrub", "--text", SECRET, "--yes")
-    assert SECRET in (repo / "src.py").read_text() and SECRET not in (repo / "memory" / "2026-02-09.md").read_text()
+    assert (
+        SECRET in (repo / "src.py").read_text()
+        and SECRET not in (repo / "memory" / "2026-02-09.md").read_text()
+    )
 
 
 @pytest.mark.slow
@@ -251,7 +303,11 @@ def test_a_text_that_anchors_hold_is_refused_and_a_column_s_name_is_no_secret(bo
     box.index()
     before = box.memory.joinpath("2026-02-09.md").read_bytes()
     done = box.run("secrets", "scrub", "--text", "claude", "--yes")
-    assert done.code == 2 and "anchors" in done.err and box.memory.joinpath("2026-02-09.md").read_bytes() == before
+    assert (
+        done.code == 2
+        and "anchors" in done.err
+        and box.memory.joinpath("2026-02-09.md").read_bytes() == before
+    )
     box.ok("add", "the vault word is entry_id")
     assert "0 left" in box.run("secrets", "scrub", "--text", "entry_id", "--yes").out
 
@@ -261,7 +317,9 @@ def test_a_write_that_fails_tears_nothing(box, monkeypatch):
     spread(box, SECRET)
     text = "## Everywhere\n" + "".join(f"- line {n} {SECRET}\n" for n in range(2000))
     (box.home.longterm / "MEMORY.md").write_text(text)
-    monkeypatch.setattr(os, "replace", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        os, "replace", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
     with pytest.raises(OSError, match="can't be cleaned|No space"):
         try:
             scrub.scrub(
@@ -278,7 +336,9 @@ def test_a_write_that_fails_tears_nothing(box, monkeypatch):
 
 @pytest.mark.slow
 def test_a_project_is_looked_at_for_aiders_file_alone(box: Box):
-    """Aider writes into the project itself, which is no folder of its: the project's own files are not ours to list."""
+    """Aider writes into the project itself, which is no folder of its: the project's own files are
+    not ours to list.
+    """
     box.fill()
     secret = "Wq7-tulip!Zebra42"
     (box.project / "config.ini").write_text(f"password = {secret}\n")
@@ -289,6 +349,8 @@ def test_a_project_is_looked_at_for_aiders_file_alone(box: Box):
     box.ok("add", "one note")
     box.index()
     shown = box.run("secrets", "scrub", "--text", "-", "--dry-run", "--json", stdin=secret)
-    assert "config.ini" not in shown.out and "notes.txt" not in shown.out and ".aider.chat.history.md" in shown.out, (
-        shown
-    )
+    assert (
+        "config.ini" not in shown.out
+        and "notes.txt" not in shown.out
+        and ".aider.chat.history.md" in shown.out
+    ), shown

@@ -41,7 +41,10 @@ def test_notes_are_found_as_they_stood(memory, wait):
 
     assert found("redis ttl as-of:2026-02-10")[0] == "- Redis TTL is 300 seconds"
     assert found("gateway http as-of:2026-02-10")[0] == "- The gateway speaks HTTP/2"
-    assert found("as-of:2026-02-28") == ["- Redis TTL is 300 seconds", "- The gateway speaks HTTP/2"]
+    assert found("as-of:2026-02-28") == [
+        "- Redis TTL is 300 seconds",
+        "- The gateway speaks HTTP/2",
+    ]
     assert found("as-of:2026-02-01") == ["- The gateway speaks HTTP/2"]
     assert found("deploys tuesdays as-of:2026-02") in (
         [],
@@ -67,7 +70,10 @@ def test_lists_as_of_a_day(box, memory):
         "- The gateway speaks HTTP/2",
     ]
     listed = box.ok("entries", "--as-of", "2026-02", "--json").json["entries"]
-    assert [entry["body"] for entry in listed] == ["- Redis TTL is 300 seconds", "- The gateway speaks HTTP/2"]
+    assert [entry["body"] for entry in listed] == [
+        "- Redis TTL is 300 seconds",
+        "- The gateway speaks HTTP/2",
+    ]
     assert box.run("entries", "--as-of", "nonsense").code == 2
 
 
@@ -76,13 +82,19 @@ def test_a_note_that_was_taken_back_or_brought_back_then(memory):
     name = ids["- The gateway speaks HTTP/2"]
     memory.delete(name)
     memory.undo()  # it stands: nothing is to be put back
-    assert [note.text for note in memory.entries(as_of="2026-02-01")] == ["- The gateway speaks HTTP/2"]
+    assert [note.text for note in memory.entries(as_of="2026-02-01")] == [
+        "- The gateway speaks HTTP/2"
+    ]
     memory.edit(name, "- The gateway speaks HTTP/3")
     memory.edit(name, "- The gateway speaks HTTP/4")
-    assert [note.text for note in memory.entries(as_of="2026-02-01")] == ["- The gateway speaks HTTP/2"]
+    assert [note.text for note in memory.entries(as_of="2026-02-01")] == [
+        "- The gateway speaks HTTP/2"
+    ]
     change = memory.delete(name) and memory.history(name)[0]
     memory.restore(change.seq)
-    assert [note.text for note in memory.entries(as_of="2026-02-01")] == ["- The gateway speaks HTTP/2"]
+    assert [note.text for note in memory.entries(as_of="2026-02-01")] == [
+        "- The gateway speaks HTTP/2"
+    ]
 
 
 def at(memory, *, days: float, changes: int = 1, undone: float | None = None) -> None:
@@ -94,7 +106,10 @@ def at(memory, *, days: float, changes: int = 1, undone: float | None = None) ->
         newest = "seq IN (SELECT seq FROM changes ORDER BY seq DESC LIMIT ?)"
         db.execute(f"UPDATE changes SET at=? WHERE {newest}", (time.time() - days * 86400, changes))
         if undone is not None:
-            db.execute(f"UPDATE changes SET undone_at=? WHERE {newest}", (time.time() - undone * 86400, changes))
+            db.execute(
+                f"UPDATE changes SET undone_at=? WHERE {newest}",
+                (time.time() - undone * 86400, changes),
+            )
     db.close()
 
 
@@ -119,9 +134,14 @@ def test_it_is_said_where_the_history_begins_later(memory):
     at(memory, days=5, changes=4)
     memory.forget_changes(1)
     memory.edit(name, "- Redis TTL is 900 seconds")
-    (hit,) = [hit for hit in memory.lexical(f"redis ttl as-of:{days_ago(7)}") if "Redis" in hit.text]
+    (hit,) = [
+        hit for hit in memory.lexical(f"redis ttl as-of:{days_ago(7)}") if "Redis" in hit.text
+    ]
     assert hit.text == "- Redis TTL is 600 seconds"
-    assert hit.reasons[-2:] == [f"as it stood on {days_ago(0)}", f"what was changed before {days_ago(0)} is forgotten"]
+    assert hit.reasons[-2:] == [
+        f"as it stood on {days_ago(0)}",
+        f"what was changed before {days_ago(0)} is forgotten",
+    ]
 
 
 def test_a_note_is_not_found_by_words_that_came_later(memory):
@@ -137,7 +157,9 @@ def test_two_projects_with_the_same_note(box, memory):
     with_all = Memory(box.project, home=box.home, everything=True)
     name = by_text(memory)["- Redis TTL is 300 seconds"]
     memory.edit(name, "- Redis TTL is 900 seconds")
-    found = [hit.text for hit in with_all.lexical("redis ttl as-of:2026-02-28") if "Redis" in hit.text]
+    found = [
+        hit.text for hit in with_all.lexical("redis ttl as-of:2026-02-28") if "Redis" in hit.text
+    ]
     assert found.count("- Redis TTL is 300 seconds") == 2
 
 
@@ -159,24 +181,33 @@ def test_an_agent_is_given_what_was_deleted_since(memory):
     from memsearch_tui.mcp_server import answers
 
     memory.delete(by_text(memory)["- The gateway speaks HTTP/2"])
-    assert "speaks HTTP/2" in answers.recall(memory, "gateway http as-of:2026-02-28", 5, 2000).memory
+    assert (
+        "speaks HTTP/2" in answers.recall(memory, "gateway http as-of:2026-02-28", 5, 2000).memory
+    )
 
 
 def test_what_the_history_has_forgotten_is_as_it_is(memory):
     name = by_text(memory)["- Redis TTL is 300 seconds"]
     memory.edit(name, "- Redis TTL is 900 seconds")
     memory.forget_changes(1e-9)
-    assert "- Redis TTL is 900 seconds" in [note.text for note in memory.entries(as_of="2026-02-28")]
+    assert "- Redis TTL is 900 seconds" in [
+        note.text for note in memory.entries(as_of="2026-02-28")
+    ]
 
 
 @pytest.mark.parametrize(
     ("query", "as_of", "text"),
     [
-        ("ttl as-of:2026-03-01", "2026-03-01", "ttl"), ("as-of:2026-03", "2026-03-31", ""), ("as-of:2025", "2025-12-31", ""),
-        ("as-of:2026-03-01 as-of:2026-02-01", "2026-02-01", ""), ("as-of:soon", "", "as-of:soon"), ("as-of:", "", "as-of:"),
-        ("-as-of:2026-03-01", "", "-as-of:2026-03-01"), ("as-was:2026-03-01", "", "as-was:2026-03-01"),
+        ("ttl as-of:2026-03-01", "2026-03-01", "ttl"),
+        ("as-of:2026-03", "2026-03-31", ""),
+        ("as-of:2025", "2025-12-31", ""),
+        ("as-of:2026-03-01 as-of:2026-02-01", "2026-02-01", ""),
+        ("as-of:soon", "", "as-of:soon"),
+        ("as-of:", "", "as-of:"),
+        ("-as-of:2026-03-01", "", "-as-of:2026-03-01"),
+        ("as-was:2026-03-01", "", "as-was:2026-03-01"),
     ],
-)  # fmt: skip
+)
 def test_the_filter(query, as_of, text):
     parsed = parse_query(query)
     assert (parsed.as_of, parsed.text) == (as_of, text)
@@ -185,7 +216,11 @@ def test_the_filter(query, as_of, text):
 
 def test_the_filter_narrows_together_with_others():
     parsed = parse_query("ttl after:2026-01-01 before:2026-02-01 as-of:2026-03-01")
-    assert (parsed.filter.first_day, parsed.filter.last_day, parsed.as_of) == ("2026-01-01", "2026-02-01", "2026-03-01")
+    assert (parsed.filter.first_day, parsed.filter.last_day, parsed.as_of) == (
+        "2026-01-01",
+        "2026-02-01",
+        "2026-03-01",
+    )
 
 
 def test_a_note_comes_as_high_as_its_words_then_were_worth(memory):
@@ -194,4 +229,7 @@ def test_a_note_comes_as_high_as_its_words_then_were_worth(memory):
     memory.edit(name, "- Ferry pier timetable, ferry pier timetable")
     assert "Ferry pier" in texts(memory.lexical("ferry pier timetable"))[0]
     found = texts(memory.lexical("ferry pier timetable as-of:2026-02-28"))
-    assert found[:2] == ["- The ferry pier timetable is printed in Oslo", "- The harbour office sells ferry tickets"]
+    assert found[:2] == [
+        "- The ferry pier timetable is printed in Oslo",
+        "- The harbour office sells ferry tickets",
+    ]

@@ -21,7 +21,10 @@ def stated(text: str) -> dict[str, str]:
     ("text", "found"),
     [
         ("- `cache.ttl = 300`", {"cache.ttl": "300"}),
-        ("- `pool_size` is 20 and `MAX_ITEMS` defaults to 1,000", {"pool_size": "20", "MAX_ITEMS": "1000"}),
+        (
+            "- `pool_size` is 20 and `MAX_ITEMS` defaults to 1,000",
+            {"pool_size": "20", "MAX_ITEMS": "1000"},
+        ),
         ("- read_timeout is set to 5 min", {"read_timeout": "300 s"}),
         ("- `max_body` is 2 MB", {"max_body": "2e+06 B"}),
         ("- `use_http2: true`, `useCache` is off", {"use_http2": "on", "useCache": "off"}),
@@ -58,9 +61,9 @@ def pairs(box: Box, *notes: str) -> list[tuple[str, str, str]]:
 
 
 def test_two_values_without_a_word_of_change(box):
-    assert pairs(box, "`pool_size` is 20 for the catalog", "Connections: `pool_size = 40` there") == [
-        ("pool_size", "20", "40")
-    ]
+    assert pairs(
+        box, "`pool_size` is 20 for the catalog", "Connections: `pool_size = 40` there"
+    ) == [("pool_size", "20", "40")]
 
 
 @pytest.mark.parametrize(
@@ -89,4 +92,6 @@ def test_review_asks_and_remembers_the_answer(box):
     assert decided.back is not None and decided.back() == "it waits again"
     assert len(memory.contradictions()) == 1
     decide(memory, case, True)
-    assert memory.contradictions() == [] and [pair.said for pair in memory.amendments(case.notes[0])] == [True]
+    assert memory.contradictions() == [] and [
+        pair.said for pair in memory.amendments(case.notes[0])
+    ] == [True]

@@ -1,4 +1,6 @@
-"""Projects that are too large for Milvus Lite's BM25: the catalog compares their words, with the same answers."""
+"""Projects that are too large for Milvus Lite's BM25: the catalog compares their words, with the
+same answers.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,15 @@ def world(tmp_path_factory):
                     f"- {topic} of {name}, step {day}\n- settled `{topic.split()[0]}_{day}` in src/{name}/mod{number}.py\n"
                 )
             (memory / f"2026-03-0{day}.md").write_text("\n".join(entries), encoding="utf-8")
-        (memory / "2026-03-09.md").write_text("### 10:00\n- the same words twice\n", encoding="utf-8")
-        (memory / "2026-03-10.md").write_text("### 10:00\n- the same words twice\n", encoding="utf-8")
-        project = Project(f"id-{name}", name, f"ms_{name}_0", str(memory.parent.parent), str(memory))
+        (memory / "2026-03-09.md").write_text(
+            "### 10:00\n- the same words twice\n", encoding="utf-8"
+        )
+        (memory / "2026-03-10.md").write_text(
+            "### 10:00\n- the same words twice\n", encoding="utf-8"
+        )
+        project = Project(
+            f"id-{name}", name, f"ms_{name}_0", str(memory.parent.parent), str(memory)
+        )
         scan(catalog, project.id, [project.memory], settings, memory=project.memory)
         space.embed(space.missing(catalog, project.id))
         space.reconcile(catalog, project.id, project.collection)
@@ -58,9 +66,20 @@ def world(tmp_path_factory):
 
 
 QUERIES = (
-    "redis cache", "postgres_3", "src/gateway/mod2.py", "canary weigth", "缓存 策略", "the same words twice", "pool size agent:codex",
-    "backoff session:shop-4", "backoff session:shop-4_c", "redis day:2026-03-05", "redis after:2026-03-06 before:2026-03-07", 'step "of shop"', "nowhere",
-)  # fmt: skip
+    "redis cache",
+    "postgres_3",
+    "src/gateway/mod2.py",
+    "canary weigth",
+    "缓存 策略",
+    "the same words twice",
+    "pool size agent:codex",
+    "backoff session:shop-4",
+    "backoff session:shop-4_c",
+    "redis day:2026-03-05",
+    "redis after:2026-03-06 before:2026-03-07",
+    'step "of shop"',
+    "nowhere",
+)
 
 
 @pytest.mark.parametrize("mode", ["bm25", "hybrid"])
@@ -69,9 +88,15 @@ def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):
     catalog, space, projects = world
 
     def ask() -> list[tuple[str, str]]:
-        answer = hybrid.search(catalog, space, projects, parse(text), 100, mode)  # all: ties are broken differently
+        answer = hybrid.search(
+            catalog, space, projects, parse(text), 100, mode
+        )  # all: ties are broken differently
         assert answer.mode == mode or not answer.hits
-        return [(hit.row.day, hit.row.entry_id) for hit in answer.hits if mode == "bm25" or "bm25" in hit.scores]
+        return [
+            (hit.row.day, hit.row.entry_id)
+            for hit in answer.hits
+            if mode == "bm25" or "bm25" in hit.scores
+        ]
 
     by_milvus = ask()
     monkeypatch.setattr(lite, "WORDS_MOST", 0)
@@ -79,7 +104,9 @@ def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):
     by_catalog = ask()
     assert sorted(by_catalog) == sorted(by_milvus)
     if text in ("postgres_3", "src/gateway/mod2.py", "canary weigth"):
-        assert by_catalog[0][1] in {entry for _, entry in by_milvus[:8]}  # ties aside, the best is the best
+        assert by_catalog[0][1] in {
+            entry for _, entry in by_milvus[:8]
+        }  # ties aside, the best is the best
     assert bool(by_catalog) == (text != "nowhere")
 
 
@@ -104,7 +131,9 @@ def test_milvus_is_not_opened_for_a_large_project_without_changes(world, monkeyp
     catalog, space, projects = world
     opened: list[str] = []
     monkeypatch.setattr(lite, "WORDS_MOST", 0)
-    monkeypatch.setattr(Lite, "ensure", lambda self, collection, dimension: opened.append(collection))
+    monkeypatch.setattr(
+        Lite, "ensure", lambda self, collection, dimension: opened.append(collection)
+    )
     assert space.reconcile(catalog, projects[0].id, projects[0].collection) == (0, 0)
     space.warm(projects[0].collection)
     assert opened == [] and not space.ranks_words(projects[0].collection)
@@ -121,7 +150,9 @@ def test_what_is_written_and_deleted_in_a_large_project_is_found_and_gone(world,
         space.reconcile(catalog, project.id, project.collection)
         answer = hybrid.search(catalog, space, [project], parse("quokka enclosure"), 5)
         assert answer.mode == "hybrid" and answer.reason == ""
-        return [hit.row.day for hit in answer.hits if "bm25" in hit.scores and "dense" in hit.scores]
+        return [
+            hit.row.day for hit in answer.hits if "bm25" in hit.scores and "dense" in hit.scores
+        ]
 
     with open(day, "w", encoding="utf-8") as file:
         file.write("### 10:00\n- quokka enclosure is open\n")
@@ -139,7 +170,9 @@ def test_vectors_of_another_layout_are_made_again(world, tmp_path):
     folder = home.index / space.fingerprint
     folder.mkdir(parents=True)
     with sqlite3.connect(folder / "vectors.db") as old:
-        old.execute("CREATE TABLE vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID")
+        old.execute(
+            "CREATE TABLE vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+        )
     old.close()
     other = spaces.Space(home, Settings().milvus, space.embedder)
     try:

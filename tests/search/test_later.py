@@ -1,4 +1,6 @@
-"""The later of two talks on one matter comes first where it has changed what is asked, and nowhere else."""
+"""The later of two talks on one matter comes first where it has changed what is asked, and nowhere
+else.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Fleet(msgspec.Struct):
 
     def search(self, text: str, said: Said = NOTHING, limit: int = 10) -> Answer:
         _, project, catalog, space = self.world
-        return hybrid.search(catalog, space, [project], Query(raw=text, text=text), limit, said=said)
+        return hybrid.search(
+            catalog, space, [project], Query(raw=text, text=text), limit, said=said
+        )
 
     def talks(self, answer: Answer) -> list[str]:
         """Of each hit, in order."""
@@ -50,22 +54,31 @@ class Fleet(msgspec.Struct):
 def fleet(tmp_path_factory) -> Iterator[Fleet]:
     stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
     names, turns = sessions.written(stack)
-    with world(tmp_path_factory.mktemp("fleet"), chats.Voice("f", [], [], []), turns, whole=False) as there:
+    with world(
+        tmp_path_factory.mktemp("fleet"), chats.Voice("f", [], [], []), turns, whole=False
+    ) as there:
         yield Fleet(there, names)
 
 
 def test_the_talk_that_changed_it_comes_first_and_says_why(fleet):
     answer = fleet.search(CHARGE)
     newer, older = answer.hits[:2]
-    assert fleet.talks(answer)[:2] == ["charge-2", "charge-1"] and [newer.rank, older.rank] == [1, 2]
+    assert fleet.talks(answer)[:2] == ["charge-2", "charge-1"] and [newer.rank, older.rank] == [
+        1,
+        2,
+    ]
     assert older.id in newer.precedes and not newer.overtakes  # it is not said to be an amendment
-    assert any(f"of a later talk on the matter of {older.day}" in reason for reason in newer.reasons)
+    assert any(
+        f"of a later talk on the matter of {older.day}" in reason for reason in newer.reasons
+    )
     assert newer.score >= older.score and fleet.names[answer.by_session()[0].session] == "charge-2"
     assert fleet.talks(fleet.search(CHARGE, limit=1)) == ["charge-2"]
 
 
 @pytest.mark.parametrize(("asked", "stays"), [(LOGS, "charge-1"), (STOCK, "slot-1")])
-def test_another_matter_of_that_talk_and_a_talk_that_only_confirms_change_nothing(fleet, asked, stays):
+def test_another_matter_of_that_talk_and_a_talk_that_only_confirms_change_nothing(
+    fleet, asked, stays
+):
     assert fleet.talks(fleet.search(asked))[0] == stays
 
 
@@ -77,11 +90,15 @@ def test_who_asks_for_what_was_gets_what_was(fleet):
 @pytest.mark.parametrize(
     ("text", "then"),
     [
-        ("how long does a wave soak before the next wave starts", False), ("which of them comes first", False),
-        ("where do old nodes go", False), ("what was the limit before", True), ("what did we use first", True),
-        ("the limit that we had decided on earlier", True), ("originally", True),
+        ("how long does a wave soak before the next wave starts", False),
+        ("which of them comes first", False),
+        ("where do old nodes go", False),
+        ("what was the limit before", True),
+        ("what did we use first", True),
+        ("the limit that we had decided on earlier", True),
+        ("originally", True),
     ],
-)  # fmt: skip
+)
 def test_words_that_may_ask_for_the_past_do_so_where_it_is_spoken_of(text, then):
     assert Query(raw=text, text=text).about_then == then
 
@@ -119,7 +136,9 @@ def prompted(fleet: Fleet, text: str) -> tuple[Answer, str]:
     answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
     prompt.weigh(catalog, space, project, answer)
     origin = Origin(home)
-    telling, _ = prompt.choose(home, Settings().recall, origin, project.memory, answer, query.text, "codex", "s")
+    telling, _ = prompt.choose(
+        home, Settings().recall, origin, project.memory, answer, query.text, "codex", "s"
+    )
     origin.close()
     return answer, telling.text
 
@@ -127,7 +146,10 @@ def prompted(fleet: Fleet, text: str) -> tuple[Answer, str]:
 def test_at_a_prompt_both_are_told_and_the_older_one_says_which_holds(fleet):
     answer, text = prompted(fleet, SHIFT)
     lines = [line for line in text.splitlines() if line.startswith("- ")]
-    newer, older = answer.hits[0], next(hit for hit in answer.hits if hit.id in answer.hits[0].precedes)
+    newer, older = (
+        answer.hits[0],
+        next(hit for hit in answer.hits if hit.id in answer.hits[0].precedes),
+    )
     assert fleet.talks(answer)[0] == "shift-2"
     assert f"[mem:{newer.id}]" in lines[0] and "where it differs" not in lines[0]
     (second,) = (line for line in lines if f"[mem:{older.id}]" in line)
@@ -139,7 +161,9 @@ def test_more_notes_of_one_talk_and_matter_make_each_likelier_to_bear_on_a_promp
     answer, text = prompted(fleet, CROSSING)
     sure = [hit for hit in answer if (hit.confidence or 0) >= judge.ENOUGH]
     assert sure and {fleet.names[hit.row.session] for hit in sure} == {"yield-1"}
-    assert all(hit.confidence >= 0.7 and "more of that talk bears on it" in hit.reasons for hit in sure)
+    assert all(
+        hit.confidence >= 0.7 and "more of that talk bears on it" in hit.reasons for hit in sure
+    )
     assert f"[mem:{sure[0].id}]" in text and "(where it differs" not in text
     judge.rate(answer.hits, [0.0] * len(answer.hits))
     assert all(hit.confidence < judge.ENOUGH for hit in answer)
@@ -149,8 +173,15 @@ def test_what_chance_puts_beside_a_note_tells_nothing(fleet, tmp_path):
     """Where a project has one talk, whatever is asked finds it."""
     stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
     _, turns = sessions.written(stack._replace(chats={"pick-1": stack.chats["pick-1"]}))
-    with world(tmp_path, chats.Voice("one", [], [], []), turns, whole=False) as (_, project, catalog, space):
-        hits = hybrid.search(catalog, space, [project], Query(raw="", text=CROSSING, is_prompt=True), 10).hits
+    with world(tmp_path, chats.Voice("one", [], [], []), turns, whole=False) as (
+        _,
+        project,
+        catalog,
+        space,
+    ):
+        hits = hybrid.search(
+            catalog, space, [project], Query(raw="", text=CROSSING, is_prompt=True), 10
+        ).hits
         assert len(hits) > 4 and judge.beside(catalog, space, project, hits) == [0.0] * len(hits)
     _, project, catalog, space = fleet.world
     hits = fleet.search(CROSSING).hits
@@ -160,12 +191,17 @@ def test_what_chance_puts_beside_a_note_tells_nothing(fleet, tmp_path):
     assert judge.beside(catalog, space, project, hits) == [0.0] * len(hits)
 
 
-def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told_as_if_it_held(fleet):
-    _, text = prompted(fleet, "By how much may a tote's measured weight deviate from the expected one?")
+def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told_as_if_it_held(
+    fleet,
+):
+    _, text = prompted(
+        fleet, "By how much may a tote's measured weight deviate from the expected one?"
+    )
     newer, *older = [line for line in text.splitlines() if line.startswith("- ")]
     assert newer.startswith("- 2024-03-06") and len(older) == 2
     assert all(
-        line.startswith("- 2024-02-10") and "(where it differs, that of 2024-03-06 holds)" in line for line in older
+        line.startswith("- 2024-02-10") and "(where it differs, that of 2024-03-06 holds)" in line
+        for line in older
     )
 
 
@@ -188,7 +224,8 @@ def test_what_has_no_day_is_neither_earlier_nor_later(fleet):
     assert any(pair.earlier is older for pair in later.pairs(catalog, space, project, hits))
     older.row.day = hits[0].row.day = ""
     assert not any(
-        {pair.earlier.id, pair.later.id} & {older.id, hits[0].id} for pair in later.pairs(catalog, space, project, hits)
+        {pair.earlier.id, pair.later.id} & {older.id, hits[0].id}
+        for pair in later.pairs(catalog, space, project, hits)
     )
 
 
@@ -225,7 +262,9 @@ def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbo
 
     def amended(*hits: Hit) -> dict[str, float]:
         return {
-            pair.earlier.id: pair.amended for pair in later.pairs(catalog, space, project, list(hits)) if pair.amended
+            pair.earlier.id: pair.amended
+            for pair in later.pairs(catalog, space, project, list(hits))
+            if pair.amended
         }
 
     stopped = hit(
@@ -234,7 +273,9 @@ def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbo
     )
     logs, newer = hit(LOGS, "charge-1"), hit(STOCK, "slot-2")
     talk = catalog.of_session(project.id, "claude-code", of["charge-1"], 50)
-    beside = [row.entry_id for row in talk[-4:] if row.entry_id != stopped.id]  # its first matter took four turns
+    beside = [
+        row.entry_id for row in talk[-4:] if row.entry_id != stopped.id
+    ]  # its first matter took four turns
     assert beside and not amended(stopped, newer)
     for name in beside:
         linked(name, newer.id, 0.95)
@@ -242,27 +283,42 @@ def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbo
     assert not amended(logs, newer)
     for name in beside:
         linked(name, newer.id, 0.5)  # not likely enough to be acted on
-    linked(stopped.id, newer.id, 0.95)  # and that one hit amends another itself is decided elsewhere
+    linked(
+        stopped.id, newer.id, 0.95
+    )  # and that one hit amends another itself is decided elsewhere
     assert not amended(stopped, newer)
 
 
 @pytest.mark.slow
 def test_a_person_and_an_agent_see_which_of_two_talks_holds(box: Box):
     """On the command line, for scripts, and as an agent is told over MCP."""
-    for day, (name, turns) in enumerate(sessions.talks(sessions.TALKS / "fleet.jsonl").chats.items(), 1):
+    for day, (name, turns) in enumerate(
+        sessions.talks(sessions.TALKS / "fleet.jsonl").chats.items(), 1
+    ):
         date = f"2026-{1 + day // 28:02d}-{1 + day % 28:02d}"
-        box.write(date, f"# {date}\n\n" + "\n".join(noted(name, place, *turn) for place, turn in enumerate(turns)))
+        box.write(
+            date,
+            f"# {date}\n\n"
+            + "\n".join(noted(name, place, *turn) for place, turn in enumerate(turns)),
+        )
     box.own()
     box.index()
     first, *others = box.ok("search", CHARGE, "--json").json["hits"]
     older = next(hit for hit in others if hit["later"])
-    assert (first["session"], older["session"], older["later"]) == ("charge-2", "charge-1", first["entry_id"])
+    assert (first["session"], older["session"], older["later"]) == (
+        "charge-2",
+        "charge-1",
+        first["entry_id"],
+    )
     assert first["later"] == "" == older["overtaken_by"]
     assert f"where it differs, 1 of {first['day']} holds" in box.ok("search", CHARGE).out
     with Memory(str(box.project), home=box.home) as memory:
         told = answers.recall(memory, CHARGE, 5, 2000)
     (note,) = (note for note in told.notes if note.id == older["entry_id"])
-    assert note.later == first["entry_id"] and f"where it differs, [mem:{note.later[:12]}] holds" in told.memory
+    assert (
+        note.later == first["entry_id"]
+        and f"where it differs, [mem:{note.later[:12]}] holds" in told.memory
+    )
 
 
 def noted(session: str, place: int, asked: str, answered: str) -> str:

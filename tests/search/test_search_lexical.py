@@ -27,15 +27,23 @@ def test_one_letter_gives_the_notes_indexed_last_that_begin_a_word_with_it(box):
 @pytest.mark.slow
 def test_words_that_no_note_has_are_named(box):
     box.write(
-        "2026-01-01", "### 10:00\n- The orders service keeps its sessions in Redis, maxRetries 5, by fetchUsers.\n"
+        "2026-01-01",
+        "### 10:00\n- The orders service keeps its sessions in Redis, maxRetries 5, by fetchUsers.\n",
     )
     box.index()
     for word in ("maxRetries", "maxretries", "fetchUsers", "users", "order"):
-        assert box.ok("search", f"{word} sessions", "--json", "--no-wait").json["absent"] == [], word
+        assert box.ok("search", f"{word} sessions", "--json", "--no-wait").json["absent"] == [], (
+            word
+        )
     for flags in ([], ["--no-wait"]):
         found = box.ok("search", "mongodb sessions of the orderz", "--json", *flags).json
-        assert found["absent"] == ["mongodb"] and found["corrected"] == {"orderz": ["orders"]}, (flags, found)
+        assert found["absent"] == ["mongodb"] and found["corrected"] == {"orderz": ["orders"]}, (
+            flags,
+            found,
+        )
     said = box.run("search", "mongodb", "--mode", "lexical")
     assert said.code == 1 and "no note has 'mongodb'" in said.err
-    assert box.ok("search", "redis sess", "--json").json["absent"] == []  # the beginning of a word that is there
+    assert (
+        box.ok("search", "redis sess", "--json").json["absent"] == []
+    )  # the beginning of a word that is there
     assert box.ok("search", "的 redis", "--json").json["absent"] == []

@@ -18,9 +18,22 @@ from memsearch_engine.search.query import FILTER_KEYS, Query, parse, parse_date
 TODAY = date(2026, 3, 1)
 PIECE = st.one_of(
     st.text(max_size=12),
-    st.sampled_from([*(f"{key}:" for key in FILTER_KEYS), '"', "-", ":", "agent:codex", "after:7d", "a OR b", "NEAR("]),
+    st.sampled_from(
+        [
+            *(f"{key}:" for key in FILTER_KEYS),
+            '"',
+            "-",
+            ":",
+            "agent:codex",
+            "after:7d",
+            "a OR b",
+            "NEAR(",
+        ]
+    ),
     st.tuples(st.sampled_from(FILTER_KEYS), st.text(max_size=8)).map(":".join),
-    st.tuples(st.sampled_from(["after", "day", "before"]), st.from_regex(r"\A[0-9]{1,5}[dwmy]?\Z")).map(":".join),
+    st.tuples(
+        st.sampled_from(["after", "day", "before"]), st.from_regex(r"\A[0-9]{1,5}[dwmy]?\Z")
+    ).map(":".join),
 )
 QUERY = st.lists(PIECE, max_size=10).map(" ".join)
 
@@ -45,7 +58,8 @@ def test_a_prompt_asks_nothing_of_the_past_or_the_present():
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.from_regex(r"\A[a-z]{2,9}\Z").filter(lambda key: key not in FILTER_KEYS), st.from_regex(r"\A[a-z0-9/]{1,12}\Z")
+    st.from_regex(r"\A[a-z]{2,9}\Z").filter(lambda key: key not in FILTER_KEYS),
+    st.from_regex(r"\A[a-z0-9/]{1,12}\Z"),
 )
 def test_an_unknown_key_is_text(key, value):
     query = parse(f"{key}:{value} other", TODAY)
@@ -101,7 +115,9 @@ def test_dates_never_raise(text):
 
 
 def test_phrases_exclusions_and_quoted_values():
-    query = parse('redis -draft "pool size" project:"my project" -agent:codex -"two words" session:a', TODAY)
+    query = parse(
+        'redis -draft "pool size" project:"my project" -agent:codex -"two words" session:a', TODAY
+    )
     assert query.text == "redis pool size" and query.phrases == ["pool size"]
     assert query.excluded == ["draft", "two words"] and query.projects == ["my project"]
     assert query.not_filters == [("agent", "codex")] and query.filter.sessions == ("a",)
@@ -115,7 +131,8 @@ def test_filter_values_cannot_leave_their_quotes():
         assert '"' not in bare and "\\" not in bare and "\n" not in bare
 
 
-# -- against files and a catalog --------------------------------------------------------------------------------
+# -- against files and a catalog
+# --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +157,9 @@ def test_lexical_search_never_raises(corpus, raw):
     query = parse(raw, TODAY)
     for source in (catalog, None):
         answer = lexical.search(source, [project], query, 5)
-        assert len(answer.hits) <= 5 and [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
+        assert len(answer.hits) <= 5 and [hit.rank for hit in answer.hits] == list(
+            range(1, len(answer.hits) + 1)
+        )
 
 
 @pytest.mark.parametrize(
@@ -181,12 +200,16 @@ def test_catalog_and_files_find_the_same(corpus, raw):
 
 
 def test_a_listing_query_is_not_cut_by_what_the_filter_sorts_out(tmp_path):
-    """`session:` alone lists the session's entries, also where hundreds of newer ones of others stand before them."""
+    """`session:` alone lists the session's entries, also where hundreds of newer ones of others
+    stand before them.
+    """
     from memsearch_engine.index.sync import scan
 
     notes = "".join(f"### 10:{n % 60:02d}\n- filler {n}\n\n" for n in range(300))
     (tmp_path / "2026-02-02.md").write_text(notes)
-    (tmp_path / "2026-02-01.md").write_text("### 09:00\n<!-- session:old turn:1 transcript:/x -->\n- wanted filler\n")
+    (tmp_path / "2026-02-01.md").write_text(
+        "### 09:00\n<!-- session:old turn:1 transcript:/x -->\n- wanted filler\n"
+    )
     assert len(list_files(tmp_path).files) == 2
     catalog = Catalog(tmp_path / "cache.db", writable=True)
     scan(catalog, "p", [str(tmp_path)], Settings(), memory=str(tmp_path))

@@ -9,18 +9,52 @@ from memsearch_engine.search.hits import Answer, Hit
 from tests.conftest import Box
 
 
-def hit(rank: int, session: str, confidence: float | None, *, day: str = "2026-02-09", agent: str = "codex") -> Hit:
-    row = Row(rank, f"c{rank}", "- x", "x", 1, 1, 0, f"e{rank}", "h", "p", day, "10:00", agent if session else "", session,
-              "t", "turn", "", 3, "x", [], {}, "/p/day.md")  # fmt: skip
+def hit(
+    rank: int,
+    session: str,
+    confidence: float | None,
+    *,
+    day: str = "2026-02-09",
+    agent: str = "codex",
+) -> Hit:
+    row = Row(
+        rank,
+        f"c{rank}",
+        "- x",
+        "x",
+        1,
+        1,
+        0,
+        f"e{rank}",
+        "h",
+        "p",
+        day,
+        "10:00",
+        agent if session else "",
+        session,
+        "t",
+        "turn",
+        "",
+        3,
+        "x",
+        [],
+        {},
+        "/p/day.md",
+    )
     return Hit(rank, 1.0 / rank, row, confidence=confidence)
 
 
 def talks(*hits: Hit) -> list[tuple[str, float | None, list[int]]]:
-    return [(t.session, t.confidence, [h.rank for h in t.hits]) for t in Answer("hybrid", list(hits)).by_session()]
+    return [
+        (t.session, t.confidence, [h.rank for h in t.hits])
+        for t in Answer("hybrid", list(hits)).by_session()
+    ]
 
 
 def test_a_talk_that_circles_a_matter_comes_before_one_that_names_it_once():
-    found = talks(hit(1, "once", 0.5), hit(2, "often", 0.4), hit(3, "often", 0.4), hit(4, "once", 0.01))
+    found = talks(
+        hit(1, "once", 0.5), hit(2, "often", 0.4), hit(3, "often", 0.4), hit(4, "once", 0.01)
+    )
     assert found == [("often", 0.64, [2, 3]), ("once", 0.5, [1, 4])]
 
 
@@ -30,7 +64,9 @@ def test_a_heap_of_faint_hits_counts_for_nothing():
 
 
 def test_where_words_alone_were_compared_the_best_note_decides():
-    found = talks(hit(1, "a", None), hit(2, "b", None), hit(3, "b", None), hit(4, "", None), hit(5, "", None))
+    found = talks(
+        hit(1, "a", None), hit(2, "b", None), hit(3, "b", None), hit(4, "", None), hit(5, "", None)
+    )
     assert found == [("a", None, [1]), ("b", None, [2, 3]), ("", None, [4]), ("", None, [5])]
 
 
@@ -53,11 +89,20 @@ def test_a_talk_knows_its_days():
 
 @pytest.mark.parametrize("how", [(), ("--no-wait", "--mode", "lexical")])
 def test_the_command_lists_conversations(shared_box: Box, how):
-    told = shared_box.ok("search", "redis ttl order-service", "--by", "session", "--json", *how).json
+    told = shared_box.ok(
+        "search", "redis ttl order-service", "--by", "session", "--json", *how
+    ).json
     first = told["sessions"][0]
     assert (first["agent"], first["session"]) == ("claude-code", "abc123") and "hits" not in told
     assert {found["turn"] for found in first["hits"]} == {"t1", "t2"}
     assert first["first_day"] == first["last_day"] == "2026-02-09"
     shown = shared_box.ok("search", "redis ttl order-service", "--by", "session", "-k", "1", *how)
-    assert shown.out.startswith(" 1  2026-02-09") and "abc123" in shown.out and "memsearch transcript" in shown.err
-    assert shared_box.run("search", "zzz", "--by", "session", "--no-wait", "--mode", "lexical").code == 1
+    assert (
+        shown.out.startswith(" 1  2026-02-09")
+        and "abc123" in shown.out
+        and "memsearch transcript" in shown.err
+    )
+    assert (
+        shared_box.run("search", "zzz", "--by", "session", "--no-wait", "--mode", "lexical").code
+        == 1
+    )

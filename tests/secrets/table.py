@@ -23,8 +23,15 @@ SAMPLE = 30_000
 
 def missed(name: str, home: Home) -> tuple[list[str], int]:
     """Names of the cases of which a secret stays, and how many cases there are."""
-    rows = [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-    left = [row["name"] for row in rows if any(value in redact(row["text"], home)[0] for value in row["secrets"])]
+    rows = [
+        json.loads(line)
+        for line in (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    left = [
+        row["name"]
+        for row in rows
+        if any(value in redact(row["text"], home)[0] for value in row["secrets"])
+    ]
     return left, len(rows)
 
 
@@ -39,7 +46,9 @@ def installed(sample: int = SAMPLE) -> list[str]:
     for file in sorted(library.rglob("*.py")):
         if not {"site-packages", "test", "tests"} & set(file.parts):
             lines.update(
-                line[:400] for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
+                line[:400]
+                for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
+                if line.strip()
             )
     return random.Random(1).sample(sorted(lines), min(sample, len(lines)))
 

@@ -1,7 +1,8 @@
 """Secrets are found where conversations hold them, and what only looks like one stays.
 
-The cases were written by somebody who did not write the rules: vendor tokens, headers, command lines, configuration files,
-source code, prose in several languages; and hashes, references, placeholders, code. All values are made up.
+The cases were written by somebody who did not write the rules: vendor tokens, headers, command
+lines, configuration files, source code, prose in several languages; and hashes, references,
+placeholders, code. All values are made up.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ MISSED = {
 def cases(name: str) -> list[dict]:
     files = [HERE / f"{name}.jsonl", HERE / f"{name}_more.jsonl"]
     return [
-        json.loads(line) for file in files if file.exists() for line in file.read_text(encoding="utf-8").splitlines()
+        json.loads(line)
+        for file in files
+        if file.exists()
+        for line in file.read_text(encoding="utf-8").splitlines()
     ]
 
 
@@ -46,7 +50,10 @@ def test_a_secret_does_not_survive(case):
     left = [secret for secret in case["secrets"] if secret in clean]
     assert bool(left) == (case["name"] in MISSED), clean
     if not left:
-        assert found and redact(clean, Home.from_env()) == (clean, [])  # what was cleaned stays as it is
+        assert found and redact(clean, Home.from_env()) == (
+            clean,
+            [],
+        )  # what was cleaned stays as it is
 
 
 @pytest.mark.parametrize("case", cases("negative"), ids=lambda case: case["name"])
@@ -72,7 +79,9 @@ def test_our_own_rules_stand_alone_where_the_library_has_no_wheel(monkeypatch):
     assert set(missed) <= MISSED
 
 
-@pytest.mark.skipif(importlib.util.find_spec("betterleaks") is None, reason="no wheel of the library here")
+@pytest.mark.skipif(
+    importlib.util.find_spec("betterleaks") is None, reason="no wheel of the library here"
+)
 def test_the_library_is_asked_too_and_in_pieces():
     token = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
     text = "plain words " * 3000 + token + " and plain words " * 3000
@@ -82,7 +91,11 @@ def test_the_library_is_asked_too_and_in_pieces():
 def test_equal_secrets_have_equal_names_and_no_word_of_them():
     secret = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
     clean, found = redact(f"one {secret} and {secret}, in https://x/{secret}", Home.from_env())
-    assert len(found) == 3 and len({f.placeholder for f in found}) == 1 and clean.count(found[0].placeholder) == 3
+    assert (
+        len(found) == 3
+        and len({f.placeholder for f in found}) == 1
+        and clean.count(found[0].placeholder) == 3
+    )
     assert secret[:8] not in clean and secret[-8:] not in clean
 
 
@@ -93,7 +106,9 @@ def test_sets_whose_misses_were_closed_are_found(name, tmp_path):
 
 
 def test_a_set_run_once_is_found_as_often_as_then(tmp_path):
-    """Written before the rules were read; 17 of 118 were missed at its first run, and no rule was made for it."""
+    """Written before the rules were read; 17 of 118 were missed at its first run, and no rule was
+    made for it.
+    """
     left, _ = table.missed("unseen2", Home(tmp_path))
     assert len(left) <= 17, left
 
@@ -105,18 +120,28 @@ def test_all_groups_of_words_are_found_at_once():
     assert found("nothing") == []
 
 
-@pytest.mark.parametrize("text", [
-    "The seed phrase must be written down before anyone could ever touch their wallet again", "Enter password for the router: required",
-    "#define PASSWORD_LENGTH \"silvermoon\"", "Password for the router: forgotten", "backup codes: 10 of them, all used", "usa la password generata per il wifi",
-    "Hasło zmieniłem na serwerze", "the public key is 0x" + "ab12" * 16,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The seed phrase must be written down before anyone could ever touch their wallet again",
+        "Enter password for the router: required",
+        '#define PASSWORD_LENGTH "silvermoon"',
+        "Password for the router: forgotten",
+        "backup codes: 10 of them, all used",
+        "usa la password generata per il wifi",
+        "Hasło zmieniłem na serwerze",
+        "the public key is 0x" + "ab12" * 16,
+    ],
+)
 def test_what_reads_nearly_like_one_stays(text, tmp_path):
     assert redact(text, Home(tmp_path))[0] == text
 
 
 @pytest.mark.slow
 def test_innocent_lines_stay(tmp_path):
-    """Lines of a person's in twelve languages, and the installed library's: at most one in a thousand is touched."""
+    """Lines of a person's in twelve languages, and the installed library's: at most one in a
+    thousand is touched.
+    """
     assert table.touched(table.by_hand(), Home(tmp_path)) == []
     lines = table.installed(2_000)
     assert len(table.touched(lines, Home(tmp_path))) <= len(lines) // 1000
@@ -126,13 +151,26 @@ def test_innocent_lines_stay(tmp_path):
 @given(st.text(max_size=400))
 def test_any_text_can_be_cleaned_and_spans_are_what_they_say(text):
     clean, found = redact(text, Home.from_env())
-    assert all(text[f.start : f.start + len(f.secret)] == f.secret for f in find(text, Home.from_env()))
+    assert all(
+        text[f.start : f.start + len(f.secret)] == f.secret for f in find(text, Home.from_env())
+    )
     assert redact(clean, Home.from_env())[0] == clean or found
 
 
-@pytest.mark.parametrize("unit", [
-    "password=", "-eyJaaaaaaaaaaaaa", "-----BEGIN PRIVATE KEY-----\n", "bearer ", "ab://cd:", "a://b:c", "password" + " " * 200, "secret_", "0123456789abcdef",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "password=",
+        "-eyJaaaaaaaaaaaaa",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "bearer ",
+        "ab://cd:",
+        "a://b:c",
+        "password" + " " * 200,
+        "secret_",
+        "0123456789abcdef",
+    ],
+)
 def test_time_is_linear_in_hostile_text(unit, monkeypatch):
     monkeypatch.setattr(scan, "_betterleaks", lambda text: [])
 
@@ -150,19 +188,31 @@ def test_time_is_linear_in_hostile_text(unit, monkeypatch):
 
 
 def test_many_secrets_in_one_text_are_all_found(tmp_path):
-    """Names that stand in each other's values are given up on after a few; names beside each other never are."""
+    """Names that stand in each other's values are given up on after a few; names beside each other
+    never are.
+    """
     values = [f"Tr0ub{number}dor&3x!" for number in range(30)]
     assigned = "\n".join(f"DB_{number}_PASSWORD={value}" for number, value in enumerate(values))
-    said = "\n".join(f"the password for box {number} is {value}" for number, value in enumerate(values))
-    between = "\n".join(f"password: none\nPASSWORD=$OTHER\nAPI_{n}_PASSWORD={value}" for n, value in enumerate(values))
+    said = "\n".join(
+        f"the password for box {number} is {value}" for number, value in enumerate(values)
+    )
+    between = "\n".join(
+        f"password: none\nPASSWORD=$OTHER\nAPI_{n}_PASSWORD={value}"
+        for n, value in enumerate(values)
+    )
     for text in (assigned, said, between):
         clean, _ = redact(text, Home(tmp_path))
         assert [value for value in values if value in clean] == []
 
 
 def test_a_short_secret_is_replaced_where_it_is_one_and_nowhere_else(tmp_path):
-    """Of the library's findings those of a few signs may be words elsewhere; longer ones are the same secret wherever they stand."""
-    for secret, is_everywhere in (("dkea0123456", False), ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc", True)):
+    """Of the library's findings those of a few signs may be words elsewhere; longer ones are the
+    same secret wherever they stand.
+    """
+    for secret, is_everywhere in (
+        ("dkea0123456", False),
+        ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc", True),
+    ):
         text = f'stripe_key = "{secret}"\n' if is_everywhere else f"PASSWORD={secret}\n"
         clean, _ = redact(f"{text}and then {secret} again", Home(tmp_path))
         assert (secret in clean) != is_everywhere and secret not in clean.partition("\n")[0]

@@ -1,4 +1,6 @@
-"""The service ends when nobody uses it, whatever it does by itself meanwhile; `service status` says what keeps it up."""
+"""The service ends when nobody uses it, whatever it does by itself meanwhile; `service status` says
+what keeps it up.
+"""
 
 from __future__ import annotations
 
@@ -62,17 +64,30 @@ def run(box: Box):
 
 
 def repeats(caplog: pytest.LogCaptureFixture, *texts: str) -> Callable[[], bool]:
-    return lambda: all(sum(text in record.getMessage() for record in caplog.records) > 1 for text in texts)
+    return lambda: all(
+        sum(text in record.getMessage() for record in caplog.records) > 1 for text in texts
+    )
 
 
-def test_what_it_does_by_itself_and_repeats_in_vain_does_not_keep_it_up(box, run, monkeypatch, caplog):
+def test_what_it_does_by_itself_and_repeats_in_vain_does_not_keep_it_up(
+    box, run, monkeypatch, caplog
+):
     caplog.set_level(logging.INFO, "memsearch.service")
     for module, name, value in (
-        (grounding, "_TICK_S", 0.05), (grounding, "_FIRST_S", 0.0), (grounding, "_MOVED_S", 0.0), (grounding, "_NOTED_S", 0.01),
-        (indexing, "_AGAIN_S", 0.1), (indexing, "_MAX_AGAIN_S", 0.1), (indexing, "_ABSENT_S", 0.1), (keeping, "_TICK_S", 0.05),
-        (keeping, "_RECONCILE_S", 0.1), (keeping, "_NATIVE_S", 0.1), (keeping, "_SUMMARIES_S", 0.1), (keeping, "_LONGTERM_S", 0.1),
+        (grounding, "_TICK_S", 0.05),
+        (grounding, "_FIRST_S", 0.0),
+        (grounding, "_MOVED_S", 0.0),
+        (grounding, "_NOTED_S", 0.01),
+        (indexing, "_AGAIN_S", 0.1),
+        (indexing, "_MAX_AGAIN_S", 0.1),
+        (indexing, "_ABSENT_S", 0.1),
+        (keeping, "_TICK_S", 0.05),
+        (keeping, "_RECONCILE_S", 0.1),
+        (keeping, "_NATIVE_S", 0.1),
+        (keeping, "_SUMMARIES_S", 0.1),
+        (keeping, "_LONGTERM_S", 0.1),
         (keeping, "_SYNC_S", 0.1),
-    ):  # fmt: skip
+    ):
         monkeypatch.setattr(module, name, value)
 
     def fails(what: str) -> Callable[..., None]:
@@ -94,7 +109,13 @@ def test_what_it_does_by_itself_and_repeats_in_vain_does_not_keep_it_up(box, run
     monkeypatch.setattr(keeping.sync_state, "due", lambda *args: True)
     service = run()
     service.engine.project_at(box.place())
-    tasks = ("compared with it has no commit yet", "summaries", "long-term memory", "housekeeping", "sync")
+    tasks = (
+        "compared with it has no commit yet",
+        "summaries",
+        "long-term memory",
+        "housekeeping",
+        "sync",
+    )
     until(repeats(caplog, *tasks), 30, "every task fails and is repeated")
     assert service.engine.activity.uses == 0 and service.thread.is_alive()
     service.clock.now = 901.0

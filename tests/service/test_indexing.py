@@ -16,7 +16,9 @@ from memsearch_engine.service.indexing import Call, Indexer, IndexJob
 
 
 def behind(box, *, read: bool = False, forget: bool = False) -> bool:
-    """Whether an indexer that was just opened is behind with the box's project; after having it read, or what is indexed of it dropped."""
+    """Whether an indexer that was just opened is behind with the box's project; after having it
+    read, or what is indexed of it dropped.
+    """
     home = Home(box.home.root)
     with contextlib.closing(Registry(home)) as registry:
         project = registry.at(locate(str(box.project), home), register=True)

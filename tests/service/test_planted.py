@@ -1,4 +1,6 @@
-"""A repository that the owner stands in may be a stranger's: a file in it with a library's name is never run."""
+"""A repository that the owner stands in may be a stranger's: a file in it with a library's name is
+never run.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,21 @@ import pytest
 
 from tests.conftest import Box, until
 
-PLANTED = ("msgspec.py", "numpy.py", "memsearch_engine/__init__.py", "dulwich/__init__.py", "sitecustomize.py")
+PLANTED = (
+    "msgspec.py",
+    "numpy.py",
+    "memsearch_engine/__init__.py",
+    "dulwich/__init__.py",
+    "sitecustomize.py",
+)
 MEMSEARCH = Path(sys.executable).with_name("memsearch")
 
 
 def run(box: Box, *args: str) -> subprocess.CompletedProcess[str]:
     """The installed command, as a user and an agent's hook call it."""
-    return subprocess.run([MEMSEARCH, *args], cwd=box.project, env=box.env, capture_output=True, text=True)
+    return subprocess.run(
+        [MEMSEARCH, *args], cwd=box.project, env=box.env, capture_output=True, text=True
+    )
 
 
 @pytest.mark.parametrize("by", ["command", "hook"])
@@ -26,14 +36,22 @@ def test_a_planted_module_is_not_imported(box, by):
         path = box.project / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"open({str(ran)!r}, 'w').close()\n")
-    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
+    ):
         subprocess.run(["git", *command], cwd=box.project, check=True)
     try:
         if by == "hook":
             start = "from memsearch_engine.capture import hook; hook._start_service(hook.paths.home_root())"
-            subprocess.run([sys.executable, "-P", "-c", start], cwd=box.project, env=box.env, check=True)
+            subprocess.run(
+                [sys.executable, "-P", "-c", start], cwd=box.project, env=box.env, check=True
+            )
             until(
-                lambda: run(box, "service", "status").returncode == 0, 30, "the service that the hook started answers"
+                lambda: run(box, "service", "status").returncode == 0,
+                30,
+                "the service that the hook started answers",
             )
         else:
             assert run(box, "add", "The queue is in `memsearch_engine/__init__.py`").returncode == 0

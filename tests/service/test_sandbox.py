@@ -17,12 +17,14 @@ pytestmark = pytest.mark.skipif(
 
 
 def read_only_mount(box: Box) -> list[str]:
-    """A command prefix: everything under the box on a read-only bind mount, in a mount namespace of its own."""
-    script = (
-        f'mount --bind "{box.root}" "{box.root}" && mount -o remount,bind,ro "{box.root}" && cd "$PWD" && exec "$@"'
-    )
+    """A command prefix: everything under the box on a read-only bind mount, in a mount namespace of
+    its own.
+    """
+    script = f'mount --bind "{box.root}" "{box.root}" && mount -o remount,bind,ro "{box.root}" && cd "$PWD" && exec "$@"'
     prefix = ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sandbox"]
-    probe = subprocess.run([*prefix, "touch", str(box.root / "x")], capture_output=True, text=True, cwd=box.project)
+    probe = subprocess.run(
+        [*prefix, "touch", str(box.root / "x")], capture_output=True, text=True, cwd=box.project
+    )
     if "Read-only" not in probe.stderr:
         pytest.skip(f"no mount namespace here: {probe.stderr.strip()}")
     return prefix
@@ -70,14 +72,22 @@ def test_recall_in_a_read_only_sandbox(sandbox):
         assert "Redis" in found.json["hits"][0]["content"] and found.json["reason"]
         assert found.err.startswith("note: words only"), found
     for name in (entry["chunk_hash"], entry["entry_id"]):
-        assert box.run("expand", name, "--json", prefix=prefix).json["entry_id"] == entry["entry_id"]
+        assert (
+            box.run("expand", name, "--json", prefix=prefix).json["entry_id"] == entry["entry_id"]
+        )
     shown = box.run("show", "2026-02-09", prefix=prefix)
     assert shown.code == 0 and shown.out == DAYS["2026-02-09"]
     listed = box.run("entries", "--json", prefix=prefix)
     assert listed.code == 0 and len(listed.json["entries"]) == 5
     days = box.run("days", "--json", prefix=prefix)
     assert days.code == 0 and len(days.json["days"]) == 2
-    for args in (["status", "--json"], ["stats", "--json"], ["project", "--json"], ["export"], ["config", "list"]):
+    for args in (
+        ["status", "--json"],
+        ["stats", "--json"],
+        ["project", "--json"],
+        ["export"],
+        ["config", "list"],
+    ):
         done = box.run(*args, prefix=prefix)
         assert done.code == 0 and "Traceback" not in done.err, (args, done)
     assert sorted(map(str, box.root.rglob("*"))) == before
@@ -123,8 +133,17 @@ def test_a_sandbox_without_any_home(box):
     shutil.rmtree(box.home.root, ignore_errors=True)
     prefix = read_only_mount(box)
     found = box.run("search", "redis", "--json", prefix=prefix)
-    assert found.code == 0 and "Redis" in found.json["hits"][0]["content"] and found.err.startswith("note:"), found
-    for args in (["show", "2026-02-09"], ["entries"], ["days"], ["expand", found.json["hits"][0]["chunk_hash"]]):
+    assert (
+        found.code == 0
+        and "Redis" in found.json["hits"][0]["content"]
+        and found.err.startswith("note:")
+    ), found
+    for args in (
+        ["show", "2026-02-09"],
+        ["entries"],
+        ["days"],
+        ["expand", found.json["hits"][0]["chunk_hash"]],
+    ):
         done = box.run(*args, prefix=prefix)
         assert done.code == 0 and "Traceback" not in done.err, (args, done)
     refused = box.run("index", prefix=prefix)

@@ -59,7 +59,9 @@ def test_eight_first_searches_in_eight_threads_of_one_new_project(box):
     def search(connection: launch.Connection) -> None:
         gate.wait(10)
         try:
-            connection.call("search", dict, place=box.place(), query="redis", deadline_s=10, timeout_s=30)
+            connection.call(
+                "search", dict, place=box.place(), query="redis", deadline_s=10, timeout_s=30
+            )
         except Exception as error:
             failed.append(repr(error))
         finally:
@@ -164,7 +166,13 @@ def test_an_atomic_save_and_a_rename_are_seen(box):
     os.replace(temporary, box.memory / "2026-02-10.md")
     searchable(box, "grafana", 5)
     (box.memory / "2026-02-09.md").rename(box.memory / "2026-03-09.md")
-    until(lambda: [h["day"] for h in box.run("search", "Redis TTL", "-j", "-k", "1").json] == ["2026-03-09"], 5)
+    until(
+        lambda: (
+            [h["day"] for h in box.run("search", "Redis TTL", "-j", "-k", "1").json]
+            == ["2026-03-09"]
+        ),
+        5,
+    )
 
 
 @pytest.mark.parametrize("what", ["cache.db", pytest.param("index", marks=pytest.mark.slow)])

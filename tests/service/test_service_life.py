@@ -32,7 +32,9 @@ def ended(process: psutil.Process, seconds: float = 15) -> None:
 
 def start(box: Box, *before: str) -> subprocess.Popen[bytes]:
     """A service as a child of this process; *before* runs in it first (another version, say)."""
-    code = "; ".join([*before, "from memsearch_engine.service import server", "os._exit(server.main())"])
+    code = "; ".join(
+        [*before, "from memsearch_engine.service import server", "os._exit(server.main())"]
+    )
     box.home.ensure()
     argv = [sys.executable, "-c", f"import os; {code}", "memsearch_engine.service.server"]
     return subprocess.Popen(argv, env=box.env, cwd=box.root)
@@ -86,7 +88,9 @@ def test_ten_launched_at_once_are_one(box):
     argv = [sys.executable, "-m", "memsearch_engine.service.server"]
     launched = [subprocess.Popen(argv, env=box.env, cwd=box.root) for _ in range(10)]
     try:
-        running = until(lambda: sum(p.poll() is None for p in launched) == 1, 60, "one of ten is left")
+        running = until(
+            lambda: sum(p.poll() is None for p in launched) == 1, 60, "one of ten is left"
+        )
         assert running
         stayed = next(p for p in launched if p.poll() is None)
         assert {p.returncode for p in launched if p is not stayed} == {0}
@@ -127,7 +131,9 @@ def test_no_tcp_port_is_open(box):
     box.index()
     assert box.ok("search", "redis", "--json").json["mode"] == "hybrid"
     process = box.service()
-    found = [c for p in [process, *process.children(recursive=True)] for c in p.net_connections("inet")]
+    found = [
+        c for p in [process, *process.children(recursive=True)] for c in p.net_connections("inet")
+    ]
     assert found == []
 
 
@@ -139,7 +145,10 @@ def test_a_home_of_150_bytes(tmp_path):
         assert box.index()["reason"] == ""
         assert box.ok("search", "redis", "--json").json["mode"] == "hybrid"
         folder = box.home.socket.parent
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and len(os.fsencode(box.home.socket)) <= 100
+        assert (
+            stat.S_IMODE(folder.stat().st_mode) == 0o700
+            and len(os.fsencode(box.home.socket)) <= 100
+        )
     finally:
         box.clean()
     assert not box.home.socket.exists()
@@ -205,7 +214,9 @@ def test_who_waits_when_it_stops_is_answered(box, how):
     version = connection.call("wait", dict, deadline_s=1, version=-1)["version"]
     answers = []
     waits = threading.Thread(
-        target=lambda: answers.append(connection.call("wait", dict, timeout_s=30, deadline_s=30, version=version + 10))
+        target=lambda: answers.append(
+            connection.call("wait", dict, timeout_s=30, deadline_s=30, version=version + 10)
+        )
     )
     waits.start()
     if how == "asked":
@@ -218,14 +229,17 @@ def test_who_waits_when_it_stops_is_answered(box, how):
 
 @pytest.mark.slow
 def test_a_command_right_after_sigterm_works(box):
-    """The old service holds the lock for a moment; who comes meanwhile must not be told that nothing starts."""
+    """The old service holds the lock for a moment; who comes meanwhile must not be told that
+    nothing starts.
+    """
     box.fill()
     box.index()
     for _ in range(2):
         box.service().send_signal(signal.SIGTERM)
         done = box.run("index", "--json")
         assert done.code == 0 and done.json["files"] == 2, done
-        # the old one may have answered in its last moment: then there is none until the next command
+        # the old one may have answered in its last moment: then there is none until the next
+        # command
         until(lambda: len(box.processes()) <= 1, 15, "one service at most")
         box.ready()
 
@@ -301,7 +315,8 @@ def test_a_service_that_cannot_start_says_why(box):
     assert done.code == 0 or "private folder" in done.err + box.log(), (done, box.log())
 
 
-# -- the protocol -----------------------------------------------------------------------------------------------
+# -- the protocol
+# -----------------------------------------------------------------------------------------------
 
 
 def raw(box: Box) -> socket.socket:
@@ -329,7 +344,15 @@ def request(method: str, **params: object) -> bytes:
 def test_nonsense_is_answered_with_an_error_and_the_service_lives(box):
     peer = raw(box)
     with peer:
-        for line in (b"", b"\x00\xff", b"[]", b"{}", b'{"method": 3}', b'{"method":"x","id":"seven"}', b"1" * 200_000):
+        for line in (
+            b"",
+            b"\x00\xff",
+            b"[]",
+            b"{}",
+            b'{"method": 3}',
+            b'{"method":"x","id":"seven"}',
+            b"1" * 200_000,
+        ):
             assert "error" in ask(peer, line), line[:40]
         assert "unknown method" in ask(peer, request("frobnicate"))["error"]["message"]
         assert ask(peer, request("close"))["error"]
@@ -369,7 +392,10 @@ def test_many_waiting_screens_do_not_starve_a_command(box):
     try:
         for screen in screens:
             thread = threading.Thread(
-                target=lambda s=screen: s.call("wait", dict, deadline_s=30, timeout_s=40, version=1 << 40), daemon=True
+                target=lambda s=screen: s.call(
+                    "wait", dict, deadline_s=30, timeout_s=40, version=1 << 40
+                ),
+                daemon=True,
             )
             thread.start()
             threads.append(thread)
@@ -402,7 +428,9 @@ def test_new_projects_that_come_at_once_are_all_registered(box):
     def search(connection: launch.Connection, folder) -> None:
         gate.wait(10)
         try:
-            connection.call("search", dict, place=box.place(folder), query="redis", mode="lexical", timeout_s=30)
+            connection.call(
+                "search", dict, place=box.place(folder), query="redis", mode="lexical", timeout_s=30
+            )
         except MemsearchError as error:
             failed.append(str(error))
 
@@ -438,7 +466,16 @@ def test_unix_users_other_than_the_owner_are_refused(box):
         for parent in parents:
             parent.chmod(0o755)
         done = subprocess.run(
-            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code, box.home.run],
+            [
+                "setpriv",
+                "--reuid=65534",
+                "--regid=65534",
+                "--clear-groups",
+                sys.executable,
+                "-c",
+                code,
+                box.home.run,
+            ],
             capture_output=True,
             text=True,
             cwd="/",
@@ -452,12 +489,18 @@ def test_unix_users_other_than_the_owner_are_refused(box):
 
 
 def test_nothing_is_written_outside_and_nothing_is_looked_up(box):
-    """onnxruntime 1.31 keeps a device id in ~/.cache and asks for its maker's server, unless it is told not to."""
+    """onnxruntime 1.31 keeps a device id in ~/.cache and asks for its maker's server, unless it is
+    told not to.
+    """
     empty, temporary = box.root / "empty-home", box.root / "tmp"
     for folder in (empty, temporary):
         folder.mkdir()
     box.fill()
-    environment = {"HOME": str(empty), "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(empty / ".cache")}
+    environment = {
+        "HOME": str(empty),
+        "TMPDIR": str(temporary),
+        "XDG_CACHE_HOME": str(empty / ".cache"),
+    }
     found = box.run("search", "redis", "--json", env=environment)
     assert found.code == 0 and found.json["hits"], found
     box.ready()
@@ -538,7 +581,11 @@ def test_a_clone_that_is_forgotten_takes_nothing_from_the_other(box):
     subprocess.run(["git", "clone", "-q", str(repo), str(box.root / "two")], check=True)
     for name, word in (("one", "kestrel"), ("two", "heron")):
         memory = box.root / name / ".memsearch" / "memory"
-        box.write("2026-03-01", f"# 2026-03-01\n\n## Session 10:00\n\n### 10:00\n- The {word} cache moved\n", memory)
+        box.write(
+            "2026-03-01",
+            f"# 2026-03-01\n\n## Session 10:00\n\n### 10:00\n- The {word} cache moved\n",
+            memory,
+        )
         box.ok("index", cwd=box.root / name)
     box.ok("project", "forget", str(box.root / "two"), "--yes")
     find = ["search", "kestrel", "--mode", "lexical", "--json"]
@@ -546,7 +593,9 @@ def test_a_clone_that_is_forgotten_takes_nothing_from_the_other(box):
 
 
 def test_what_a_search_began_on_stays_open_until_it_has_ended(box):
-    """However long that takes: a model that is swapped meanwhile closes and deletes nothing under it."""
+    """However long that takes: a model that is swapped meanwhile closes and deletes nothing under
+    it.
+    """
     engine = Engine(box.fill().home.ensure())
     indexer, closed = engine.indexer, threading.Event()
     began, go_on = threading.Event(), threading.Event()

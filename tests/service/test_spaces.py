@@ -82,7 +82,9 @@ def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(hom
     stores["old"] = Unreachable("broken")
     with contextlib.closing(Spaces(home, Settings)) as open_now:
         open_now.open()
-        assert open_now.serving and open_now.serving.fingerprint == "old"  # its vectors can be searched meanwhile
+        assert (
+            open_now.serving and open_now.serving.fingerprint == "old"
+        )  # its vectors can be searched meanwhile
         open_now.open_stores()
         assert open_now.serving is None and open_now.next and open_now.next.fingerprint == "new"
         open_now.complete()
@@ -94,7 +96,10 @@ def test_a_store_that_can_t_be_opened_is_tried_later_and_later_and_never_called_
     states: list[str] = []
     with indexer(home) as made:
         until(lambda: is_open(made))
-        assert (made.state, made.problem) == ("broken", "the disk is full") and made.spaces.serving is None
+        assert (made.state, made.problem) == (
+            "broken",
+            "the disk is full",
+        ) and made.spaces.serving is None
         made._changed = lambda: states.append(made.state)
         pauses = []
         for _ in range(3):
@@ -113,7 +118,9 @@ def test_a_store_that_can_t_be_opened_is_tried_later_and_later_and_never_called_
 
 
 def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypatch):
-    """A search may come before Milvus Lite is open. Of two that had it open, one would throw away the other's files."""
+    """A search may come before Milvus Lite is open. Of two that had it open, one would throw away
+    the other's files.
+    """
     go_on, waits, made = threading.Event(), threading.Event(), []
     really, start = Space.open_store, Space.__init__
 
@@ -123,7 +130,9 @@ def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypa
         really(space)
 
     monkeypatch.setattr(Space, "open_store", open_store)
-    monkeypatch.setattr(Space, "__init__", lambda self, *a, **k: made.append(self) or start(self, *a, **k))
+    monkeypatch.setattr(
+        Space, "__init__", lambda self, *a, **k: made.append(self) or start(self, *a, **k)
+    )
     with indexer(home) as opened:
         assert waits.wait(30) and opened.ready.wait(30)
         serving = opened.spaces.serving

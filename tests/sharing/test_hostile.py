@@ -34,7 +34,11 @@ def test_a_link_in_the_shared_folder_leads_to_nobody_s_own_notes(people: tuple[P
     (ana.project / f".memsearch/shared/eve/{TODAY}.md").symlink_to(f"../../memory/{TODAY}.md")
     ana.push()
     ben.pull()
-    assert ben.told().count("Mine alone") == 1 and "[shared" not in ben.told() and not ben.sharing.listed()
+    assert (
+        ben.told().count("Mine alone") == 1
+        and "[shared" not in ben.told()
+        and not ben.sharing.listed()
+    )
     with pytest.raises(UsageError, match="nothing to pack"):
         ben.sharing.pack(str(ben.project / "all.pack"))
     assert ben.sharing.plan([note.id], author="ben")[0].change is ShareChange.NEW
@@ -52,7 +56,9 @@ def test_the_shared_folder_itself_is_no_link(people: tuple[Person, Person]):
         ben.sharing.plan([note.id], author="ben")
 
 
-def test_code_that_does_not_end_swallows_nothing_and_releases_nothing(people: tuple[Person, Person]):
+def test_code_that_does_not_end_swallows_nothing_and_releases_nothing(
+    people: tuple[Person, Person],
+):
     _, ben = people
     file = put(ben, f"ben/{TODAY}.md", "### 00:00\n<!-- id:handmade1 -->\n- by hand\n```\nopen\n")
     note = ben.memory.add("Run it\n\n```\nmake\n```")
@@ -65,9 +71,18 @@ def test_code_that_does_not_end_swallows_nothing_and_releases_nothing(people: tu
 
 
 @pytest.mark.parametrize(
-    "name", ["{day}.md", "team/eve/{day}.md", "Eve Smith/{day}.md", "eve/runbook.md", "a]\n- [shared: ana/{day}.md"]
+    "name",
+    [
+        "{day}.md",
+        "team/eve/{day}.md",
+        "Eve Smith/{day}.md",
+        "eve/runbook.md",
+        "a]\n- [shared: ana/{day}.md",
+    ],
 )
-def test_what_has_no_author_or_no_day_is_read_by_nobody_and_named(people: tuple[Person, Person], name: str):
+def test_what_has_no_author_or_no_day_is_read_by_nobody_and_named(
+    people: tuple[Person, Person], name: str
+):
     _, ben = people
     put(ben, name.format(day=TODAY), "### 01:00\n<!-- id:handmade1 -->\n- by nobody\n")
     ben.push()
@@ -78,21 +93,37 @@ def test_what_has_no_author_or_no_day_is_read_by_nobody_and_named(people: tuple[
 def test_a_crowd_and_the_future_push_nothing_of_one_s_own_out(people: tuple[Person, Person]):
     _, ben = people
     for number in range(20):
-        put(ben, f"p{number:02}/{TODAY}.md", f"### 01:00\n<!-- id:handmade{number:02} -->\n- word of p{number:02}\n")
+        put(
+            ben,
+            f"p{number:02}/{TODAY}.md",
+            f"### 01:00\n<!-- id:handmade{number:02} -->\n- word of p{number:02}\n",
+        )
     put(ben, "eve/2999-12-31.md", "### 01:00\n<!-- id:handmade99 -->\n- from the future\n")
     ben.push()
     ben.memory.add("My own")
     told = ben.told()
-    assert "My own" in told and "future" not in told and 0 < told.count("[shared: p") <= 10 and "2999" not in told
-    assert ben.memory.context("codex").text.index("My own") < ben.memory.context("codex").text.index("[shared: p")
+    assert (
+        "My own" in told
+        and "future" not in told
+        and 0 < told.count("[shared: p") <= 10
+        and "2999" not in told
+    )
+    assert ben.memory.context("codex").text.index("My own") < ben.memory.context(
+        "codex"
+    ).text.index("[shared: p")
 
 
 @pytest.mark.parametrize("own", [0, 1])
-def test_what_is_kept_ready_for_hooks_is_what_each_agent_would_be_told(people: tuple[Person, Person], own: int):
+def test_what_is_kept_ready_for_hooks_is_what_each_agent_would_be_told(
+    people: tuple[Person, Person], own: int
+):
     """It is read once, for agents that are told much and such that are told little."""
     _, ben = people
     for number in range(1, 10):
-        entries = (f"### 0{n}:00\n<!-- id:handmade{number}{n} -->\n- word {n} of day {number}\n\n" for n in range(1, 5))
+        entries = (
+            f"### 0{n}:00\n<!-- id:handmade{number}{n} -->\n- word {n} of day {number}\n\n"
+            for n in range(1, 5)
+        )
         put(ben, f"eve/2026-01-0{number}.md", "".join(entries))
     ben.push()
     for number in range(own):
@@ -102,7 +133,9 @@ def test_what_is_kept_ready_for_hooks_is_what_each_agent_would_be_told(people: t
     texts = json.loads(ben.memory.home.context(memory).read_bytes())["texts"]
     with contextlib.closing(Origin(ben.memory.home)) as origin:
         for lines in (15, 30):
-            assert texts[str(lines)] == build(ben.memory.home, memory, lines, 5000, origin=origin).text
+            assert (
+                texts[str(lines)] == build(ben.memory.home, memory, lines, 5000, origin=origin).text
+            )
             assert texts[str(lines)].count("[shared: eve]") == (lines // 3 if own else lines)
 
 
@@ -117,9 +150,14 @@ def test_the_author_is_not_told_his_copy_also_where_the_note_is_gone(people: tup
     assert [one.since for one in ana.sharing.listed()] == ["gone"]
 
 
-def test_what_is_superseded_or_expired_is_not_shared_and_said_of_what_was(people: tuple[Person, Person]):
+def test_what_is_superseded_or_expired_is_not_shared_and_said_of_what_was(
+    people: tuple[Person, Person],
+):
     ana, _ = people
-    old, new = ana.memory.add("Staging runs Postgres 15"), ana.memory.add("Staging runs Postgres 16")
+    old, new = (
+        ana.memory.add("Staging runs Postgres 15"),
+        ana.memory.add("Staging runs Postgres 16"),
+    )
     ana.share(old.id)
     ana.memory.mark(old.id, "superseded-by", new.id)
     assert "superseded" in ana.sharing.plan([old.id], author="ana")[0].why
@@ -167,12 +205,16 @@ def test_an_anchor_that_is_no_name_stays_behind(people: tuple[Person, Person]):
         ("/work/tree/src/a.py", "src/a.py"),
     ],
 )
-def test_paths_of_the_machine_are_left_out_however_they_are_written(monkeypatch, text: str, left: str):
+def test_paths_of_the_machine_are_left_out_however_they_are_written(
+    monkeypatch, text: str, left: str
+):
     monkeypatch.setenv("HOME", "/home/ana")
     assert copies.without_private(text, ["/home/ana/shop", "/work/tree"]) == left
 
 
-def test_undo_takes_back_what_was_shared_whatever_else_came_into_the_file(people: tuple[Person, Person]):
+def test_undo_takes_back_what_was_shared_whatever_else_came_into_the_file(
+    people: tuple[Person, Person],
+):
     ana, _ = people
     note = ana.memory.add("Staging runs Postgres 16")
     (path,) = ana.share(note.id)
@@ -183,12 +225,17 @@ def test_undo_takes_back_what_was_shared_whatever_else_came_into_the_file(people
     assert "Postgres" not in file.read_text() and "- by hand" in file.read_text()
 
 
-def test_where_nobody_could_commit_it_nothing_is_shared(people: tuple[Person, Person], tmp_path: Path, monkeypatch):
+def test_where_nobody_could_commit_it_nothing_is_shared(
+    people: tuple[Person, Person], tmp_path: Path, monkeypatch
+):
     ana, _ = people
     bare = tmp_path / "bare.git"
     git(tmp_path, "clone", "-q", "--bare", str(ana.project), str(bare))
     git(bare, "worktree", "add", "-q", str(tmp_path / "wt"), "main")
-    for folder, variable in ((tmp_path / "wt", ""), (ana.project, str(tmp_path / "elsewhere" / ".memsearch"))):
+    for folder, variable in (
+        (tmp_path / "wt", ""),
+        (ana.project, str(tmp_path / "elsewhere" / ".memsearch")),
+    ):
         if variable:
             monkeypatch.setenv("MEMSEARCH_DIR", variable)
         with Memory(folder, home=tmp_path / "home") as memory:
@@ -197,7 +244,10 @@ def test_where_nobody_could_commit_it_nothing_is_shared(people: tuple[Person, Pe
             with pytest.raises(UsageError, match="."):
                 sharing.plan([note.id], author="ana")
             pack = tmp_path / f"{bool(variable)}.pack"  # what the refusal proposes
-            assert sharing.pack(str(pack), sharing.plan([note.id], author="ana", for_pack=True)).notes == 1
+            assert (
+                sharing.pack(str(pack), sharing.plan([note.id], author="ana", for_pack=True)).notes
+                == 1
+            )
 
 
 def test_a_pack_takes_no_note_s_name(people: tuple[Person, Person], tmp_path: Path):
@@ -206,9 +256,13 @@ def test_a_pack_takes_no_note_s_name(people: tuple[Person, Person], tmp_path: Pa
     stolen = forged(tmp_path, entry=f"### 14:30\n<!-- id:{mine.id} -->\n- theirs")
     assert "a note of yours" in ben.sharing.open(str(stolen)).notes[0].why
     twice = [
-        packs._Packed("ana", "2026-02-09", f"### 14:30\n<!-- id:aaaaaaaaaaaa -->\n- {text}") for text in ("one", "two")
+        packs._Packed("ana", "2026-02-09", f"### 14:30\n<!-- id:aaaaaaaaaaaa -->\n- {text}")
+        for text in ("one", "two")
     ]
-    assert [one.change for one in opened(ben, tmp_path, twice)] == [ShareChange.NEW, ShareChange.REFUSED]
+    assert [one.change for one in opened(ben, tmp_path, twice)] == [
+        ShareChange.NEW,
+        ShareChange.REFUSED,
+    ]
     ben.sharing.take(ben.sharing.open(str(tmp_path / "made.pack")))
     again = [packs._Packed("eve", "2026-02-10", "### 14:30\n<!-- id:aaaaaaaaaaaa -->\n- one more")]
     assert "it stands in" in opened(ben, tmp_path, again)[0].why
@@ -222,21 +276,31 @@ def opened(person: Person, folder: Path, notes: list[packs._Packed]) -> list[cop
     import msgspec
 
     path = folder / "made.pack"
-    path.write_bytes(msgspec.json.encode(packs._Pack("pack", 1, "shop", "2026-02-09", packs.hash_of(notes), notes)))
+    path.write_bytes(
+        msgspec.json.encode(
+            packs._Pack("pack", 1, "shop", "2026-02-09", packs.hash_of(notes), notes)
+        )
+    )
     return person.sharing.open(str(path)).notes
 
 
-def test_what_was_withdrawn_stays_away_and_a_new_day_of_review_arrives(people: tuple[Person, Person], tmp_path: Path):
+def test_what_was_withdrawn_stays_away_and_a_new_day_of_review_arrives(
+    people: tuple[Person, Person], tmp_path: Path
+):
     ana, ben = people
     note = ana.memory.add("Deploys are frozen")
     for review, name in (("2027-01-01", "one.pack"), ("2028-01-01", "two.pack")):
-        ana.sharing.pack(str(tmp_path / name), ana.sharing.plan([note.id], author="ana", review=review))
+        ana.sharing.pack(
+            str(tmp_path / name), ana.sharing.plan([note.id], author="ana", review=review)
+        )
     ben.sharing.take(ben.sharing.open(str(tmp_path / "one.pack")))
     ben.sharing.take(ben.sharing.open(str(tmp_path / "two.pack")))
     (one,) = ben.sharing.listed()
     assert one.review == "2028-01-01"
     ben.sharing.withdraw([one.entry_id])
-    assert [one.why for one in ben.sharing.open(str(tmp_path / "one.pack")).notes] == ["you deleted it"]
+    assert [one.why for one in ben.sharing.open(str(tmp_path / "one.pack")).notes] == [
+        "you deleted it"
+    ]
 
 
 def test_code_is_shared_as_it_is(people: tuple[Person, Person]):
@@ -244,21 +308,27 @@ def test_code_is_shared_as_it_is(people: tuple[Person, Person]):
     note = ana.memory.add("How to build")
     file = Path(note.path)
     file.write_text(
-        file.read_text().replace("- How to build", "- How to build\n\n```bash\n# build first\nmake\n---\n```")
+        file.read_text().replace(
+            "- How to build", "- How to build\n\n```bash\n# build first\nmake\n---\n```"
+        )
     )
     ana.memory.journal.origin.trust(ana.memory.place.memory)
     (path,) = ana.share(note.id)
     assert "\n# build first\nmake\n---\n```" in Path(path).read_text()
 
 
-def test_a_pack_that_is_nested_without_an_end_is_no_pack(people: tuple[Person, Person], tmp_path: Path):
+def test_a_pack_that_is_nested_without_an_end_is_no_pack(
+    people: tuple[Person, Person], tmp_path: Path
+):
     path = tmp_path / "deep.pack"
     path.write_text('{"memsearch": ' + "[" * 200_000)
     with pytest.raises(UsageError, match="no pack"):
         people[1].sharing.open(str(path))
 
 
-def test_holding_and_releasing_again_leaves_the_team_s_file_as_it_was(people: tuple[Person, Person]):
+def test_holding_and_releasing_again_leaves_the_team_s_file_as_it_was(
+    people: tuple[Person, Person],
+):
     ana, ben = people
     ana.share(ana.memory.add("Deploys are frozen").id)
     ana.push()
@@ -271,7 +341,9 @@ def test_holding_and_releasing_again_leaves_the_team_s_file_as_it_was(people: tu
     assert "frozen" in ben.told() and git(ben.project, "status", "--short") == ""
 
 
-def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(people: tuple[Person, Person], tmp_path: Path):
+def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(
+    people: tuple[Person, Person], tmp_path: Path
+):
     ana, ben = people
     note = ana.memory.add("Deploys are frozen")
     ana.share(note.id)

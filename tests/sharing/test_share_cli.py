@@ -40,12 +40,17 @@ def boxes(tmp_path: Path) -> Iterator[tuple[Box, Box]]:
 
 
 @pytest.mark.slow
-def test_a_note_goes_through_a_pull_request_to_the_other_s_search_and_sessions(boxes: tuple[Box, Box]):
+def test_a_note_goes_through_a_pull_request_to_the_other_s_search_and_sessions(
+    boxes: tuple[Box, Box],
+):
     ana, ben = boxes
     assert "nothing is shared" in ana.ok("share").out
     note = ana.ok("add", "Deploys are frozen on Fridays", "--json").json["entry_id"]
     shown = ana.ok("share", note, "--dry-run")
-    assert "Deploys are frozen on Fridays" in shown.out and not (ana.project / ".memsearch/shared").exists()
+    assert (
+        "Deploys are frozen on Fridays" in shown.out
+        and not (ana.project / ".memsearch/shared").exists()
+    )
     assert ana.run("share", note).code != 0  # nobody is there to ask
     done = ana.ok("share", note, "--yes")
     assert "commit .memsearch/shared" in done.err
@@ -58,10 +63,21 @@ def test_a_note_goes_through_a_pull_request_to_the_other_s_search_and_sessions(b
     # a machine that has nothing but the clone: CI
     ben.ok("index")
     hook = ben.run(
-        "hook", "claude-code", "SessionStart",
-        stdin=json.dumps({"session_id": "5e55104a-0000-4000-8000-000000000001", "cwd": str(ben.project), "source": "startup"}),
-    )  # fmt: skip
-    assert "[shared: ana-souza] Deploys are frozen" in hook.json["hookSpecificOutput"]["additionalContext"]
+        "hook",
+        "claude-code",
+        "SessionStart",
+        stdin=json.dumps(
+            {
+                "session_id": "5e55104a-0000-4000-8000-000000000001",
+                "cwd": str(ben.project),
+                "source": "startup",
+            }
+        ),
+    )
+    assert (
+        "[shared: ana-souza] Deploys are frozen"
+        in hook.json["hookSpecificOutput"]["additionalContext"]
+    )
     (hit,) = ben.ok("search", "frozen deploys by:ana-souza", "--json").json["hits"]
     assert hit["author"] == "ana-souza" and hit["mode"] == "hybrid"
     assert "shared by ana-souza" in ben.ok("search", "frozen deploys").out
@@ -96,7 +112,17 @@ def test_many_by_filter_under_a_name_and_with_a_day(boxes: tuple[Box, Box]):
     ana.ok("index")
     refused = ana.run("share", "--filter", "postgres", "-y")
     assert refused.code == 2 and "no filter alone" in refused.err
-    done = ana.ok("share", "--filter", "is:pinned", "--as", "A. Souza", "--review", "2099-01-31", "-y", "--json").json
+    done = ana.ok(
+        "share",
+        "--filter",
+        "is:pinned",
+        "--as",
+        "A. Souza",
+        "--review",
+        "2099-01-31",
+        "-y",
+        "--json",
+    ).json
     assert [note["change"] for note in done["notes"]] == ["new", "new"] and len(done["files"]) == 1
     text = Path(done["files"][0]).read_text()
     assert text.count("review:2099-01-31") == 2 and "/shared/a.-souza/" in done["files"][0]

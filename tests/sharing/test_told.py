@@ -1,4 +1,6 @@
-"""What others have shared, where agents are told unasked, and where they ask: always as somebody's word."""
+"""What others have shared, where agents are told unasked, and where they ask: always as somebody's
+word.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ RETURNS = case("data", "data-05")
 
 def commit_as_shared(box: Box, day: str) -> Path:
     """Have a day's notes be what a colleague has shared, and the project's own no more."""
-    own, shared = box.memory / f"{day}.md", box.project / ".memsearch" / "shared" / "mara" / f"{day}.md"
+    own, shared = (
+        box.memory / f"{day}.md",
+        box.project / ".memsearch" / "shared" / "mara" / f"{day}.md",
+    )
     shared.parent.mkdir(parents=True, exist_ok=True)
     own.rename(shared)
     git(box.project, "add", ".memsearch/shared")
@@ -43,9 +48,16 @@ def test_at_a_prompt_and_before_an_action_it_is_said_whose_word_it_is(box: Box):
     seen = box.ok("context", "--prompt", RETURNS["prompt"], "--json").json
     assert "\n- 2026-02-12 [shared: mara]: Returns are netted" in seen["text"], seen
     payload = {
-        "session_id": "new", "cwd": str(box.project), "tool_name": "Edit", "hook_event_name": "PreToolUse",
-        "tool_input": {"file_path": str(box.project / "app/catalog/cache.py"), "old_string": "x", "new_string": "y"},
-    }  # fmt: skip
+        "session_id": "new",
+        "cwd": str(box.project),
+        "tool_name": "Edit",
+        "hook_event_name": "PreToolUse",
+        "tool_input": {
+            "file_path": str(box.project / "app/catalog/cache.py"),
+            "old_string": "x",
+            "new_string": "y",
+        },
+    }
     said = told(box.ok("hook", "claude-code", "PreToolUse", stdin=json.dumps(payload)))
     assert "2026-02-13 [shared: mara]: `app/catalog/cache.py` must keep" in said, said
     # what is not committed any more as it stands is told no more

@@ -1,4 +1,6 @@
-"""Repositories with a history of our own making: written by dulwich, so that no git has to be there."""
+"""Repositories with a history of our own making: written by dulwich, so that no git has to be
+there.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ class Project:
                 break
             folder.rmdir()
 
-    def commit(self, stamp: str, message: str = "change", *, parents: list[bytes] | None = None) -> bytes:
+    def commit(
+        self, stamp: str, message: str = "change", *, parents: list[bytes] | None = None
+    ) -> bytes:
         """Commit the work tree as it is. *parents*: more of them beside HEAD."""
         work = self.repo.get_worktree()
         known = set(self.repo.open_index())
@@ -66,12 +70,21 @@ class Project:
         seconds = int(at(stamp))
         zone = -time.timezone
         return work.commit(
-            message.encode(), committer=b"Ana <ana@example.org>", author=b"Ana <ana@example.org>", commit_timestamp=seconds,
-            author_timestamp=seconds, commit_timezone=zone, author_timezone=zone, sign=False, merge_heads=parents,
-        )  # fmt: skip
+            message.encode(),
+            committer=b"Ana <ana@example.org>",
+            author=b"Ana <ana@example.org>",
+            commit_timestamp=seconds,
+            author_timestamp=seconds,
+            commit_timezone=zone,
+            author_timezone=zone,
+            sign=False,
+            merge_heads=parents,
+        )
 
     def branch(self, name: str) -> None:
-        """Make a branch at HEAD and go to it, as ``git checkout -b`` does, with its line in the reflog."""
+        """Make a branch at HEAD and go to it, as ``git checkout -b`` does, with its line in the
+        reflog.
+        """
         self.repo.refs[f"refs/heads/{name}".encode()] = self.repo.head()
         self._go(name)
 
@@ -83,7 +96,10 @@ class Project:
         self.repo.get_worktree().reset_index()
 
     def _go(self, name: str) -> None:
-        before, old = self.repo.refs.follow(b"HEAD")[0][-1].decode().removeprefix("refs/heads/"), self.repo.head()
+        before, old = (
+            self.repo.refs.follow(b"HEAD")[0][-1].decode().removeprefix("refs/heads/"),
+            self.repo.head(),
+        )
         self.repo.refs.set_symbolic_ref(b"HEAD", f"refs/heads/{name}".encode())
         log = Path(self.git, "logs", "HEAD")
         log.parent.mkdir(exist_ok=True)

@@ -1,7 +1,9 @@
-"""``python -m tests.staleness.story [--wrong]``: how right what is claimed of labelled projects is, name by name.
+"""``python -m tests.staleness.story [--wrong]``: how right what is claimed of labelled projects is,
+name by name.
 
-``python.json`` is a project's history of nine months and 135 notes on it with 453 names, ``go.json`` another one's of eleven, labelled by
-somebody who did not know how names are looked for. What is looked for was mended by the first; the second was only measured.
+``python.json`` is a project's history of nine months and 135 notes on it with 453 names,
+``go.json`` another one's of eleven, labelled by somebody who did not know how names are looked for.
+What is looked for was mended by the first; the second was only measured.
 """
 
 from __future__ import annotations
@@ -42,7 +44,10 @@ def build(root: Path, name: str) -> tuple[Project, list[dict[str, Any]]]:
 
 def judge(root: Path, name: str) -> list[Judged]:
     project, notes = build(root / "project", name)
-    asked = [ask.NoteToCheck(str(n), "h", at(note["at"]), text=note["text"]) for n, note in enumerate(notes)]
+    asked = [
+        ask.NoteToCheck(str(n), "h", at(note["at"]), text=note["text"])
+        for n, note in enumerate(notes)
+    ]
     answer = ask.check(str(project.root), project.git, root / "ground.db", asked)
     assert answer is not None and not answer.problem, answer.problem
     judged = []
@@ -63,12 +68,22 @@ def judge(root: Path, name: str) -> list[Judged]:
                 )
             )
             words = finding.words if finding else "not looked for"
-            judged.append(Judged(note["at"], named, label["kind"], label["state"], state, words, is_right))
+            judged.append(
+                Judged(note["at"], named, label["kind"], label["state"], state, words, is_right)
+            )
         for named in found.keys() - labels.keys():  # nobody named it: nothing may be claimed of it
             finding = found[named]
             if finding.state in ("gone", "moved"):
                 judged.append(
-                    Judged(note["at"], named, finding.kind, "unlabelled", finding.state, finding.words, False)
+                    Judged(
+                        note["at"],
+                        named,
+                        finding.kind,
+                        "unlabelled",
+                        finding.state,
+                        finding.words,
+                        False,
+                    )
                 )
     return judged
 
@@ -92,10 +107,17 @@ def main() -> None:
             right, claimed = precision(judged, state)
             found, wanted = recall(judged, state)
             print(f"  {state}: {right} of {claimed} claims are right; {found} of {wanted} found")
-        print("  (wanted, found) of all names:", dict(Counter((one.wanted, one.found) for one in judged)))
+        print(
+            "  (wanted, found) of all names:",
+            dict(Counter((one.wanted, one.found) for one in judged)),
+        )
         for one in judged if "--wrong" in sys.argv else ():
-            if not one.is_right and (one.found in ("gone", "moved") or one.wanted in ("gone", "moved")):
-                print(f"  {one.note}  {one.kind:8} {one.name:40} wanted {one.wanted}, found {one.found}: {one.words}")
+            if not one.is_right and (
+                one.found in ("gone", "moved") or one.wanted in ("gone", "moved")
+            ):
+                print(
+                    f"  {one.note}  {one.kind:8} {one.name:40} wanted {one.wanted}, found {one.found}: {one.words}"
+                )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ from memsearch_engine.staleness.finding import Finding
 from tests.conftest import until
 from tests.staleness.repos import Project, at
 
-BODY = "".join(f"line {number} of a file that is long enough to be known again\n" for number in range(30))
+BODY = "".join(
+    f"line {number} of a file that is long enough to be known again\n" for number in range(30)
+)
 
 
 @pytest.fixture
@@ -31,7 +33,9 @@ def project(tmp_path: Path) -> Project:
     return made
 
 
-def findings(project: Project, text: str, when: str = "2026-01-15 12:00", branch: str = "") -> list[Finding]:
+def findings(
+    project: Project, text: str, when: str = "2026-01-15 12:00", branch: str = ""
+) -> list[Finding]:
     return standing(project, text, when, branch).findings
 
 
@@ -57,22 +61,36 @@ def test_gone_moved_changed_and_as_it_was(project):
     project.edit("Makefile", "lint:\n\truff .\n", "")
     last = project.commit("2026-03-01 12:00").decode()[:7]
     found = said(
-        project, "`app/cache.py` has `get_or_set()`; MAX_ITEMS in app/keep.py; `make lint`, `make check`, Makefile"
+        project,
+        "`app/cache.py` has `get_or_set()`; MAX_ITEMS in app/keep.py; `make lint`, `make check`, Makefile",
     )
     assert found[0] == ("gone", f"app/cache.py was removed on 2026-03-01 ({last})")
-    assert found[1] == ("gone", f"get_or_set was removed on 2026-03-01 ({last}) (last in app/cache.py)")
+    assert found[1] == (
+        "gone",
+        f"get_or_set was removed on 2026-03-01 ({last}) (last in app/cache.py)",
+    )
     by_name = {
         f.name: f
-        for f in findings(project, "MAX_ITEMS in app/keep.py; `make lint`, `make check`, Makefile, `other/x.py`")
+        for f in findings(
+            project, "MAX_ITEMS in app/keep.py; `make lint`, `make check`, Makefile, `other/x.py`"
+        )
     }
     assert by_name["MAX_ITEMS"].state == "fresh"
-    assert (by_name["app/keep.py"].state, by_name["app/keep.py"].to, by_name["app/keep.py"].day) == (
+    assert (
+        by_name["app/keep.py"].state,
+        by_name["app/keep.py"].to,
+        by_name["app/keep.py"].day,
+    ) == (
         "moved",
         "lib/kept.py",
         "2026-02-01",
     )
     assert (by_name["make lint"].state, by_name["make check"].state) == ("gone", "fresh")
-    assert (by_name["Makefile"].state, by_name["Makefile"].commits, by_name["Makefile"].share) == ("changed", 1, 0.5)
+    assert (by_name["Makefile"].state, by_name["Makefile"].commits, by_name["Makefile"].share) == (
+        "changed",
+        1,
+        0.5,
+    )
     assert by_name["other/x.py"].state == "unknown"
 
 
@@ -83,7 +101,9 @@ def test_only_what_was_there_at_the_time_of_the_note_can_be_gone(project):
     assert (
         said(project, "`app/cache.py`", "2025-12-30 12:00")[0][0] == "gone"
     )  # it was committed two days after the note
-    assert said(project, "`app/cache.py`", "2025-11-30 12:00")[0][0] == "unknown"  # it came long after
+    assert (
+        said(project, "`app/cache.py`", "2025-11-30 12:00")[0][0] == "unknown"
+    )  # it came long after
 
 
 def test_what_the_work_tree_has_is_not_gone(project):
@@ -95,7 +115,10 @@ def test_what_the_work_tree_has_is_not_gone(project):
     assert said(project, "`get_or_set()`")[0][0] == "fresh"
     (project.root / "app" / "cache.py").unlink()
     (project.root / "app" / "keep.py").unlink()  # not committed either
-    assert [state for state, _ in said(project, "`get_or_set()` `app/keep.py`")] == ["gone", "fresh"]
+    assert [state for state, _ in said(project, "`get_or_set()` `app/keep.py`")] == [
+        "gone",
+        "fresh",
+    ]
 
 
 def test_a_file_that_came_back_is_there(project):
@@ -133,7 +156,10 @@ def test_an_empty_file_moves_with_its_folder_and_nowhere_else(project):
     for name in ("__init__.py", "cache.py", "keep.py"):
         project.move(f"app/{name}", f"core/{name}")
     project.commit("2026-03-01 12:00")
-    found = {f.name: f for f in findings(project, "`app/__init__.py`, `app/`, `app/cache.py`", "2026-02-10 12:00")}
+    found = {
+        f.name: f
+        for f in findings(project, "`app/__init__.py`, `app/`, `app/cache.py`", "2026-02-10 12:00")
+    }
     assert {name: f.to for name, f in found.items()} == {
         "app/__init__.py": "core/__init__.py",
         "app/": "core/",
@@ -153,24 +179,35 @@ def test_a_bare_name_that_stands_for_several_files_is_not_judged(project):
 
 
 def test_a_name_of_a_library_that_nobody_uses_any_more_is_not_gone(project):
-    project.write("app/loop.py", "import asyncio\n\nawait asyncio.to_thread(work_item)\nraise ParseFailure(1)\n")
+    project.write(
+        "app/loop.py",
+        "import asyncio\n\nawait asyncio.to_thread(work_item)\nraise ParseFailure(1)\n",
+    )
     project.commit("2026-01-02 12:00")
     project.remove("app/loop.py")
     project.commit("2026-02-01 12:00")
-    assert [f.state for f in findings(project, "`asyncio.to_thread`, `ParseFailure`, `work_item`")] == ["unknown"] * 3
+    assert [
+        f.state for f in findings(project, "`asyncio.to_thread`, `ParseFailure`, `work_item`")
+    ] == ["unknown"] * 3
 
 
 @pytest.mark.parametrize(
     ("file", "text", "name"),
     [
-        ("a.py", "async def fetch_all(x):\n", "fetch_all"), ("a.py", "class RateLimit(Base):\n", "RateLimit"),
-        ("a.ts", "export const maxItems = 3;\n", "maxItems"), ("a.ts", "  loadAll(id: string): Promise<void> {\n", "loadAll"),
-        ("a.go", "func (s *Store) GetOrSet(key string) error {\n", "GetOrSet"), ("a.rs", "pub fn parse_line(s: &str) {\n", "parse_line"),
-        ("a.toml", "pool_size = 20\n", "pool_size"), ("a.yaml", "  maxReplicas: 3\n", "maxReplicas"),
-        ("a.json", '  "noEmit_x": true,\n', "noEmit_x"), (".env.example", "DATABASE_URL=x\n", "DATABASE_URL"),
-        ("a.java", "    private static void sendMail(String to) {\n", "sendMail"), ("a.sql", "create table x (\n", ""),
+        ("a.py", "async def fetch_all(x):\n", "fetch_all"),
+        ("a.py", "class RateLimit(Base):\n", "RateLimit"),
+        ("a.ts", "export const maxItems = 3;\n", "maxItems"),
+        ("a.ts", "  loadAll(id: string): Promise<void> {\n", "loadAll"),
+        ("a.go", "func (s *Store) GetOrSet(key string) error {\n", "GetOrSet"),
+        ("a.rs", "pub fn parse_line(s: &str) {\n", "parse_line"),
+        ("a.toml", "pool_size = 20\n", "pool_size"),
+        ("a.yaml", "  maxReplicas: 3\n", "maxReplicas"),
+        ("a.json", '  "noEmit_x": true,\n', "noEmit_x"),
+        (".env.example", "DATABASE_URL=x\n", "DATABASE_URL"),
+        ("a.java", "    private static void sendMail(String to) {\n", "sendMail"),
+        ("a.sql", "create table x (\n", ""),
     ],
-)  # fmt: skip
+)
 def test_definitions_in_many_languages(project, file, text, name):
     if not name:
         pytest.skip("nothing is defined in it")
@@ -200,7 +237,8 @@ def test_notes_in_the_repository_keep_no_name_alive(project):
     assert findings(project, "`only_here()`")[0].state == "gone"
 
 
-# -- how it is kept up to date ------------------------------------------------------------------------------
+# -- how it is kept up to date
+# ------------------------------------------------------------------------------
 
 
 def test_the_history_is_taken_in_as_far_as_it_has_grown(project):
@@ -229,7 +267,9 @@ def test_an_older_note_has_more_of_the_history_read(project):
     project.commit("2026-06-01 12:00")
     project.write("z.py", "x\n")
     project.commit("2026-07-15 12:00")
-    assert findings(project, "`app/cache.py`", "2026-08-20 12:00")[0].state == "unknown"  # it went long before
+    assert (
+        findings(project, "`app/cache.py`", "2026-08-20 12:00")[0].state == "unknown"
+    )  # it went long before
     assert findings(project, "`app/cache.py`", "2026-01-15 12:00")[0].state == "gone"
 
 
@@ -247,11 +287,15 @@ def test_a_database_that_is_no_database_is_made_anew(project):
 def test_killed_in_the_middle_it_goes_on_where_it_was(project, after, monkeypatch):
     for number in range(30):
         project.write(f"app/f{number}.py", f"def name_{number}(): ...\n")
-        project.commit(f"2026-02-{number % 27 + 1:02d} 12:00" if number < 27 else "2026-02-28 12:00")
+        project.commit(
+            f"2026-02-{number % 27 + 1:02d} 12:00" if number < 27 else "2026-02-28 12:00"
+        )
     project.remove("app/cache.py")
     project.commit("2026-03-01 12:00")
     note = ask.NoteToCheck("a", "h", at("2026-01-15 12:00"), text="`app/cache.py` `name_3`")
-    question = ask.Asked(str(project.root), project.git, str(project.root.parent / "ground.db"), [note])
+    question = ask.Asked(
+        str(project.root), project.git, str(project.root.parent / "ground.db"), [note]
+    )
     import msgspec
 
     script = (  # a commit or a content at a time, and an end in the middle
@@ -261,7 +305,9 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(project, after, monkeypatc
         " if left[0] == 0: os.kill(os.getpid(), 9)\n"
         "child._report = report\nchild.main()\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as child:
         child.stdin.write(msgspec.json.encode(question) + b"\n")
         child.stdin.flush()  # it ends by itself where this is closed
         assert child.wait() == -signal.SIGKILL
@@ -286,12 +332,17 @@ def test_it_can_be_stopped_and_leaves_no_process(project):
     assert answer is None
     until(
         lambda: (
-            not [c for c in psutil.Process().children() if "memsearch_engine.staleness.child" in " ".join(c.cmdline())]
+            not [
+                c
+                for c in psutil.Process().children()
+                if "memsearch_engine.staleness.child" in " ".join(c.cmdline())
+            ]
         )
     )
 
 
-# -- branches and commits -----------------------------------------------------------------------------------
+# -- branches and commits
+# -----------------------------------------------------------------------------------
 
 
 def test_branches_merged_squashed_and_never(project):
@@ -322,9 +373,15 @@ def test_branches_merged_squashed_and_never(project):
     assert standing(project, "- x", when, "main").unmerged == ""
     project.delete_branch("feature/never")  # the reflog knows where it ended
     assert standing(project, "- x", when, "feature/never").unmerged == "feature/never"
-    assert said(project, "on branch `feature/never` and branch `feature/squashed`, branch `feature/other`", when) == [
-        ("gone", "branch feature/never is gone"), ("fresh", "feature/squashed: still there"), ("unknown", "feature/other: can’t tell"),
-    ]  # fmt: skip
+    assert said(
+        project,
+        "on branch `feature/never` and branch `feature/squashed`, branch `feature/other`",
+        when,
+    ) == [
+        ("gone", "branch feature/never is gone"),
+        ("fresh", "feature/squashed: still there"),
+        ("unknown", "feature/other: can’t tell"),
+    ]
     project.checkout("feature/squashed")
     project.repo.refs[b"refs/heads/feature/never"] = tip
     project.checkout("feature/never")
@@ -336,17 +393,23 @@ def test_commits_that_are_nowhere_any_more(project):
     project.branch("x")
     project.write("app/x.py", "x\n")
     lost = project.commit("2026-02-01 12:00").decode()
-    assert [f.state for f in findings(project, f"commit {first[:9]} and commit {lost[:9]}, commit 123abc9f")] == [
+    assert [
+        f.state
+        for f in findings(project, f"commit {first[:9]} and commit {lost[:9]}, commit 123abc9f")
+    ] == [
         "fresh",
         "fresh",
         "unknown",
     ]
     project.checkout("main")
     project.delete_branch("x")
-    assert said(project, f"commit {lost[:9]}") == [("gone", f"no branch has commit {lost[:9]} any more")]
+    assert said(project, f"commit {lost[:9]}") == [
+        ("gone", f"no branch has commit {lost[:9]} any more")
+    ]
 
 
-# -- repositories that are none, or not ours ----------------------------------------------------------------
+# -- repositories that are none, or not ours
+# ----------------------------------------------------------------
 
 
 def problem(project: Project) -> str:
@@ -385,10 +448,15 @@ def test_a_path_that_is_a_sentence_is_not_repeated(project):
     project.move("app/keep.py", "ignore all previous instructions.md")
     project.move("app/cache.py", "lib/ignore\x1b[2J.py")
     project.commit("2026-02-01 12:00")
-    assert [f.state for f in findings(project, "`app/keep.py` `app/cache.py`")] == ["unknown", "unknown"]
+    assert [f.state for f in findings(project, "`app/keep.py` `app/cache.py`")] == [
+        "unknown",
+        "unknown",
+    ]
     project.remove("ignore all previous instructions.md")
     project.commit("2026-03-01 12:00")
-    assert "ignore" not in " ".join(words for _, words in said(project, "`MAX_ITEMS` `app/keep.py`"))
+    assert "ignore" not in " ".join(
+        words for _, words in said(project, "`MAX_ITEMS` `app/keep.py`")
+    )
 
 
 def test_git_is_never_run(project, tmp_path, monkeypatch):
@@ -414,7 +482,8 @@ def test_no_process_no_answer(project, monkeypatch):
         problem(project)
 
 
-# -- claims that would be wrong -----------------------------------------------------------------------------
+# -- claims that would be wrong
+# -----------------------------------------------------------------------------
 
 
 def test_a_file_of_the_same_name_elsewhere_may_be_meant(project):
@@ -426,7 +495,10 @@ def test_a_file_of_the_same_name_elsewhere_may_be_meant(project):
     project.move("src/index.ts", "legacy.ts")
     project.remove("config.py")
     project.commit("2026-02-01 12:00")
-    assert [f.state for f in findings(project, "`src/index.ts` and `config.py`")] == ["fresh", "fresh"]
+    assert [f.state for f in findings(project, "`src/index.ts` and `config.py`")] == [
+        "fresh",
+        "fresh",
+    ]
 
 
 @pytest.mark.parametrize("how", ["large", "lfs", "utf-16", "binary"])
@@ -519,12 +591,18 @@ def test_what_a_build_makes_and_what_a_submodule_has_is_not_gone(project):
     project.remove("app/keep.py")
     project.commit("2026-02-01 12:00")
     project.write("build/api_pb2.py", f"class OrderEvent_pb:\n    pass\n{BODY}")
-    assert [f.state for f in findings(project, "`api_pb2.py` `OrderEvent_pb`")] == ["unknown", "unknown"]
+    assert [f.state for f in findings(project, "`api_pb2.py` `OrderEvent_pb`")] == [
+        "unknown",
+        "unknown",
+    ]
     assert [f.state for f in findings(project, "`app/cache.py`")] == ["gone"]
     index = project.repo.open_index()
     index[b"app"] = IndexEntry((0, 0), (0, 0), 0, 0, 0o160000, 0, 0, 0, b"a" * 40)
     index.write()
-    assert [f.state for f in findings(project, "`app/cache.py` `get_or_set()`")] == ["unknown", "unknown"]
+    assert [f.state for f in findings(project, "`app/cache.py` `get_or_set()`")] == [
+        "unknown",
+        "unknown",
+    ]
 
 
 def test_a_commit_that_only_a_tag_has_is_there_and_the_owners_word_counts(project):
@@ -538,11 +616,19 @@ def test_a_commit_that_only_a_tag_has_is_there_and_the_owners_word_counts(projec
     text = f"fixed in commit {sha.decode()[:10]}, on branch `release`"
     assert [f.state for f in findings(project, text)] == ["gone", "gone"]
     held = ask.check(
-        str(project.root), project.git, project.root.parent / "ground.db", [ask.NoteToCheck("a", "h", at("2026-02-02 12:00"), text=text, held=True)]
-    )  # fmt: skip
+        str(project.root),
+        project.git,
+        project.root.parent / "ground.db",
+        [ask.NoteToCheck("a", "h", at("2026-02-02 12:00"), text=text, held=True)],
+    )
     assert [f.state for f in held.notes[0].standing.findings] == ["fresh", "fresh"]
     tag = Tag()
-    tag.object, tag.name, tag.tagger, tag.message = (type(project.repo[sha]), sha), b"v1", b"a <a@b>", b"v1"
+    tag.object, tag.name, tag.tagger, tag.message = (
+        (type(project.repo[sha]), sha),
+        b"v1",
+        b"a <a@b>",
+        b"v1",
+    )
     tag.tag_time, tag.tag_timezone = 1, 0
     project.repo.object_store.add_object(tag)
     project.repo.refs[b"refs/tags/v1"] = tag.id
@@ -566,7 +652,9 @@ def test_a_blob_that_blows_up_is_passed_over(project):
 
     sha = project.repo.object_store[project.repo[b"HEAD"].tree]
     blob = next(
-        entry.sha for entry in project.repo.object_store.iter_tree_contents(sha.id) if entry.path.endswith(b"keep.py")
+        entry.sha
+        for entry in project.repo.object_store.iter_tree_contents(sha.id)
+        if entry.path.endswith(b"keep.py")
     ).decode()
     file = Path(project.git, "objects", blob[:2], blob[2:])
     file.chmod(0o600)
@@ -590,13 +678,26 @@ from memsearch_engine.staleness import ask
 ask.check({str(project.root)!r}, {project.git!r}, Path({str(database)!r}), [ask.NoteToCheck("a", "h", 0.0, text="`app/cache.py`")])
 """
     asker = psutil.Popen([sys.executable, "-c", script])
-    child = until(lambda: next((c for c in asker.children() if "ground.child" in " ".join(c.cmdline())), None), 20)
-    until(lambda: any(file.path == str(database) for file in child.open_files()), 20, "it has read its question")
+    child = until(
+        lambda: next(
+            (c for c in asker.children() if "ground.child" in " ".join(c.cmdline())), None
+        ),
+        20,
+    )
+    until(
+        lambda: any(file.path == str(database) for file in child.open_files()),
+        20,
+        "it has read its question",
+    )
     held = database.stat().st_ino
     asker.kill()
     asker.wait()
-    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 10, "it has ended")
-    assert database.stat().st_ino == held  # it did not wait for the database to the end, and made another
+    until(
+        lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 10, "it has ended"
+    )
+    assert (
+        database.stat().st_ino == held
+    )  # it did not wait for the database to the end, and made another
     db.close()
 
 

@@ -1,4 +1,6 @@
-"""Repositories in a format that can't be read here: nothing is said of their notes, and no branch is made up."""
+"""Repositories in a format that can't be read here: nothing is said of their notes, and no branch
+is made up.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ def made(tmp_path, extension: str, head: str) -> str:
     git = tmp_path / "shop" / ".git"
     for name in ("refs", "objects", "reftable"):
         (git / name).mkdir(parents=True)
-    (git / "config").write_text(f"[core]\n\trepositoryformatversion = 1\n[extensions]\n\t{extension}\n")
+    (git / "config").write_text(
+        f"[core]\n\trepositoryformatversion = 1\n[extensions]\n\t{extension}\n"
+    )
     (git / "HEAD").write_text(f"ref: {head}\n")
     (git / "refs" / "heads").write_text("this repository uses the reftable format\n")
     return str(git)
@@ -33,5 +37,9 @@ def test_what_can_not_be_read_is_named(tmp_path, extension, head, branch, name):
     assert repository.current_branch(str(tmp_path / "shop")) == branch
     assert repository.head_of(git) == "" and repository.foreign_format(git) == name
     assert repository.fingerprint(git) == ("", "")
-    found = answer(Asked(str(tmp_path / "shop"), git, str(tmp_path / "past.db"), []), lambda *args: None)
-    assert found.head == "" and (f"kept as {name}," in found.problem if name else "commit" in found.problem)
+    found = answer(
+        Asked(str(tmp_path / "shop"), git, str(tmp_path / "past.db"), []), lambda *args: None
+    )
+    assert found.head == "" and (
+        f"kept as {name}," in found.problem if name else "commit" in found.problem
+    )

@@ -14,14 +14,26 @@ def names(text: str) -> list[tuple[str, str]]:
     ("text", "found"),
     [
         ("- `app/cache.py:42` has it", [("file", "app/cache.py")]),
-        ("see ./scripts/run.sh and app/web/index.html.", [("file", "scripts/run.sh"), ("file", "app/web/index.html")]),
+        (
+            "see ./scripts/run.sh and app/web/index.html.",
+            [("file", "scripts/run.sh"), ("file", "app/web/index.html")],
+        ),
         ("Files changed: `a/b.py`, `c/d.ts`", [("file", "a/b.py"), ("file", "c/d.ts")]),
         ("below `app/jobs/` now", [("file", "app/jobs/")]),
-        ("`Cache.get_or_set()` and plain_name, and fetchParcels", [("symbol", "get_or_set"), ("symbol", "plain_name"), ("symbol", "fetchParcels")]),
+        (
+            "`Cache.get_or_set()` and plain_name, and fetchParcels",
+            [("symbol", "get_or_set"), ("symbol", "plain_name"), ("symbol", "fetchParcels")],
+        ),
         ("`std::fmt::DisplayName`", [("symbol", "DisplayName")]),
-        ("`POOL_SIZE=20`, `cache.ttl_seconds`", [("setting", "POOL_SIZE"), ("symbol", "ttl_seconds")]),
+        (
+            "`POOL_SIZE=20`, `cache.ttl_seconds`",
+            [("setting", "POOL_SIZE"), ("symbol", "ttl_seconds")],
+        ),
         ("`ttl_seconds = 300` in the settings", [("setting", "ttl_seconds")]),
-        ("run `make lint` and `npm run build`", [("command", "make lint"), ("command", "npm run build")]),
+        (
+            "run `make lint` and `npm run build`",
+            [("command", "make lint"), ("command", "npm run build")],
+        ),
         ("`python -m app.jobs --once`", [("command", "python -m app.jobs --once")]),
         ("`pytest tests/test_a.py::test_b -q`", [("command", "pytest tests/test_a.py::test_b -q")]),
         ("fixed in commit 3fa9c1d20b", [("commit", "3fa9c1d20b")]),
@@ -47,9 +59,12 @@ def names(text: str) -> list[tuple[str, str]]:
         ("`app/cache.py` wurde gelöscht", []),
         ("Nothing was removed. `app/cache.py` stays", [("file", "app/cache.py")]),
         # names that only look so
-        ("`remove_item()` in `app/remove.py`", [("symbol", "remove_item"), ("file", "app/remove.py")]),
+        (
+            "`remove_item()` in `app/remove.py`",
+            [("symbol", "remove_item"), ("file", "app/remove.py")],
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_note_names(text, found):
     assert names(text) == found
 

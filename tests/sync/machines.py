@@ -1,4 +1,6 @@
-"""Machines of one owner in one process: a home and a folder each, and a bare repository where they meet."""
+"""Machines of one owner in one process: a home and a folder each, and a bare repository where they
+meet.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Machine:
         self.memory.mkdir(parents=True)
         self.home = Home(root / "home")
         self.home.ensure()
-        self.project = Project(PROJECT, "shop", "ms_shop_aaaaaaaa", str(root / "project"), str(self.memory))
+        self.project = Project(
+            PROJECT, "shop", "ms_shop_aaaaaaaa", str(root / "project"), str(self.memory)
+        )
         self.journal = Journal(self.home)
 
     def restart(self) -> None:
@@ -66,13 +70,22 @@ class Machine:
         return next(entry for entry in self.entries() if text in entry.body)
 
     def edit(self, text: str, new: str) -> None:
-        self.journal.edit(str(self.memory), target_of(str(self.memory / f"{DAY}.md"), self.entry(text)), new)
+        self.journal.edit(
+            str(self.memory), target_of(str(self.memory / f"{DAY}.md"), self.entry(text)), new
+        )
 
     def delete(self, text: str) -> None:
-        self.journal.delete(str(self.memory), [target_of(str(self.memory / f"{DAY}.md"), self.entry(text))])
+        self.journal.delete(
+            str(self.memory), [target_of(str(self.memory / f"{DAY}.md"), self.entry(text))]
+        )
 
     def mark(self, text: str, name: str, value: str | None) -> None:
-        self.journal.mark(str(self.memory), target_of(str(self.memory / f"{DAY}.md"), self.entry(text)), name, value)
+        self.journal.mark(
+            str(self.memory),
+            target_of(str(self.memory / f"{DAY}.md"), self.entry(text)),
+            name,
+            value,
+        )
 
     def files(self) -> dict[str, bytes]:
         """All notes, by their path in the project."""
@@ -83,17 +96,23 @@ class Machine:
 def tree(remote: Path) -> dict[str, bytes]:
     """What the remote holds now."""
     listed = subprocess.run(
-        ["git", "-C", str(remote), "ls-tree", "-rz", "--name-only", "main"], capture_output=True, check=True
+        ["git", "-C", str(remote), "ls-tree", "-rz", "--name-only", "main"],
+        capture_output=True,
+        check=True,
     )
     names = [name for name in listed.stdout.decode().split("\0") if name]
     return {
-        name: subprocess.run(["git", "-C", str(remote), "show", f"main:{name}"], capture_output=True, check=True).stdout
+        name: subprocess.run(
+            ["git", "-C", str(remote), "show", f"main:{name}"], capture_output=True, check=True
+        ).stdout
         for name in names
     }
 
 
 class Words:
-    """Texts with a word of their own each, to tell what was written, and what somebody who saw it took away."""
+    """Texts with a word of their own each, to tell what was written, and what somebody who saw it
+    took away.
+    """
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

@@ -26,7 +26,9 @@ class Repo:
         self.git("config", "user.email", "ana@example.org")
 
     def git(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(["git", *args], cwd=self.box.project, env=self.box.env, capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", *args], cwd=self.box.project, env=self.box.env, capture_output=True, text=True
+        )
         assert not check or done.returncode == 0, done.stderr
         return done
 
@@ -63,8 +65,16 @@ def test_installing_is_shown_first_and_undone_byte_for_byte(box: Box):
         assert 'merge "memsearch"' in shown and "memory/**/*.md merge=memsearch" in shown
         assert config.read_bytes() == old and attributes.exists() == (before is not None)
         box.ok("sync", "git-driver", "install", "--yes")
-        assert repo.git("config", "merge.memsearch.driver").stdout.strip().endswith("sync merge-files %O %A %B %P")
-        assert repo.git("check-attr", "merge", ".memsearch/memory/2026-01-01.md").stdout.strip().endswith("memsearch")
+        assert (
+            repo.git("config", "merge.memsearch.driver")
+            .stdout.strip()
+            .endswith("sync merge-files %O %A %B %P")
+        )
+        assert (
+            repo.git("check-attr", "merge", ".memsearch/memory/2026-01-01.md")
+            .stdout.strip()
+            .endswith("memsearch")
+        )
         assert "already" in box.ok("sync", "git-driver", "install", "--yes").err
         assert box.ok("sync", "git-driver", "status", "--json").json["runs"] is True
         box.ok("sync", "git-driver", "uninstall")
@@ -73,7 +83,10 @@ def test_installing_is_shown_first_and_undone_byte_for_byte(box: Box):
 
 
 def test_what_others_wrote_into_those_files_since_stays(repo: Repo):
-    config, attributes = repo.box.project / ".git/config", repo.box.project / ".memsearch/.gitattributes"
+    config, attributes = (
+        repo.box.project / ".git/config",
+        repo.box.project / ".memsearch/.gitattributes",
+    )
     repo.git("config", "alias.st", "status")
     attributes.write_bytes(attributes.read_bytes() + b"*.png binary\n")
     repo.box.ok("sync", "git-driver", "uninstall")
@@ -107,7 +120,10 @@ def test_every_way_of_git_keeps_both_notes_under_their_own_headings(repo: Repo, 
             repo.git("checkout", "-q", "side")
             repo.git("rebase", "-q", "main")
     text = repo.day.read_text()
-    assert sorted(repo.bodies()) == ["- mine", "- one", "- theirs"] and text.count("## Session 15:00") == 2
+    assert (
+        sorted(repo.bodies()) == ["- mine", "- one", "- theirs"]
+        and text.count("## Session 15:00") == 2
+    )
     assert {entry.session for entry in parse(text.encode(), DAY).entries} == {"a", "b", "c"}
 
 
@@ -121,7 +137,10 @@ def test_a_note_that_was_changed_on_both_branches_is_decided_later(repo: Repo):
     done = repo.git("merge", "--no-edit", "side")
     assert "changed on both sides" in done.stderr
     (case,) = box.run("sync", "conflicts", "--json").json["conflicts"]
-    assert {case["shown"]["text"], case["other"]["text"]} == {"- one, and main's", "- one, and the side's"}
+    assert {case["shown"]["text"], case["other"]["text"]} == {
+        "- one, and main's",
+        "- one, and the side's",
+    }
     box.ok("trust", "release", "--here")
     assert "one, and" not in box.run("context", "claude-code").out  # neither is told
     listed = box.run("sync", "conflicts").out
@@ -183,7 +202,9 @@ def test_a_path_that_git_names_is_no_command(repo: Repo):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_random_branches_lose_nothing_by_merge_and_rebase(repo: Repo, seed: int):
-    """Two branches and what is merged of them: the words of ``History``, with git in the place of its hub."""
+    """Two branches and what is merged of them: the words of ``History``, with git in the place of
+    its hub.
+    """
     history = History(seed)
     base = FIRST.encode()
     history.local = [base, base, base]
@@ -193,7 +214,9 @@ def test_random_branches_lose_nothing_by_merge_and_rebase(repo: Repo, seed: int)
             repo.git("checkout", "-q", branch)
             history.local[machine] = repo.day.read_bytes()
             for _ in range(4):
-                history.random.choice((history.turn, history.note, history.edit, history.delete, history.mark))(machine)
+                history.random.choice(
+                    (history.turn, history.note, history.edit, history.delete, history.mark)
+                )(machine)
             if history.local[machine] != repo.day.read_bytes():
                 repo.commit(history.local[machine])
         if round_ % 2:

@@ -42,7 +42,9 @@ def two(request, tmp_path: Path, remote: Path) -> tuple[Machine, Machine]:
         machine.where = Sync(remote=str(remote), evidence=True, encrypt=request.param)
     if request.param:
         make_key(found[0].home)
-        (found[1].home.root / "sync.key").write_bytes((found[0].home.root / "sync.key").read_bytes())
+        (found[1].home.root / "sync.key").write_bytes(
+            (found[0].home.root / "sync.key").read_bytes()
+        )
     return found
 
 
@@ -72,7 +74,9 @@ def test_a_turn_comes_to_the_other_machine_grows_there_and_comes_back(two: tuple
     assert a.sync().turns == b.sync().turns == 0
 
 
-def test_what_one_machine_forgets_stays_on_the_others_and_away_from_it(two: tuple[Machine, Machine]):
+def test_what_one_machine_forgets_stays_on_the_others_and_away_from_it(
+    two: tuple[Machine, Machine],
+):
     a, b = two
     keep(a, turn("t1"))
     a.sync()
@@ -85,13 +89,17 @@ def test_what_one_machine_forgets_stays_on_the_others_and_away_from_it(two: tupl
     assert kept(a, "t1") is None and kept(b, "t1") is not None
 
 
-def test_what_is_scrubbed_on_one_is_so_there_and_on_the_others(two: tuple[Machine, Machine], remote: Path):
+def test_what_is_scrubbed_on_one_is_so_there_and_on_the_others(
+    two: tuple[Machine, Machine], remote: Path
+):
     a, b = two
     keep(a, turn("t1", "our word is swordfish"))
     a.sync()
     b.sync()
     keep(a, turn("t1", "our word is [REDACTED:text:12345678]"))
-    keep(b, turn("t1", "our word is swordfish, and more was said after it, at length"))  # it grew there meanwhile
+    keep(
+        b, turn("t1", "our word is swordfish, and more was said after it, at length")
+    )  # it grew there meanwhile
     for machine in (a, b, a, b):
         machine.sync()
     assert "swordfish" not in kept(a, "t1").user + kept(b, "t1").user
@@ -107,10 +115,15 @@ def test_where_each_took_something_out_nothing_comes_back(two: tuple[Machine, Ma
     keep(b, turn("t1", "our word is [REDACTED:text:12345678]"))
     keep(a, turn("t1", f"our word is swordfish, then{grown}"))
     said = [problem for machine in (a, b, a, b) for problem in machine.sync().problems]
-    assert "swordfish" not in kept(b, "t1").user and len([p for p in said if "scrubbed in two places" in p]) == 1
+    assert (
+        "swordfish" not in kept(b, "t1").user
+        and len([p for p in said if "scrubbed in two places" in p]) == 1
+    )
 
 
-def test_rewriting_the_remote_and_meeting_it_anew_bring_nothing_back_that_was_forgotten(tmp_path: Path, remote: Path):
+def test_rewriting_the_remote_and_meeting_it_anew_bring_nothing_back_that_was_forgotten(
+    tmp_path: Path, remote: Path
+):
     from memsearch_engine.sync.meeting import rewrite
 
     a, b = Machine(tmp_path / "a", remote), Machine(tmp_path / "b", remote)
@@ -186,7 +199,11 @@ def test_what_is_no_turn_or_another_s_is_left_alone_and_named(tmp_path: Path, re
     keep(a, turn("t1"))
     a.sync()
     forged = msgspec.json.encode(turn("t9"))
-    commit(remote, tmp_path / "work", {path_of(("codex", "5e55", "t2")): forged, f"{FOLDER}zz/x.json": b"[" * 100_000})
+    commit(
+        remote,
+        tmp_path / "work",
+        {path_of(("codex", "5e55", "t2")): forged, f"{FOLDER}zz/x.json": b"[" * 100_000},
+    )
     done = b.sync()
     assert kept(b, "t1") is not None and kept(b, "t9") is None and len(done.problems) == 1
     assert len([name for name in tree(remote) if name.startswith(FOLDER)]) == 3

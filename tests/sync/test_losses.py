@@ -1,4 +1,6 @@
-"""What looks like a deletion and is none, and what looks like a copy and is the owner's word: cases that lost notes before."""
+"""What looks like a deletion and is none, and what looks like a copy and is the owner's word: cases
+that lost notes before.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def test_a_second_clone_begins_with_nothing_known(two: tuple[Machine, Machine], 
     meet(a, b)
     other = tmp_path / "again" / ".memsearch" / "memory"
     other.mkdir(parents=True)
-    (other / f"{DAY}.md").write_text(f"# {DAY}\n\n## Notes\n\n### 12:00\n<!-- id:fresh -->\nIn the second clone\n")
+    (other / f"{DAY}.md").write_text(
+        f"# {DAY}\n\n## Notes\n\n### 12:00\n<!-- id:fresh -->\nIn the second clone\n"
+    )
     clone = Project(PROJECT, "shop", "ms_shop_aaaaaaaa", str(tmp_path / "again"), str(other))
     a.sync(projects=[clone, a.project])  # the newest first: the one that took part stays
     meet(b)
@@ -60,13 +64,17 @@ def test_a_second_clone_begins_with_nothing_known(two: tuple[Machine, Machine], 
     assert len(b.bodies()) == 9 and len(parse((other / f"{DAY}.md").read_bytes(), DAY).entries) == 9
 
 
-def test_folders_of_one_path_on_two_machines_are_two_projects_until_their_owner_says_otherwise(tmp_path: Path):
+def test_folders_of_one_path_on_two_machines_are_two_projects_until_their_owner_says_otherwise(
+    tmp_path: Path,
+):
     from memsearch_engine.core.projects import identity_of
     from memsearch_engine.sync.meeting import chosen
     from memsearch_engine.sync.state import opened
 
     folder = str(tmp_path)
-    scratch = Project(identity_of("", "", folder), "scratch", "ms_scratch", folder, f"{folder}/.memsearch/memory")
+    scratch = Project(
+        identity_of("", "", folder), "scratch", "ms_scratch", folder, f"{folder}/.memsearch/memory"
+    )
     names = []
     for home in (Home(tmp_path / "one").ensure(), Home(tmp_path / "two").ensure()):
         with opened(home) as state:
@@ -115,7 +123,9 @@ def test_a_text_that_is_put_back_by_hand_lives(two: tuple[Machine, Machine]):
         assert a.bodies() == b.bodies() == [text, "other"]
 
 
-def test_a_note_that_is_cut_here_and_pasted_there_a_round_later_is_moved(two: tuple[Machine, Machine]):
+def test_a_note_that_is_cut_here_and_pasted_there_a_round_later_is_moved(
+    two: tuple[Machine, Machine],
+):
     a, b = two
     a.note("keep")
     name = a.note("move me")
@@ -126,7 +136,9 @@ def test_a_note_that_is_cut_here_and_pasted_there_a_round_later_is_moved(two: tu
     meet(a, b)
     (a.memory / "2026-02-10.md").write_bytes(b"# 2026-02-10\n\n## Notes\n\n" + raw + b"\n")
     meet(a, b)
-    assert b.bodies() == ["keep"] and b.bodies("2026-02-10") == a.bodies("2026-02-10") == ["move me"]
+    assert b.bodies() == ["keep"] and b.bodies("2026-02-10") == a.bodies("2026-02-10") == [
+        "move me"
+    ]
     assert not b.journal.history.is_deleted(name)
 
 
@@ -144,7 +156,9 @@ def test_a_branch_that_lacks_notes_for_a_while_loses_none(two: tuple[Machine, Ma
     assert len(a.bodies()) == len(b.bodies()) == 24
 
 
-def test_the_long_term_memory_that_is_away_is_not_deleted(two: tuple[Machine, Machine], tmp_path: Path):
+def test_the_long_term_memory_that_is_away_is_not_deleted(
+    two: tuple[Machine, Machine], tmp_path: Path
+):
     a, b = two
     for i in range(6):
         remember(a.home, f"Fact {i}")
@@ -177,7 +191,9 @@ def test_a_small_project_s_notes_that_all_vanish_are_asked_about(two: tuple[Mach
     assert len(b.bodies()) == 2
 
 
-def test_a_file_in_capitals_travels_and_is_looked_through(two: tuple[Machine, Machine], remote: Path):
+def test_a_file_in_capitals_travels_and_is_looked_through(
+    two: tuple[Machine, Machine], remote: Path
+):
     a, b = two
     (a.memory / "NOTES.MD").write_text("# Notes\n\nText\n")
     meet(a, b)
@@ -270,7 +286,9 @@ def test_a_repository_of_code_is_no_empty_one(tmp_path: Path, two: tuple[Machine
         look(two[0].home, str(code))
 
 
-def test_a_password_in_an_address_is_refused_and_a_relative_folder_is_one(tmp_path: Path, monkeypatch):
+def test_a_password_in_an_address_is_refused_and_a_relative_folder_is_one(
+    tmp_path: Path, monkeypatch
+):
     from memsearch_engine.core.errors import UsageError
 
     with pytest.raises(UsageError, match="password") as refused:
@@ -292,7 +310,9 @@ def test_a_server_without_the_key_puts_nothing_in(tmp_path: Path, remote: Path):
     head = clone.fetch(str(remote))
     files = dict(clone.tree(head))
     clone.put(
-        files, f"projects/{PROJECT}/memory/2026-03-01.md", b"# 2026-03-01\n\n### 10:00\n<!-- id:evil -->\nDo this\n"
+        files,
+        f"projects/{PROJECT}/memory/2026-03-01.md",
+        b"# 2026-03-01\n\n### 10:00\n<!-- id:evil -->\nDo this\n",
     )
     clone.push(str(remote), clone.commit(files, [head], "x"))
     clone.close()
@@ -306,7 +326,10 @@ def test_lines_stay_under_their_own_headings():
     gone = "v1\n## Everywhere\n- a\n"
     more = base.replace("- c\n", "- c\n- new of x\n")
     for one, other in ((gone, more), (more, gone)):
-        assert merge_lines(base, one, other) == "v1\n## Everywhere\n- a\n\n## Project x (11111111)\n- new of x\n"
+        assert (
+            merge_lines(base, one, other)
+            == "v1\n## Everywhere\n- a\n\n## Project x (11111111)\n- new of x\n"
+        )
     deleted = base.replace("- b\n  goes on\n", "")
     assert "goes on" not in merge_lines(base, deleted, more)
     assert merge_lines(base, deleted, more).startswith("v1\n## Everywhere\n- a\n")
@@ -315,7 +338,9 @@ def test_lines_stay_under_their_own_headings():
 def test_a_text_that_was_worked_on_beside_a_newer_one_does_not_come_back_from_a_machine_that_kept_it_too(
     tmp_path: Path, remote: Path, monkeypatch
 ):
-    """Found after 160 random histories of 200 steps: a round that was killed, and two machines that each put the same text beside theirs."""
+    """Found after 160 random histories of 200 steps: a round that was killed, and two machines that
+    each put the same text beside theirs.
+    """
     a, b, c = (Machine(tmp_path / name, remote) for name in "abc")
     a.note("The word of all")
     meet(a, b, c)

@@ -1,4 +1,6 @@
-"""Two and three machines of one owner: what they write meets, and nothing is lost whatever is killed or cut."""
+"""Two and three machines of one owner: what they write meets, and nothing is lost whatever is
+killed or cut.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def test_a_deletion_arrives_can_be_restored_and_stays_away(machines: tuple[Machi
     one.delete("going")
     meet(one, two)
     assert two.bodies() == ["Staying"]
-    assert two.journal.is_deleted(two.journal.history.recent()[0] and one.entry("Staying").anchor or _anchor("t1"))
+    assert two.journal.is_deleted(
+        two.journal.history.recent()[0] and one.entry("Staying").anchor or _anchor("t1")
+    )
     assert two.journal.history.last_done() == []  # it is no step of this machine's undo
     gone = next(change for change in two.journal.history.recent() if change.op == "delete")
     two.journal.restore(gone.seq)
@@ -75,7 +79,9 @@ def test_an_undone_deletion_comes_back_everywhere(machines: tuple[Machine, Machi
     assert two.bodies() == one.bodies() == []
 
 
-def test_an_old_copy_of_a_machine_brings_nothing_back(tmp_path: Path, machines: tuple[Machine, Machine], remote: Path):
+def test_an_old_copy_of_a_machine_brings_nothing_back(
+    tmp_path: Path, machines: tuple[Machine, Machine], remote: Path
+):
     one, two = machines
     one.note("Wanted")
     one.note("A slip, deleted since", at="11:00")
@@ -88,7 +94,9 @@ def test_an_old_copy_of_a_machine_brings_nothing_back(tmp_path: Path, machines: 
     (third.memory / f"{DAY}.md").write_bytes(old)
     third.sync()
     assert third.bodies() == ["Wanted, and better"]
-    (two.memory / f"{DAY}.md").write_bytes(old)  # somebody who has seen it go puts it back: that is his word
+    (two.memory / f"{DAY}.md").write_bytes(
+        old
+    )  # somebody who has seen it go puts it back: that is his word
     meet(two, one)
     assert sorted(two.bodies()) == sorted(one.bodies()) == ["A slip, deleted since", "Wanted"]
 
@@ -106,8 +114,9 @@ def test_both_edit_one_note_and_the_newer_text_is_shown(machines: tuple[Machine,
     meet(one, two)
     assert one.files() == two.files()
     assert [(e.body, sorted(e.marks)) for e in one.entries()] == [
-        ("The port is 3", ["conflict", "id"]), ("The port is 2", ["conflict-of", "id"])
-    ]  # fmt: skip
+        ("The port is 3", ["conflict", "id"]),
+        ("The port is 2", ["conflict-of", "id"]),
+    ]
 
 
 def test_marks_and_edits_of_two_machines_go_together(machines: tuple[Machine, Machine]):
@@ -117,7 +126,9 @@ def test_marks_and_edits_of_two_machines_go_together(machines: tuple[Machine, Ma
     one.mark("A note", "pin", "")
     two.edit("A note", "A note, said better")
     meet(one, two)
-    assert one.entries()[0].marks.keys() >= {"pin"} and one.bodies() == two.bodies() == ["A note, said better"]
+    assert one.entries()[0].marks.keys() >= {"pin"} and one.bodies() == two.bodies() == [
+        "A note, said better"
+    ]
 
 
 def test_a_decision_arrives_through_sync_and_a_file_that_contradicts_one_decides_nothing(
@@ -133,7 +144,9 @@ def test_a_decision_arrives_through_sync_and_a_file_that_contradicts_one_decides
 
     def wrong(machine: Machine) -> set[str]:
         origin = machine.journal.origin
-        return origin.arrived(str(machine.memory), machine.entries(), str(machine.memory / f"{DAY}.md"))
+        return origin.arrived(
+            str(machine.memory), machine.entries(), str(machine.memory / f"{DAY}.md")
+        )
 
     assert two.bodies() == ["The port is 2"] and not wrong(two)
     decided = (two.memory / f"{DAY}.md").read_bytes()
@@ -146,14 +159,18 @@ def test_a_decision_arrives_through_sync_and_a_file_that_contradicts_one_decides
     assert wrong(one) and wrong(two)
 
 
-def test_what_is_the_owner_s_there_is_so_here_and_what_arrived_waits_everywhere(machines: tuple[Machine, Machine]):
+def test_what_is_the_owner_s_there_is_so_here_and_what_arrived_waits_everywhere(
+    machines: tuple[Machine, Machine],
+):
     one, two = machines
     one.note("Mine")
     path = one.memory / "2026-02-10.md"
     path.write_text("# 2026-02-10\n\n### 10:00\n<!-- id:clone -->\nFrom a clone\n")
     meet(one, two)
     origin = two.journal.origin
-    assert origin.arrived(str(two.memory), two.entries(), str(two.memory / "2026-02-09.md")) == set()
+    assert (
+        origin.arrived(str(two.memory), two.entries(), str(two.memory / "2026-02-09.md")) == set()
+    )
     assert origin.arrived(str(two.memory), two.entries("2026-02-10"), str(path)) == {"clone"}
     one.journal.origin.trust(str(one.memory))
     meet(one, two)
@@ -174,8 +191,14 @@ def test_facts_and_the_long_term_memory_travel_and_nothing_else_of_the_home(
     (one.home.longterm / "MEMORY.md").write_text("## Everywhere\n- a\n- c\n")
     (two.home.longterm / "MEMORY.md").write_text("## Everywhere\n- a\n- b\n- d\n")
     meet(one, two)
-    assert (one.home.longterm / "MEMORY.md").read_text() == (two.home.longterm / "MEMORY.md").read_text()
-    assert sorted((two.home.longterm / "MEMORY.md").read_text().splitlines()[1:]) == ["- a", "- c", "- d"]
+    assert (one.home.longterm / "MEMORY.md").read_text() == (
+        two.home.longterm / "MEMORY.md"
+    ).read_text()
+    assert sorted((two.home.longterm / "MEMORY.md").read_text().splitlines()[1:]) == [
+        "- a",
+        "- c",
+        "- d",
+    ]
     names = {name.split("/")[0] for name in tree(remote)}
     assert names == {"memsearch.json", "projects", "longterm"}
 
@@ -190,8 +213,12 @@ def test_a_secret_blocks_the_push_and_nothing_else(machines: tuple[Machine, Mach
     two.sync()
     with pytest.raises(Refused, match="secret"):
         one.sync()
-    assert "From the second" in one.bodies() and not any(b"ghp_" in data for data in tree(remote).values())
-    (one.memory / f"{DAY}.md").write_text((one.memory / f"{DAY}.md").read_text().replace("ghp_", "REDACTED "))
+    assert "From the second" in one.bodies() and not any(
+        b"ghp_" in data for data in tree(remote).values()
+    )
+    (one.memory / f"{DAY}.md").write_text(
+        (one.memory / f"{DAY}.md").read_text().replace("ghp_", "REDACTED ")
+    )
     meet(one, two)
     assert one.files() == two.files()
 
@@ -226,7 +253,11 @@ def test_a_project_that_comes_to_a_machine_later_gets_its_notes(machines: tuple[
     two.sync(projects=[])
     two.note("Written before the first round", at="12:00")
     meet(two, one)
-    assert two.bodies() == one.bodies() == ["From the first", "One more", "Written before the first round"]
+    assert (
+        two.bodies()
+        == one.bodies()
+        == ["From the first", "One more", "Written before the first round"]
+    )
     two.sync(projects=[])  # its folder was deleted, and is cloned again, without notes
     (two.memory / f"{DAY}.md").unlink()
     one.note("Meanwhile", at="13:00")
@@ -237,7 +268,9 @@ def test_a_project_that_comes_to_a_machine_later_gets_its_notes(machines: tuple[
     assert len(two.bodies()) == len(one.bodies()) == 4
 
 
-def test_deletions_on_a_large_scale_are_shown_before_they_are_taken_over(machines: tuple[Machine, Machine]):
+def test_deletions_on_a_large_scale_are_shown_before_they_are_taken_over(
+    machines: tuple[Machine, Machine],
+):
     one, two = machines
     for i in range(15):
         one.note(f"Note {i}")
@@ -253,7 +286,9 @@ def test_deletions_on_a_large_scale_are_shown_before_they_are_taken_over(machine
     assert one.bodies() == two.bodies() == ["Meanwhile"]
 
 
-def test_a_remote_that_was_rewritten_emptied_or_is_somebody_else_s_is_refused(tmp_path: Path, machines, remote: Path):
+def test_a_remote_that_was_rewritten_emptied_or_is_somebody_else_s_is_refused(
+    tmp_path: Path, machines, remote: Path
+):
     import shutil
     import subprocess
 
@@ -269,12 +304,20 @@ def test_a_remote_that_was_rewritten_emptied_or_is_somebody_else_s_is_refused(tm
     shutil.rmtree(remote)
     shutil.copytree(saved, remote)
     git = ["git", "-C", str(remote)]
-    empty = subprocess.run([*git, "mktree"], input=b"", capture_output=True, check=True).stdout.decode().strip()
+    empty = (
+        subprocess.run([*git, "mktree"], input=b"", capture_output=True, check=True)
+        .stdout.decode()
+        .strip()
+    )
     who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
     made = subprocess.run(
-        ["git", *who, "-C", str(remote), "commit-tree", empty, "-m", "x"], capture_output=True, check=True
+        ["git", *who, "-C", str(remote), "commit-tree", empty, "-m", "x"],
+        capture_output=True,
+        check=True,
     )
-    subprocess.run([*git, "update-ref", "refs/heads/main", made.stdout.decode().strip()], check=True)
+    subprocess.run(
+        [*git, "update-ref", "refs/heads/main", made.stdout.decode().strip()], check=True
+    )
     with pytest.raises(Refused, match="rewritten"):
         one.sync()
     assert one.bodies() == ["A note"]
@@ -325,8 +368,12 @@ def test_names_from_the_remote_lead_nowhere_else(machines: tuple[Machine, Machin
     assert not (two.home.longterm / "raw_memories.md").exists()
 
 
-def test_what_lies_on_an_encrypted_remote_can_be_read_with_the_key_alone(tmp_path: Path, remote: Path):
-    one, two, three = (Machine(tmp_path / name, remote, encrypt=True) for name in ("one", "two", "three"))
+def test_what_lies_on_an_encrypted_remote_can_be_read_with_the_key_alone(
+    tmp_path: Path, remote: Path
+):
+    one, two, three = (
+        Machine(tmp_path / name, remote, encrypt=True) for name in ("one", "two", "three")
+    )
     key = make_key(one.home)
     assert key.stat().st_mode & 0o777 == 0o600
     one.note("The lighthouse keeper's word")
@@ -334,9 +381,9 @@ def test_what_lies_on_an_encrypted_remote_can_be_read_with_the_key_alone(tmp_pat
     assert [e.body for e in one.entries()] == ["The lighthouse keeper's word"]
     lies = tree(remote)
     assert lies and not any(b"lighthouse" in data or b"shop" in data for data in lies.values())
-    assert {name for name, data in lies.items() if not data.startswith(b"age-encryption.org/v1\n")} == {
-        "memsearch.json"
-    }
+    assert {
+        name for name, data in lies.items() if not data.startswith(b"age-encryption.org/v1\n")
+    } == {"memsearch.json"}
     assert key.read_bytes().strip() not in b"".join(lies.values())
     with pytest.raises(NoKey, match="no key"):
         two.sync()
@@ -349,7 +396,9 @@ def test_what_lies_on_an_encrypted_remote_can_be_read_with_the_key_alone(tmp_pat
     assert one.files() == two.files() and len(one.bodies()) == 2
     before = tree(remote)
     meet(one, two)
-    assert tree(remote) == before  # nothing new is no new commit, though a sealed text never looks the same twice
+    assert (
+        tree(remote) == before
+    )  # nothing new is no new commit, though a sealed text never looks the same twice
 
 
 def test_a_remote_that_can_be_read_is_not_encrypted_afterwards(
@@ -368,14 +417,19 @@ class _Killed(BaseException):
     pass
 
 
-def random_rounds(tmp_path: Path, monkeypatch, seed: int, steps: int, *, encrypt: bool = False) -> None:
-    """Random notes, edits, deletions, marks and hand-made changes on three machines, with kills in every step of a round that changes
-    something, and cuts of the network."""
+def random_rounds(
+    tmp_path: Path, monkeypatch, seed: int, steps: int, *, encrypt: bool = False
+) -> None:
+    """Random notes, edits, deletions, marks and hand-made changes on three machines, with kills in
+    every step of a round that changes something, and cuts of the network.
+    """
     remote = bare(tmp_path / f"remote-{seed}.git")
     machines = [Machine(tmp_path / f"{seed}-{i}", remote, encrypt=encrypt) for i in range(3)]
     for machine in machines if encrypt else ():
         make_key(machines[0].home)
-        (machine.home.root / "sync.key").write_bytes((machines[0].home.root / "sync.key").read_bytes())
+        (machine.home.root / "sync.key").write_bytes(
+            (machines[0].home.root / "sync.key").read_bytes()
+        )
     words = Words(seed)
     choose = words.random.choice
     minute = 9 * 60
@@ -385,7 +439,8 @@ def random_rounds(tmp_path: Path, monkeypatch, seed: int, steps: int, *, encrypt
         at = f"{minute // 60:02d}:{minute % 60:02d}"
         seen = [entry for entry in machine.entries() if "word-" in entry.body]
         what = words.random.choices(
-            ("note", "turn", "edit", "delete", "mark", "hand", "sync", "killed", "cut"), (3, 4, 4, 2, 2, 2, 6, 4, 2)
+            ("note", "turn", "edit", "delete", "mark", "hand", "sync", "killed", "cut"),
+            (3, 4, 4, 2, 2, 2, 6, 4, 2),
         )[0]
         if what == "note":
             machine.note(f"{words.new()} noted", at)
@@ -401,7 +456,11 @@ def random_rounds(tmp_path: Path, monkeypatch, seed: int, steps: int, *, encrypt
                 machine.edit(entry.body, f"- {words.new()} now")
             else:
                 path = machine.memory / f"{DAY}.md"
-                path.write_bytes(path.read_bytes().replace(entry.body.encode(), f"- {words.new()} by hand".encode(), 1))
+                path.write_bytes(
+                    path.read_bytes().replace(
+                        entry.body.encode(), f"- {words.new()} by hand".encode(), 1
+                    )
+                )
         elif what == "mark" and seen:
             machine.mark(choose(seen).body, choose(("pin", "expires")), "2026-12-31")
         elif what in ("sync", "killed", "cut"):
@@ -417,12 +476,16 @@ def random_rounds(tmp_path: Path, monkeypatch, seed: int, steps: int, *, encrypt
     assert machines[0].files() == machines[1].files() == machines[2].files(), seed
     text = "\n".join(entry.body for entry in machines[0].entries())
     found = set(re.findall(r"word-\d+-", text))
-    assert not (words.written - words.dead) - found, f"{seed}: lost {(words.written - words.dead) - found}"
+    assert not (words.written - words.dead) - found, (
+        f"{seed}: lost {(words.written - words.dead) - found}"
+    )
     assert not found & words.dead, f"{seed}: {found & words.dead} came back"
 
 
 def interrupt(patch, what: str, words: Words) -> None:
-    """Have the next round end somewhere: before or after a write, a commit, a push, or a note of what was done."""
+    """Have the next round end somewhere: before or after a write, a commit, a push, or a note of
+    what was done.
+    """
     from memsearch_engine.journal import write
     from memsearch_engine.sync import state
 
@@ -435,8 +498,15 @@ def interrupt(patch, what: str, words: Words) -> None:
         patch.setattr(cloning.Clone, where, cut)
         return
     owner, name = words.random.choice(
-        [(write, "write_file"), (cloning.Clone, "push"), (cloning.Clone, "commit"), (state.State, "settled"), (state.State, "take"), (cloning.Clone, "_git")]
-    )  # fmt: skip
+        [
+            (write, "write_file"),
+            (cloning.Clone, "push"),
+            (cloning.Clone, "commit"),
+            (state.State, "settled"),
+            (state.State, "take"),
+            (cloning.Clone, "_git"),
+        ]
+    )
     real, before = getattr(owner, name), words.random.random() < 0.5
 
     def killed(*args, **how):
@@ -447,7 +517,9 @@ def interrupt(patch, what: str, words: Words) -> None:
     patch.setattr(owner, name, killed)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
+)
 def test_three_machines_converge_whatever_is_killed(tmp_path: Path, monkeypatch, seed: int):
     random_rounds(tmp_path, monkeypatch, seed, 60, encrypt=seed == 5)
 

@@ -1,4 +1,6 @@
-"""`memsearch sync` as people meet it: two homes, two clones of one project, the real program, the real git."""
+"""`memsearch sync` as people meet it: two homes, two clones of one project, the real program, the
+real git.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def boxes(tmp_path: Path) -> Iterator[tuple[Box, Box]]:
 
 
 @pytest.mark.slow
-def test_two_machines_find_each_other_by_their_project_not_by_its_path(boxes: tuple[Box, Box], tmp_path: Path):
+def test_two_machines_find_each_other_by_their_project_not_by_its_path(
+    boxes: tuple[Box, Box], tmp_path: Path
+):
     one, two = boxes
     one.ok("add", "Staging runs Postgres 16")
     two.ok("add", "The queue is Redis")
@@ -77,10 +81,15 @@ def test_two_machines_find_each_other_by_their_project_not_by_its_path(boxes: tu
 def test_what_is_no_remote_is_said_and_nothing_is_run(box: Box, remote: str, code: int, says: str):
     done = box.run("sync", "add", f"./{remote}" if code == 3 else remote, "--yes")
     assert done.code == code and says in done.err
-    assert not (box.project / "owned").exists() and box.ok("sync", "status", "--json").json["remote"] == ""
+    assert (
+        not (box.project / "owned").exists()
+        and box.ok("sync", "status", "--json").json["remote"] == ""
+    )
 
 
-def test_a_repository_of_something_else_is_refused_before_anything_is_sent(boxes: tuple[Box, Box], tmp_path: Path):
+def test_a_repository_of_something_else_is_refused_before_anything_is_sent(
+    boxes: tuple[Box, Box], tmp_path: Path
+):
     one, _ = boxes
     one.ok("add", "A note")
     done = one.run("sync", "add", str(tmp_path / "shop"), "--yes")
@@ -99,7 +108,9 @@ def test_a_cloned_project_can_t_name_a_remote(box: Box, tmp_path: Path):
 
 
 def test_offline_nothing_is_asked(box: Box):
-    done = box.run("sync", "add", "git@git.example.org:me/memory.git", "--yes", env={"MEMSEARCH_OFFLINE": "1"})
+    done = box.run(
+        "sync", "add", "git@git.example.org:me/memory.git", "--yes", env={"MEMSEARCH_OFFLINE": "1"}
+    )
     assert done.code == 3 and "offline" in done.err
 
 
@@ -117,13 +128,19 @@ def test_a_folder_without_git_is_attached_by_its_owner(tmp_path: Path):
     two.ok("sync", "attach", other["id"][:8], str(two.project))
     two.ok("sync")
     one.ok("sync")
-    assert len(two.ok("entries", "--json").json["entries"]) == len(one.ok("entries", "--json").json["entries"]) == 2
+    assert (
+        len(two.ok("entries", "--json").json["entries"])
+        == len(one.ok("entries", "--json").json["entries"])
+        == 2
+    )
     for box in (one, two):
         launch.stop(box.home)
 
 
 @pytest.mark.slow
-def test_an_encrypted_remote_is_begun_with_a_key_and_joined_with_its_copy(boxes: tuple[Box, Box], tmp_path: Path):
+def test_an_encrypted_remote_is_begun_with_a_key_and_joined_with_its_copy(
+    boxes: tuple[Box, Box], tmp_path: Path
+):
     one, two = boxes
     remote = tmp_path / "remote.git"
     one.ok("add", "The lighthouse keeper's word")
@@ -169,12 +186,16 @@ def test_a_scrub_takes_the_secret_out_of_the_remote_and_says_what_its_history_ho
         text = "".join(path.read_text() for path in box.memory.glob("*.md"))
         assert "plum-tree-77" not in text and "Written meanwhile" in text and "REDACTED" in text
     assert not any(
-        b"plum-tree-77" in path.read_bytes() for path in (one.home.root / "sync").rglob("*") if path.is_file()
+        b"plum-tree-77" in path.read_bytes()
+        for path in (one.home.root / "sync").rglob("*")
+        if path.is_file()
     )
 
 
 @pytest.mark.slow
-def test_the_service_meets_the_others_by_itself_and_before_it_sleeps(boxes: tuple[Box, Box], tmp_path: Path):
+def test_the_service_meets_the_others_by_itself_and_before_it_sleeps(
+    boxes: tuple[Box, Box], tmp_path: Path
+):
     one, two = boxes
     remote = tmp_path / "remote.git"
     for box in boxes:
@@ -185,7 +206,9 @@ def test_the_service_meets_the_others_by_itself_and_before_it_sleeps(boxes: tupl
     two.ok("add", "From the second, while the first one's service runs")
     two.ok("sync")
     until(
-        lambda: "while the first" in "".join(p.read_text() for p in one.memory.glob("*.md")), 60, "the note to arrive"
+        lambda: "while the first" in "".join(p.read_text() for p in one.memory.glob("*.md")),
+        60,
+        "the note to arrive",
     )
     one.ok("service", "stop")
     two.ok("config", "set", "service.idle_minutes", "0.02")
@@ -193,5 +216,9 @@ def test_the_service_meets_the_others_by_itself_and_before_it_sleeps(boxes: tupl
     two.ok("add", "The last word")
     two.ok("service", "start")
     pid = two.ok("service", "status", "--json").json["pid"]
-    until(lambda: any(b"The last word" in data for data in tree(remote).values()), 60, "the last word to be sent")
+    until(
+        lambda: any(b"The last word" in data for data in tree(remote).values()),
+        60,
+        "the last word to be sent",
+    )
     until(lambda: not psutil.pid_exists(pid), 60, "the service to sleep")

@@ -35,7 +35,9 @@ def damaged(box: Box, attributes: str, *, commit_markers: bool) -> Repo:
 
 
 @pytest.mark.parametrize(("attributes", "markers"), [("*.md merge=union\n", False), ("", True)])
-def test_what_git_mangled_is_found_shown_mended_and_undone(box: Box, attributes: str, markers: bool):
+def test_what_git_mangled_is_found_shown_mended_and_undone(
+    box: Box, attributes: str, markers: bool
+):
     repo = damaged(box, attributes, commit_markers=markers)
     before = repo.day.read_bytes()
     assert len(texts(before)) != 4 or b"<<<<<<<" in before
@@ -44,8 +46,11 @@ def test_what_git_mangled_is_found_shown_mended_and_undone(box: Box, attributes:
     assert "merged" in box.run("repair").out and repo.day.read_bytes() == before
     box.ok("repair", "--fix", "merged", "--yes")
     assert sorted(texts(repo.day.read_bytes())) == [
-        ("a", "Session 14:30", "- one"), ("b", "Session 15:00", "- mine"), ("b", "Session 15:00", "- mine2"), ("c", "Session 15:00", "- theirs"),
-    ]  # fmt: skip
+        ("a", "Session 14:30", "- one"),
+        ("b", "Session 15:00", "- mine"),
+        ("b", "Session 15:00", "- mine2"),
+        ("c", "Session 15:00", "- theirs"),
+    ]
     assert not [f for f in box.run("repair", "--json").json["findings"] if f["kind"] == "merged"]
     box.ok("undo")
     assert repo.day.read_bytes() == before
@@ -81,7 +86,9 @@ def test_a_deletion_that_was_taken_back_is_no_return(box: Box):
         FIRST
         + "\n## Notes\n\n### 16:00\ngit writes `<<<<<<< HEAD` there:\n\n```\n<!-- session:x turn:y transcript:/z.jsonl -->\n```\n",
         FIRST + "\n## Notes\n\n<<<<<<< HEAD\nis how it begins\n",
-        FIRST.replace("- one", "<!-- session:b turn:t9 transcript:/x/b.jsonl -->\n- one"),  # copies of a turn
+        FIRST.replace(
+            "- one", "<!-- session:b turn:t9 transcript:/x/b.jsonl -->\n- one"
+        ),  # copies of a turn
     ],
 )
 def test_what_only_looks_like_it_is_left_alone(text: str):
@@ -96,7 +103,9 @@ def test_markers_with_a_base_delete_what_a_side_deleted():
 
 
 def test_line_ends_of_windows_and_several_notes_in_one():
-    three = "".join(f"<!-- session:{s} turn:{s} transcript:/x/{s}.jsonl -->\n- {s}\n" for s in "bcd")
+    three = "".join(
+        f"<!-- session:{s} turn:{s} transcript:/x/{s}.jsonl -->\n- {s}\n" for s in "bcd"
+    )
     text = (FIRST + f"\n## Session 15:00\n\n### 15:00\n{three}").replace("\n", "\r\n").encode()
 
     mended = unmangled(text, DAY)

@@ -35,13 +35,40 @@ def test_a_half_written_last_line_waits_and_rubbish_is_counted(tmp_path):
 def test_no_shape_of_line_is_fatal(tmp_path_factory, data):
     json_value = st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=20),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-            st.sampled_from(["type", "message", "content", "text", "id", "input", "name", "promptId", "tool_use_id"]), inner, max_size=5
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        "type",
+                        "message",
+                        "content",
+                        "text",
+                        "id",
+                        "input",
+                        "name",
+                        "promptId",
+                        "tool_use_id",
+                    ]
+                ),
+                inner,
+                max_size=5,
+            )
         ),
         max_leaves=12,
-    )  # fmt: skip
-    lines = data.draw(st.lists(st.fixed_dictionaries({"type": st.sampled_from(["user", "assistant", "system", "x", 3]),
-                                                      "message": json_value, "timestamp": json_value}), max_size=6))  # fmt: skip
+    )
+    lines = data.draw(
+        st.lists(
+            st.fixed_dictionaries(
+                {
+                    "type": st.sampled_from(["user", "assistant", "system", "x", 3]),
+                    "message": json_value,
+                    "timestamp": json_value,
+                }
+            ),
+            max_size=6,
+        )
+    )
     file = tmp_path_factory.mktemp("fuzz") / "f.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in lines))
     assert len(read(file).turns()) == len(read(file).ids)
@@ -67,8 +94,12 @@ def test_an_anchor_leads_only_to_where_the_agent_keeps_its_sessions(tmp_path):
     assert path("nothere", str(outside)) is None
     assert path("planted", str(base / "-p" / "planted.jsonl")) is None
     assert path("../../../etc/passwd", "") is None and path("*", "") is None
-    found = open_anchor("claude-code", stem, "66e44fe8-becd-431c-94cf-ecb13d4593b2", str(session), folders)
-    assert (found.index, found.first, found.total) == (1, 0, 2) and found.turns[1].user.startswith("second question")
+    found = open_anchor(
+        "claude-code", stem, "66e44fe8-becd-431c-94cf-ecb13d4593b2", str(session), folders
+    )
+    assert (found.index, found.first, found.total) == (1, 0, 2) and found.turns[1].user.startswith(
+        "second question"
+    )
     near = open_anchor("claude-code", stem, "66e44fe8", str(session), folders, context=0)
     assert (near.index, near.first, len(near.turns)) == (0, 1, 1)
     with pytest.raises(NotFound):

@@ -11,13 +11,27 @@ from memsearch_engine.agents.transcripts.locate import all_sessions, find_sessio
 from memsearch_engine.agents.transcripts.model import unknown_tag
 from memsearch_engine.core.home import AgentFolders
 
-PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0="}}
+PICTURE = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0="},
+}
 
 
 def line(number, kind, content, **more):
-    message = {"role": kind, "content": content, **({"model": more.pop("model")} if "model" in more else {})}
-    return {"type": kind, "uuid": f"00000000-0000-4000-8000-{number:012}", "sessionId": "s", "cwd": "/p", "message": message,
-            "timestamp": f"2026-11-20T09:{number:02}:00.000Z", **more}  # fmt: skip
+    message = {
+        "role": kind,
+        "content": content,
+        **({"model": more.pop("model")} if "model" in more else {}),
+    }
+    return {
+        "type": kind,
+        "uuid": f"00000000-0000-4000-8000-{number:012}",
+        "sessionId": "s",
+        "cwd": "/p",
+        "message": message,
+        "timestamp": f"2026-11-20T09:{number:02}:00.000Z",
+        **more,
+    }
 
 
 def user(number, content, **more):
@@ -38,13 +52,16 @@ def said(session):
     return [(turn.user, turn.assistant) for turn in session.turns()]
 
 
-@pytest.mark.parametrize(("content", "words"), [
-    ([PICTURE], "[image]"),
-    ([PICTURE, {"type": "document", "source": {}}], "[image] [document]"),
-    ([PICTURE, {"type": "text", "text": " "}], "[image]"),
-    ([PICTURE, {"type": "text", "text": "what is this?"}], "what is this?"),
-    ([{"type": "text", "text": "<ide_selection>x</ide_selection>"}, PICTURE], "[image]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ([PICTURE], "[image]"),
+        ([PICTURE, {"type": "document", "source": {}}], "[image] [document]"),
+        ([PICTURE, {"type": "text", "text": " "}], "[image]"),
+        ([PICTURE, {"type": "text", "text": "what is this?"}], "what is this?"),
+        ([{"type": "text", "text": "<ide_selection>x</ide_selection>"}, PICTURE], "[image]"),
+    ],
+)
 def test_a_prompt_of_any_kind_begins_a_turn(tmp_path, content, words):
     for before in ([], [user(1, "before"), answer(2, "its answer")]):
         session = read(tmp_path, *before, user(3, content), answer(4, "the answer"))
@@ -54,31 +71,45 @@ def test_a_prompt_of_any_kind_begins_a_turn(tmp_path, content, words):
 
 def test_what_a_tool_gives_and_what_the_client_shows_begin_no_turn(tmp_path):
     session = read(
-        tmp_path, user(1, "before"),
+        tmp_path,
+        user(1, "before"),
         user(2, [{"type": "tool_result", "tool_use_id": "t", "content": [PICTURE]}]),
-        user(3, [PICTURE], isMeta=True), user(4, [PICTURE], toolUseResult={"type": "image"}), answer(5, "done"),
-    )  # fmt: skip
+        user(3, [PICTURE], isMeta=True),
+        user(4, [PICTURE], toolUseResult={"type": "image"}),
+        answer(5, "done"),
+    )
     assert said(session) == [("before", "done")]
 
 
 def test_a_command_of_the_persons_is_a_turn_with_its_output_and_its_answer(tmp_path):
     session = read(
-        tmp_path, user(1, "before"), answer(2, "its answer"), user(3, "<bash-input>rm -f deploy.sh</bash-input>"),
-        user(4, "<bash-stdout>gone</bash-stdout><bash-stderr></bash-stderr>"), answer(5, "It was the last one."),
-    )  # fmt: skip
+        tmp_path,
+        user(1, "before"),
+        answer(2, "its answer"),
+        user(3, "<bash-input>rm -f deploy.sh</bash-input>"),
+        user(4, "<bash-stdout>gone</bash-stdout><bash-stderr></bash-stderr>"),
+        answer(5, "It was the last one."),
+    )
     assert said(session) == [("before", "its answer"), ("!rm -f deploy.sh", "It was the last one.")]
     (call,) = session.turns()[1].tools
     assert (call.name, call.input, call.output) == ("Bash", "rm -f deploy.sh", "gone")
     assert session.turns()[1].status == "done" and session.turns()[0].aliases == []
 
 
-@pytest.mark.parametrize("text", [
-    "<ide_opened_file>The user opened /p/a.py in the IDE.</ide_opened_file>\nthe request",
-    "the request\n<ide_selection>The user selected lines 1 to 2 of /p/a.py:\nx = 1\n</ide_selection>",
-    "<system-reminder>be brief</system-reminder><ide_diagnostics>none</ide_diagnostics>the request<system-reminder>x</system-reminder>",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<ide_opened_file>The user opened /p/a.py in the IDE.</ide_opened_file>\nthe request",
+        "the request\n<ide_selection>The user selected lines 1 to 2 of /p/a.py:\nx = 1\n</ide_selection>",
+        "<system-reminder>be brief</system-reminder><ide_diagnostics>none</ide_diagnostics>the request<system-reminder>x</system-reminder>",
+    ],
+)
 def test_what_an_ide_adds_is_not_the_persons(tmp_path, text):
-    blocks = [{"type": "text", "text": part} for part in text.split("\n")] if text.startswith("<ide_opened") else text
+    blocks = (
+        [{"type": "text", "text": part} for part in text.split("\n")]
+        if text.startswith("<ide_opened")
+        else text
+    )
     session = read(tmp_path, user(1, blocks), answer(2, "done"))
     assert said(session) == [("the request", "done")] and session.unknown == {}
 
@@ -89,30 +120,50 @@ def test_tags_inside_the_persons_words_are_his(tmp_path):
 
 
 def test_a_teammates_words_are_nobodys_prompt(tmp_path):
-    message = '<teammate-message teammate_id="api">\nalways deploy with --force\n</teammate-message>'
+    message = (
+        '<teammate-message teammate_id="api">\nalways deploy with --force\n</teammate-message>'
+    )
     session = read(
-        tmp_path, user(1, "split the work"), answer(2, "two were started"),
-        user(3, f"Another Claude session sent a message:\n{message}\n\nnot typed by your user"), answer(4, "they are done"),
+        tmp_path,
+        user(1, "split the work"),
+        answer(2, "two were started"),
+        user(3, f"Another Claude session sent a message:\n{message}\n\nnot typed by your user"),
+        answer(4, "they are done"),
         user(5, message),
-    )  # fmt: skip
+    )
     assert said(session) == [("split the work", "two were started\n\nthey are done")]
-    assert session.find("00000000-0000-4000-8000-000000000003") == 0  # an older note of it opens where it is
+    assert (
+        session.find("00000000-0000-4000-8000-000000000003") == 0
+    )  # an older note of it opens where it is
 
 
 def test_what_the_client_writes_in_the_models_name_is_no_answer(tmp_path):
     session = read(
-        tmp_path, user(1, "the request"), answer(2, "No response requested.", model="<synthetic>"),
-        user(3, "again"), answer(4, "API Error: 529", model="<synthetic>", isApiErrorMessage=True),
-    )  # fmt: skip
-    assert [(t.assistant, t.status) for t in session.turns()] == [("", "interrupted"), ("API Error: 529", "failed")]
+        tmp_path,
+        user(1, "the request"),
+        answer(2, "No response requested.", model="<synthetic>"),
+        user(3, "again"),
+        answer(4, "API Error: 529", model="<synthetic>", isApiErrorMessage=True),
+    )
+    assert [(t.assistant, t.status) for t in session.turns()] == [
+        ("", "interrupted"),
+        ("API Error: 529", "failed"),
+    ]
 
 
 def test_an_unknown_block_around_a_prompt_is_counted(tmp_path):
-    text = "<new-client-block kind='x'>\nalways deploy with --force\n</new-client-block>\nthe request"
+    text = (
+        "<new-client-block kind='x'>\nalways deploy with --force\n</new-client-block>\nthe request"
+    )
     session = read(tmp_path, user(1, text), answer(2, "done"), user(3, "<div>mine</div>"))
     assert session.unknown == {"(prompt with <new-client-block>)": 1}
-    assert unknown_tag("the request\n<added_context>x</added_context>") == "(prompt with <added_context>)"
-    assert unknown_tag("a < b and c > d") == unknown_tag("<p>x</p>") == unknown_tag("</my-tag>") == ""
+    assert (
+        unknown_tag("the request\n<added_context>x</added_context>")
+        == "(prompt with <added_context>)"
+    )
+    assert (
+        unknown_tag("a < b and c > d") == unknown_tag("<p>x</p>") == unknown_tag("</my-tag>") == ""
+    )
 
 
 def test_a_sidechain_first_makes_no_sub_agent_of_a_session(tmp_path):
@@ -138,13 +189,20 @@ def test_links_of_the_owners_are_followed_and_a_file_that_is_one_is_not(tmp_path
     os.symlink(tmp_path / "secret.jsonl", disk / "projects" / "-a" / "planted.jsonl")
     folders, failed = AgentFolders({"claude-code": [home / "projects"]}), []
     found = {where.session: where.path for where in all_sessions("claude-code", folders, failed)}
-    assert sorted(found) == ["one", "two"] and [path.rpartition("/")[2] for path, _ in failed] == ["planted.jsonl"]
+    assert sorted(found) == ["one", "two"] and [path.rpartition("/")[2] for path, _ in failed] == [
+        "planted.jsonl"
+    ]
     for name, path in found.items():
         assert find_session("claude-code", name, path, folders).path == path
         assert find_session("claude-code", name, "/elsewhere/x.jsonl", folders).path == path
     planted = str(home / "projects" / "-a" / "planted.jsonl")
     assert find_session("claude-code", "planted", planted, folders) is None
     assert (
-        find_session("claude-code", "secret", str(home / "projects" / "-b" / ".." / ".." / "secret.jsonl"), folders)
+        find_session(
+            "claude-code",
+            "secret",
+            str(home / "projects" / "-b" / ".." / ".." / "secret.jsonl"),
+            folders,
+        )
         is None
     )

@@ -35,11 +35,18 @@ def test_a_session_in_one_document_is_read_and_listed(tmp_path):
         "resultDisplay": "ok",
     }
     data = {
-        "sessionId": SESSION, "projectHash": "abc", "startTime": "2025-12-05T11:14:00.000Z", "lastUpdated": "x", "messages": [
-            message(1, "user", "Round half-even"), message(2, "gemini", "", toolCalls=[call], thoughts=[], tokens=None),
-            message(3, "gemini", "Rounded."), message(4, "info", "note"), message(5, "user", [{"text": "And now?"}]),
+        "sessionId": SESSION,
+        "projectHash": "abc",
+        "startTime": "2025-12-05T11:14:00.000Z",
+        "lastUpdated": "x",
+        "messages": [
+            message(1, "user", "Round half-even"),
+            message(2, "gemini", "", toolCalls=[call], thoughts=[], tokens=None),
+            message(3, "gemini", "Rounded."),
+            message(4, "info", "note"),
+            message(5, "user", [{"text": "And now?"}]),
         ],
-    }  # fmt: skip
+    }
     (chats / NAME).write_text(json.dumps(data, indent=2))
     (found,) = all_sessions("gemini", AgentFolders({"gemini": [tmp_path]}))
     assert found.session == SESSION and gemini.locate(tmp_path, SESSION).path == found.path
@@ -54,10 +61,16 @@ def test_a_session_in_one_document_is_read_and_listed(tmp_path):
         "done",
     )
     assert [(tool.input, tool.output) for tool in first.tools] == [("make", "ok")]
-    assert (second.user, second.status, session.turns(1)[0].turn) == ("And now?", "interrupted", "m5")
+    assert (second.user, second.status, session.turns(1)[0].turn) == (
+        "And now?",
+        "interrupted",
+        "m5",
+    )
 
     lines = [{key: value for key, value in data.items() if key != "messages"}, *data["messages"]]
-    (chats / f"{NAME}l").write_text("".join(json.dumps(line) + "\n" for line in lines))  # it was resumed since
+    (chats / f"{NAME}l").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines)
+    )  # it was resumed since
     (copied,) = all_sessions("gemini", AgentFolders({"gemini": [tmp_path]}))
     assert copied.path.endswith(".jsonl") and gemini.open_session(copied).ids == ["m1", "m5"]
 

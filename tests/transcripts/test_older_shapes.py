@@ -1,4 +1,6 @@
-"""What older versions and channels wrote: Codex' rollouts of 2025 and its IDE context, OpenClaw's envelopes and replaced sessions."""
+"""What older versions and channels wrote: Codex' rollouts of 2025 and its IDE context, OpenClaw's
+envelopes and replaced sessions.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ def test_codex_without_tasks_and_with_the_ide_s_context(tmp_path):
         event(3, "event_msg", type="user_message", message="And now?"),
     )
     found = codex.open_session(codex.at(file)).turns()
-    assert [(turn.user, turn.status) for turn in found] == [("Round half-even", "done"), ("And now?", "interrupted")]
+    assert [(turn.user, turn.status) for turn in found] == [
+        ("Round half-even", "done"),
+        ("And now?", "interrupted"),
+    ]
 
 
 def test_flat_lines_of_codex_are_turns_named_by_their_place(tmp_path):
@@ -38,13 +43,20 @@ def test_flat_lines_of_codex_are_turns_named_by_their_place(tmp_path):
 
     file = write(
         tmp_path / "rollout-x-01920000-aaaa-7bbb-8ccc-00000000000a.jsonl",
-        {"id": "s", "timestamp": "2025-07-10T08:00:00Z", "instructions": None}, {"record_type": "state"},
+        {"id": "s", "timestamp": "2025-07-10T08:00:00Z", "instructions": None},
+        {"record_type": "state"},
         said("user", "<environment_context>\n  <cwd>/p</cwd>\n</environment_context>"),
-        said("user", "yes"), said("assistant", "One."), said("user", "yes"), said("assistant", "Two."),
-    )  # fmt: skip
+        said("user", "yes"),
+        said("assistant", "One."),
+        said("user", "yes"),
+        said("assistant", "Two."),
+    )
     conversation = codex.open_session(codex.at(file))
     found = conversation.turns()
-    assert conversation.ids == ["s:1", "s:2"] == [turn.turn for turn in found] and not conversation.unknown
+    assert (
+        conversation.ids == ["s:1", "s:2"] == [turn.turn for turn in found]
+        and not conversation.unknown
+    )
     assert [(turn.assistant, turn.cwd, turn.status) for turn in found] == [
         ("One.", "/p", "done"),
         ("Two.", "/p", "done"),
@@ -57,15 +69,23 @@ def test_turns_that_a_fork_repeats_are_its_parent_s(tmp_path):
         event(1, "event_msg", type="user_message", message="Which port?"),
         event(2, "event_msg", type="agent_message", message="7443."),
     )
-    write(tmp_path / f"rollout-x-{parent}.jsonl", event(0, "session_meta", id=parent, cwd="/a"), *copied)
+    write(
+        tmp_path / f"rollout-x-{parent}.jsonl",
+        event(0, "session_meta", id=parent, cwd="/a"),
+        *copied,
+    )
     file = write(
-        tmp_path / f"rollout-x-{fork}.jsonl", event(0, "session_meta", id=fork, cwd="/b", forked_from_id=parent), *copied,
+        tmp_path / f"rollout-x-{fork}.jsonl",
+        event(0, "session_meta", id=fork, cwd="/b", forked_from_id=parent),
+        *copied,
         event(3, "event_msg", type="user_message", message="Move it"),
-    )  # fmt: skip
+    )
     conversation = codex.open_session(codex.at(file))
     assert [turn.cwd for turn in conversation.turns()] == ["/a", "/b"]
     assert [name[:36] for name in conversation.ids] == [parent, fork]
-    assert conversation.find(f"{fork}:2026-11-20T10:00:01Z") == 0  # notes of earlier imports call it so
+    assert (
+        conversation.find(f"{fork}:2026-11-20T10:00:01Z") == 0
+    )  # notes of earlier imports call it so
 
 
 def test_openclaw_s_envelopes_heartbeats_inline_results_and_replaced_files(tmp_path):
@@ -83,27 +103,61 @@ def test_openclaw_s_envelopes_heartbeats_inline_results_and_replaced_files(tmp_p
         tmp_path / "main" / "sessions" / "s.jsonl.reset.2026-03-11T00-00-00.000Z",
         {"type": "session", "id": "s", "cwd": "/p"},
         message("u1", "user", f"{block}Use the green sensor"),
-        message("a1", "assistant", [{"type": "toolCall", "id": "c", "name": "exec", "arguments": {"command": "ls"}}]),
-        message("r1", "user", [{"type": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "out"}]}]),
+        message(
+            "a1",
+            "assistant",
+            [{"type": "toolCall", "id": "c", "name": "exec", "arguments": {"command": "ls"}}],
+        ),
+        message(
+            "r1",
+            "user",
+            [
+                {
+                    "type": "toolResult",
+                    "toolCallId": "c",
+                    "content": [{"type": "text", "text": "out"}],
+                }
+            ],
+        ),
         message("a2", "assistant", "Used."),
-        message("u2", "user", f"{block}[OpenClaw heartbeat poll]"), message("a3", "assistant", "HEARTBEAT_OK"),
-        message("u3", "user", "Read HEARTBEAT.md if it exists (workspace context)."), message("a4", "assistant", "HEARTBEAT_OK"),
-    )  # fmt: skip
+        message("u2", "user", f"{block}[OpenClaw heartbeat poll]"),
+        message("a3", "assistant", "HEARTBEAT_OK"),
+        message("u3", "user", "Read HEARTBEAT.md if it exists (workspace context)."),
+        message("a4", "assistant", "HEARTBEAT_OK"),
+    )
     (where,) = openclaw.sessions(tmp_path, [])
     assert (where.session, where.path) == ("s", str(file))
     (turn,) = openclaw.open_session(where).turns()
-    assert (turn.user, turn.assistant, turn.tools[0].output) == ("Use the green sensor", "Used.", "out")
+    assert (turn.user, turn.assistant, turn.tools[0].output) == (
+        "Use the green sensor",
+        "Used.",
+        "out",
+    )
 
 
 def test_a_sub_agent_of_codex_is_outside_content_only_where_it_took_in_some(tmp_path):
     parent, child = (f"01920000-aaaa-7bbb-8ccc-00000000000{n}" for n in "ab")
     for output in ({"agent_id": child}, {"task_name": "/root/look"}):
         file = write(
-            tmp_path / f"rollout-x-{parent}.jsonl", event(0, "session_meta", id=parent, cwd="/p"),
+            tmp_path / f"rollout-x-{parent}.jsonl",
+            event(0, "session_meta", id=parent, cwd="/p"),
             event(1, "event_msg", type="user_message", message="Look around"),
-            event(2, "response_item", type="function_call", call_id="c", name="spawn_agent", arguments="{}"),
-            event(3, "response_item", type="function_call_output", call_id="c", output=json.dumps(output)),
-        )  # fmt: skip
+            event(
+                2,
+                "response_item",
+                type="function_call",
+                call_id="c",
+                name="spawn_agent",
+                arguments="{}",
+            ),
+            event(
+                3,
+                "response_item",
+                type="function_call_output",
+                call_id="c",
+                output=json.dumps(output),
+            ),
+        )
         own = (
             event(0, "session_meta", id=child, parent_thread_id=parent),
             event(1, "event_msg", type="user_message", message="Look"),

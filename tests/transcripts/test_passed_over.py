@@ -14,8 +14,14 @@ from memsearch_engine.core.home import AgentFolders, Home
 def test_damage_and_unknown_kinds_are_counted_by_agent(tmp_path):
     folder = tmp_path / "projects" / "-p"
     folder.mkdir(parents=True)
-    row = {"type": "user", "uuid": "00000000-0000-4000-8000-000000000001", "sessionId": "s", "cwd": str(tmp_path),
-           "timestamp": "2026-11-20T09:00:00Z", "message": {"content": "the request"}}  # fmt: skip
+    row = {
+        "type": "user",
+        "uuid": "00000000-0000-4000-8000-000000000001",
+        "sessionId": "s",
+        "cwd": str(tmp_path),
+        "timestamp": "2026-11-20T09:00:00Z",
+        "message": {"content": "the request"},
+    }
     new = json.dumps({"type": "of-a-new-kind"})
     for name in ("one", "two"):
         (folder / f"{name}.jsonl").write_text(f"{json.dumps(row)}\n{'{torn'}\n{new}\n")

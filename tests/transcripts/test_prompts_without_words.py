@@ -1,5 +1,6 @@
-"""A prompt that is only a picture or a file begins a turn in every agent that writes lines of JSON, and an unknown tagged block
-around a prompt is counted."""
+"""A prompt that is only a picture or a file begins a turn in every agent that writes lines of JSON,
+and an unknown tagged block around a prompt is counted.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,12 @@ def item(kind: str, *content: dict[str, Any]) -> dict[str, Any]:
 
 def of_codex(prompt: dict[str, Any]) -> list[dict[str, Any]]:
     meta = {"timestamp": WHEN, "type": "session_meta", "payload": {"id": "s"}}
-    return [meta, event(type="task_started", turn_id="t"), prompt, event(type="task_complete", turn_id="t")]
+    return [
+        meta,
+        event(type="task_started", turn_id="t"),
+        prompt,
+        event(type="task_complete", turn_id="t"),
+    ]
 
 
 def of_flat_codex(*content: dict[str, Any]) -> list[dict[str, Any]]:
@@ -38,31 +44,77 @@ def of_flat_codex(*content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def of_gemini(*content: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"sessionId": "s", "projectHash": "h"}, {"id": "u", "timestamp": WHEN, "type": "user", "content": content}]
+    return [
+        {"sessionId": "s", "projectHash": "h"},
+        {"id": "u", "timestamp": WHEN, "type": "user", "content": content},
+    ]
 
 
 def of_qwen(*parts: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s", "provenance": "real_user",
-             "message": {"role": "user", "parts": parts}}]  # fmt: skip
+    return [
+        {
+            "type": "user",
+            "uuid": "u",
+            "parentUuid": None,
+            "sessionId": "s",
+            "provenance": "real_user",
+            "message": {"role": "user", "parts": parts},
+        }
+    ]
 
 
 def of_pi(*content: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"type": "session", "version": 3, "id": "s", "cwd": "/p"},
-            {"type": "message", "id": "u", "timestamp": WHEN, "message": {"role": "user", "content": content}}]  # fmt: skip
+    return [
+        {"type": "session", "version": 3, "id": "s", "cwd": "/p"},
+        {
+            "type": "message",
+            "id": "u",
+            "timestamp": WHEN,
+            "message": {"role": "user", "content": content},
+        },
+    ]
 
 
 def of_copilot(text: str) -> list[dict[str, Any]]:
-    return [{"type": "user.message", "timestamp": WHEN, "parentId": None, "data": {"messageId": "u", "content": text}}]
+    return [
+        {
+            "type": "user.message",
+            "timestamp": WHEN,
+            "parentId": None,
+            "data": {"messageId": "u", "content": text},
+        }
+    ]
 
 
-@pytest.mark.parametrize(("reader", "rows", "words"), [
-    (codex, of_codex(event(type="user_message", message="", images=["data:image/png;base64,x"])), "[image]"),
-    (codex, of_codex(event(type="user_message", message="", images=[], local_images=["/a.png"])), "[image]"),
-    (codex, of_codex(item("UserMessage", {"type": "local_image", "path": "/a.png"})), "[image]"),
-    (codex, of_flat_codex({"type": "input_image", "image_url": "data:image/png;base64,x"}), "[image]"),
-    (gemini, of_gemini(INLINE, PAPER), "[image] [document]"),
-    (qwen, of_qwen(INLINE), "[image]"), (pi, of_pi(PICTURE), "[image]"), (openclaw, of_pi(PICTURE), "[image]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reader", "rows", "words"),
+    [
+        (
+            codex,
+            of_codex(event(type="user_message", message="", images=["data:image/png;base64,x"])),
+            "[image]",
+        ),
+        (
+            codex,
+            of_codex(event(type="user_message", message="", images=[], local_images=["/a.png"])),
+            "[image]",
+        ),
+        (
+            codex,
+            of_codex(item("UserMessage", {"type": "local_image", "path": "/a.png"})),
+            "[image]",
+        ),
+        (
+            codex,
+            of_flat_codex({"type": "input_image", "image_url": "data:image/png;base64,x"}),
+            "[image]",
+        ),
+        (gemini, of_gemini(INLINE, PAPER), "[image] [document]"),
+        (qwen, of_qwen(INLINE), "[image]"),
+        (pi, of_pi(PICTURE), "[image]"),
+        (openclaw, of_pi(PICTURE), "[image]"),
+    ],
+)
 def test_a_prompt_without_words_begins_a_turn(tmp_path, reader, rows, words):
     assert [turn.user for turn in read(tmp_path, reader, rows).turns()] == [words]
 
@@ -77,13 +129,19 @@ def test_a_picture_that_a_tool_gave_begins_none(tmp_path):
 TAGGED = "<new-context>\nalways use --force\n</new-context>\nRound half-even"
 
 
-@pytest.mark.parametrize(("reader", "rows"), [
-    (codex, of_codex(event(type="user_message", message=TAGGED))),
-    (codex, of_codex(item("UserMessage", {"type": "text", "text": TAGGED}))),
-    (codex, of_flat_codex({"type": "input_text", "text": TAGGED})),
-    (gemini, of_gemini({"text": TAGGED})), (qwen, of_qwen({"text": TAGGED})), (copilot, of_copilot(TAGGED)),
-    (pi, of_pi({"type": "text", "text": TAGGED})), (openclaw, of_pi({"type": "text", "text": TAGGED})),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reader", "rows"),
+    [
+        (codex, of_codex(event(type="user_message", message=TAGGED))),
+        (codex, of_codex(item("UserMessage", {"type": "text", "text": TAGGED}))),
+        (codex, of_flat_codex({"type": "input_text", "text": TAGGED})),
+        (gemini, of_gemini({"text": TAGGED})),
+        (qwen, of_qwen({"text": TAGGED})),
+        (copilot, of_copilot(TAGGED)),
+        (pi, of_pi({"type": "text", "text": TAGGED})),
+        (openclaw, of_pi({"type": "text", "text": TAGGED})),
+    ],
+)
 def test_an_unknown_tagged_block_is_counted(tmp_path, reader, rows):
     assert read(tmp_path, reader, rows).unknown == {"(prompt with <new-context>)": 1}
 

@@ -1,4 +1,6 @@
-"""Readers under bad conditions: files that grow, are cut, replaced, hostile or huge; databases that are being written."""
+"""Readers under bad conditions: files that grow, are cut, replaced, hostile or huge; databases that
+are being written.
+"""
 
 from __future__ import annotations
 
@@ -46,28 +48,56 @@ def claude_turn(number: int, size: int = 10) -> str:
         "promptSource": "typed",
         "message": {"content": f"question {number}"},
     }
-    answer = {"type": "assistant", "message": {"content": [{"type": "text", "text": f"answer {number} " + "x" * size}]}}
+    answer = {
+        "type": "assistant",
+        "message": {"content": [{"type": "text", "text": f"answer {number} " + "x" * size}]},
+    }
     return "".join(json.dumps({**line, **common}) + "\n" for line in (ask, answer))
 
 
 def codex_turn(number: int) -> str:
     payloads = [
         {"type": "task_started", "turn_id": f"turn-{number}"},
-        {"type": "item_completed", "turn_id": f"turn-{number}", "item": {"type": "UserMessage", "content": [{"type": "text", "text": f"question {number}"}]}},
-        {"type": "item_completed", "turn_id": f"turn-{number}", "item": {"type": "AgentMessage", "content": [{"type": "Text", "text": "answer"}]}},
+        {
+            "type": "item_completed",
+            "turn_id": f"turn-{number}",
+            "item": {
+                "type": "UserMessage",
+                "content": [{"type": "text", "text": f"question {number}"}],
+            },
+        },
+        {
+            "type": "item_completed",
+            "turn_id": f"turn-{number}",
+            "item": {"type": "AgentMessage", "content": [{"type": "Text", "text": "answer"}]},
+        },
         {"type": "task_complete", "turn_id": f"turn-{number}"},
-    ]  # fmt: skip
+    ]
     stamp = "2026-01-01T00:00:00Z"
-    return "".join(json.dumps({"timestamp": stamp, "type": "event_msg", "payload": p}) + "\n" for p in payloads)
+    return "".join(
+        json.dumps({"timestamp": stamp, "type": "event_msg", "payload": p}) + "\n" for p in payloads
+    )
 
 
-META = json.dumps({"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "thread-1", "cwd": "/p", "source": "cli"}}) + "\n"  # fmt: skip
+META = (
+    json.dumps(
+        {
+            "timestamp": "2026-01-01T00:00:00Z",
+            "type": "session_meta",
+            "payload": {"id": "thread-1", "cwd": "/p", "source": "cli"},
+        }
+    )
+    + "\n"
+)
 
 
-# -- the offset index ---------------------------------------------------------------------------------------
+# -- the offset index
+# ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reader, head, turn", [(claude_code, "", claude_turn), (codex, META, codex_turn)])
+@pytest.mark.parametrize(
+    "reader, head, turn", [(claude_code, "", claude_turn), (codex, META, codex_turn)]
+)
 def test_a_file_that_grows_is_read_on_from_where_it_was(tmp_path, monkeypatch, reader, head, turn):
     monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
     cache, file = tmp_path / "offsets", tmp_path / "rollout-s.jsonl"
@@ -144,29 +174,44 @@ def test_a_compressed_rollout_reads_like_the_plain_one(tmp_path):
     assert other.where.session == "01a1ffce-e968-7731-882d-a909fd6e2d46"
 
 
-# -- what the samples don't show ----------------------------------------------------------------------------
+# -- what the samples don't show
+# ----------------------------------------------------------------------------
 
 
 def rollout(tmp_path, *lines: dict, meta: dict | None = None) -> codex.Conversation:
     file = tmp_path / "rollout-x.jsonl"
-    first = {"type": "session_meta", "payload": {"id": "t", "cwd": "/p", "source": "cli", **(meta or {})}}
+    first = {
+        "type": "session_meta",
+        "payload": {"id": "t", "cwd": "/p", "source": "cli", **(meta or {})},
+    }
     file.write_text("".join(json.dumps(line) + "\n" for line in (first, *lines)))
     return codex.open_session(codex.at(file))
 
 
 def event(kind: str, **payload) -> dict:
-    return {"timestamp": "2026-01-01T00:00:00Z", "type": "event_msg", "payload": {"type": kind, **payload}}
+    return {
+        "timestamp": "2026-01-01T00:00:00Z",
+        "type": "event_msg",
+        "payload": {"type": kind, **payload},
+    }
 
 
 def test_codex_an_aborted_turn_is_interrupted_and_a_compaction_is_none(tmp_path):
     said = rollout(
         tmp_path,
-        event("task_started", turn_id="a"), event("user_message", message="go"), event("agent_message", message="so far"),
+        event("task_started", turn_id="a"),
+        event("user_message", message="go"),
+        event("agent_message", message="so far"),
         event("turn_aborted", turn_id="a", reason="interrupted"),
-        event("task_started", turn_id="compact"), {"type": "compacted", "payload": {}}, event("task_complete", turn_id="compact"),
-        event("task_started", turn_id="b"), event("user_message", message="again"), event("user_message", message="and this"),
-        event("agent_message", message="done"), event("task_complete", turn_id="b"),
-    )  # fmt: skip
+        event("task_started", turn_id="compact"),
+        {"type": "compacted", "payload": {}},
+        event("task_complete", turn_id="compact"),
+        event("task_started", turn_id="b"),
+        event("user_message", message="again"),
+        event("user_message", message="and this"),
+        event("agent_message", message="done"),
+        event("task_complete", turn_id="b"),
+    )
     assert said.ids == ["a", "b"]
     first, second = said.turns()
     assert (first.status, first.assistant) == ("interrupted", "so far")
@@ -176,22 +221,35 @@ def test_codex_an_aborted_turn_is_interrupted_and_a_compaction_is_none(tmp_path)
 def test_codex_a_sub_agents_rollout_names_its_parent(tmp_path):
     source = {"subagent": {"thread_spawn": {"parent_thread_id": "mother"}}}
     assert rollout(tmp_path, meta={"source": source}).parent == "mother"
-    assert rollout(tmp_path, meta={"thread_source": "subagent", "parent_thread_id": "m2"}).parent == "m2"
+    assert (
+        rollout(tmp_path, meta={"thread_source": "subagent", "parent_thread_id": "m2"}).parent
+        == "m2"
+    )
     assert rollout(tmp_path).parent == ""
 
 
 def test_codex_web_search_and_mcp_are_outside_content(tmp_path):
-    call = {"type": "response_item", "payload": {"type": "web_search_call", "id": "w", "action": {"query": "q"}}}
-    said = rollout(tmp_path, event("task_started", turn_id="a"), event("user_message", message="look"), call)
+    call = {
+        "type": "response_item",
+        "payload": {"type": "web_search_call", "id": "w", "action": {"query": "q"}},
+    }
+    said = rollout(
+        tmp_path, event("task_started", turn_id="a"), event("user_message", message="look"), call
+    )
     assert said.turns()[0].outside and said.turns()[0].tools[0].name == "web_search"
 
 
 def test_codex_versions_without_turn_ids_still_have_turns(tmp_path):
     said = rollout(
-        tmp_path, event("user_message", message="one"), event("agent_message", message="1"),
-        {**event("user_message", message="two"), "timestamp": "2026-01-01T00:00:05Z"}, event("agent_message", message="2"),
-    )  # fmt: skip
-    assert said.ids == ["t:2026-01-01T00:00:00Z", "t:2026-01-01T00:00:05Z"] and [t.user for t in said.turns()] == [
+        tmp_path,
+        event("user_message", message="one"),
+        event("agent_message", message="1"),
+        {**event("user_message", message="two"), "timestamp": "2026-01-01T00:00:05Z"},
+        event("agent_message", message="2"),
+    )
+    assert said.ids == ["t:2026-01-01T00:00:00Z", "t:2026-01-01T00:00:05Z"] and [
+        t.user for t in said.turns()
+    ] == [
         "one",
         "two",
     ]
@@ -201,7 +259,15 @@ def test_codex_versions_without_turn_ids_still_have_turns(tmp_path):
 def test_claude_interrupts_shell_mode_and_commands(tmp_path):
     def line(content, **more):
         return (
-            json.dumps({"type": "user", "sessionId": "s", "promptId": "p", "message": {"content": content}, **more})
+            json.dumps(
+                {
+                    "type": "user",
+                    "sessionId": "s",
+                    "promptId": "p",
+                    "message": {"content": content},
+                    **more,
+                }
+            )
             + "\n"
         )
 
@@ -209,14 +275,19 @@ def test_claude_interrupts_shell_mode_and_commands(tmp_path):
     file.write_text(
         line("first", promptSource="typed")
         + line([{"type": "text", "text": "[Request interrupted by user]"}])
-        + line("<bash-input>ls</bash-input>", promptId="b") + line("<bash-stdout>x</bash-stdout>", promptId="b")
-        + line("<command-name>/model</command-name>") + line("<local-command-stdout>set</local-command-stdout>")
+        + line("<bash-input>ls</bash-input>", promptId="b")
+        + line("<bash-stdout>x</bash-stdout>", promptId="b")
+        + line("<command-name>/model</command-name>")
+        + line("<local-command-stdout>set</local-command-stdout>")
         + line("<task-notification>done</task-notification>", promptSource="system")
-        + line("summary of all", isCompactSummary=True) + line("caveat", isMeta=True)
+        + line("summary of all", isCompactSummary=True)
+        + line("caveat", isMeta=True)
         + line("side", isSidechain=True)
         + line("second", promptSource="typed", promptId="q")
-    )  # fmt: skip
-    assert [(t.turn, t.user, t.status) for t in claude_code.open_session(claude_code.at(file)).turns()] == [
+    )
+    assert [
+        (t.turn, t.user, t.status) for t in claude_code.open_session(claude_code.at(file)).turns()
+    ] == [
         ("p", "first", "interrupted"),
         ("b", "!ls", "done"),
         ("q", "second", "interrupted"),
@@ -226,13 +297,17 @@ def test_claude_interrupts_shell_mode_and_commands(tmp_path):
 def test_openclaw_older_sessions_are_lines(tmp_path):
     base = tmp_path / "agents"
     (base / "main" / "sessions").mkdir(parents=True)
-    shutil.copy(next((SAMPLES / "openclaw").glob("claw-s1*.jsonl")), base / "main" / "sessions" / "claw-s1.jsonl")
+    shutil.copy(
+        next((SAMPLES / "openclaw").glob("claw-s1*.jsonl")),
+        base / "main" / "sessions" / "claw-s1.jsonl",
+    )
     (found,) = locate.all_sessions("openclaw", AgentFolders({"openclaw": [base]}))
     assert (found.session, found.kind) == ("claw-s1", "transcript")
     assert len(locate.open_session(found).turns()) == 2
 
 
-# -- databases in use ---------------------------------------------------------------------------------------
+# -- databases in use
+# ---------------------------------------------------------------------------------------
 
 _WRITER = """
 import sqlite3, sys
@@ -254,7 +329,10 @@ def test_a_database_is_read_while_its_agent_writes_and_never_blocks_it(tmp_path)
     path = tmp_path / "opencode.db"
     shutil.copy(SAMPLES / "opencode" / "opencode.db", path)
     agent = subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _WRITER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert agent.stdin and agent.stdout
 
@@ -269,7 +347,9 @@ def test_a_database_is_read_while_its_agent_writes_and_never_blocks_it(tmp_path)
             assert tell("begin") == "writing"
             found = list(opencode.sessions(tmp_path, []))
             assert len(found) == 10 and opencode.open_session(found[0]).turns()
-            assert tell("commit") == "written"  # its lock timeout is zero: any lock of ours would have failed it
+            assert (
+                tell("commit") == "written"
+            )  # its lock timeout is zero: any lock of ours would have failed it
     finally:
         agent.kill()
         agent.communicate()
@@ -290,15 +370,24 @@ def test_opencode_s_command_that_ended_badly_has_failed_although_it_is_completed
             db.commit()
             turns = opencode.open_session(opencode.at(path, session)).turns()
             command = part["state"]["input"]["command"]
-            return next(tool.failed for turn in turns for tool in turn.tools if tool.input == command)
+            return next(
+                tool.failed for turn in turns for tool in turn.tools if tool.input == command
+            )
 
         assert (failed(0), failed(2)) == (False, True)
 
 
-@pytest.mark.parametrize("reader, name", [(opencode, "opencode.db"), (openclaw, "openclaw-agent.sqlite")])
+@pytest.mark.parametrize(
+    "reader, name", [(opencode, "opencode.db"), (openclaw, "openclaw-agent.sqlite")]
+)
 def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader, name):
     whole = (SAMPLES / reader.AGENT.name / name).read_bytes()
-    for data in (b"", b"not a database at all" * 100, whole[: len(whole) // 2], whole[:4096] + b"\0" * 40_000):
+    for data in (
+        b"",
+        b"not a database at all" * 100,
+        whole[: len(whole) // 2],
+        whole[:4096] + b"\0" * 40_000,
+    ):
         path = tmp_path / name
         path.write_bytes(data)
         with pytest.raises(OSError, match="read|no such"):
@@ -312,22 +401,85 @@ def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader
         reader.at(other, "x")
 
 
-# -- anything at all ----------------------------------------------------------------------------------------
+# -- anything at all
+# ----------------------------------------------------------------------------------------
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["type", "message", "content", "text", "id", "input", "item", "payload", "role", "turn_id", "call_id",
-                         "arguments", "output", "name", "error", "source", "state", "time", "parentID", "provenance"]), inner, max_size=5
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "message",
+                    "content",
+                    "text",
+                    "id",
+                    "input",
+                    "item",
+                    "payload",
+                    "role",
+                    "turn_id",
+                    "call_id",
+                    "arguments",
+                    "output",
+                    "name",
+                    "error",
+                    "source",
+                    "state",
+                    "time",
+                    "parentID",
+                    "provenance",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
     ),
     max_leaves=14,
-)  # fmt: skip
-_KINDS = ["user", "assistant", "event_msg", "response_item", "session_meta", "turn_context", "message", "session",
-          "task_started", "task_complete", "item_completed", "user_message", "function_call", "function_call_output", "tool", "text", 3]  # fmt: skip
-_OBJECT = st.fixed_dictionaries({"type": st.sampled_from(_KINDS)}, optional={
-    "payload": st.fixed_dictionaries({"type": st.sampled_from(_KINDS)}, optional={"item": _JSON, "output": _JSON, "error": _JSON, "message": _JSON, "turn_id": _JSON}) | _JSON,
-    "message": _JSON, "timestamp": _JSON, "id": _JSON, "promptId": _JSON, "sessionId": _JSON, "cwd": _JSON,
-})  # fmt: skip
+)
+_KINDS = [
+    "user",
+    "assistant",
+    "event_msg",
+    "response_item",
+    "session_meta",
+    "turn_context",
+    "message",
+    "session",
+    "task_started",
+    "task_complete",
+    "item_completed",
+    "user_message",
+    "function_call",
+    "function_call_output",
+    "tool",
+    "text",
+    3,
+]
+_OBJECT = st.fixed_dictionaries(
+    {"type": st.sampled_from(_KINDS)},
+    optional={
+        "payload": st.fixed_dictionaries(
+            {"type": st.sampled_from(_KINDS)},
+            optional={
+                "item": _JSON,
+                "output": _JSON,
+                "error": _JSON,
+                "message": _JSON,
+                "turn_id": _JSON,
+            },
+        )
+        | _JSON,
+        "message": _JSON,
+        "timestamp": _JSON,
+        "id": _JSON,
+        "promptId": _JSON,
+        "sessionId": _JSON,
+        "cwd": _JSON,
+    },
+)
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -343,30 +495,131 @@ def test_no_shape_of_line_is_fatal(tmp_path_factory, lines, cut):
         assert len(turns) == len(conversation.ids)
         for turn in turns:
             assert all(
-                isinstance(v, str) for v in (turn.session, turn.turn, turn.user, turn.assistant, turn.cwd, turn.started)
+                isinstance(v, str)
+                for v in (
+                    turn.session,
+                    turn.turn,
+                    turn.user,
+                    turn.assistant,
+                    turn.cwd,
+                    turn.started,
+                )
             )
         assert list(conversation.each()) == turns
 
 
-_WORDS = st.sampled_from(["user", "assistant", "gemini", "info", "tool_result", "system", "ui_telemetry", "qwen-code.api_error", "real_user",
-                          "slash_command", "success", "shell_result", "run_shell_command", "<state_snapshot>x", "hello there", "subagent",
-                          "message", "toolResult", "session", "text", "toolCall", "error", "stop",
-                          "user.message", "assistant.message", "tool.execution_complete", "session.error", "session.start", "abort"])  # fmt: skip
+_WORDS = st.sampled_from(
+    [
+        "user",
+        "assistant",
+        "gemini",
+        "info",
+        "tool_result",
+        "system",
+        "ui_telemetry",
+        "qwen-code.api_error",
+        "real_user",
+        "slash_command",
+        "success",
+        "shell_result",
+        "run_shell_command",
+        "<state_snapshot>x",
+        "hello there",
+        "subagent",
+        "message",
+        "toolResult",
+        "session",
+        "text",
+        "toolCall",
+        "error",
+        "stop",
+        "user.message",
+        "assistant.message",
+        "tool.execution_complete",
+        "session.error",
+        "session.start",
+        "abort",
+    ]
+)
 _PARTS = st.recursive(
     st.none() | st.integers() | _WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["parts", "text", "thought", "functionCall", "functionResponse", "response", "output", "error", "id", "name", "args",
-                         "messages", "content", "uiEvent", "event.name", "prompt_id", "hookContext", "displayText", "phase", "rawCommand",
-                         "sentToModel", "status", "resultDisplay", "exitCode", "fileDiff", "result", "role", "toolCallId", "arguments", "stopReason",
-                         "errorMessage", "timestamp", "type", "messageId", "toolRequests", "delivery", "source", "context"]), inner, max_size=5
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "parts",
+                    "text",
+                    "thought",
+                    "functionCall",
+                    "functionResponse",
+                    "response",
+                    "output",
+                    "error",
+                    "id",
+                    "name",
+                    "args",
+                    "messages",
+                    "content",
+                    "uiEvent",
+                    "event.name",
+                    "prompt_id",
+                    "hookContext",
+                    "displayText",
+                    "phase",
+                    "rawCommand",
+                    "sentToModel",
+                    "status",
+                    "resultDisplay",
+                    "exitCode",
+                    "fileDiff",
+                    "result",
+                    "role",
+                    "toolCallId",
+                    "arguments",
+                    "stopReason",
+                    "errorMessage",
+                    "timestamp",
+                    "type",
+                    "messageId",
+                    "toolRequests",
+                    "delivery",
+                    "source",
+                    "context",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
     ),
     max_leaves=14,
-)  # fmt: skip
-_RECORD = st.fixed_dictionaries({}, optional={
-    "type": _WORDS | _PARTS, "subtype": _WORDS, "provenance": _WORDS, "uuid": _PARTS, "id": _PARTS, "sessionId": _PARTS, "kind": _WORDS,
-    "timestamp": _PARTS, "message": _PARTS, "content": _PARTS, "displayContent": _PARTS, "toolCalls": _PARTS, "$set": _PARTS,
-    "$rewindTo": _PARTS, "systemPayload": _PARTS, "toolCallResult": _PARTS, "usageMetadata": _PARTS, "cwd": _PARTS, "isSidechain": _PARTS, "data": _PARTS, "agentId": _PARTS,
-})  # fmt: skip
+)
+_RECORD = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": _WORDS | _PARTS,
+        "subtype": _WORDS,
+        "provenance": _WORDS,
+        "uuid": _PARTS,
+        "id": _PARTS,
+        "sessionId": _PARTS,
+        "kind": _WORDS,
+        "timestamp": _PARTS,
+        "message": _PARTS,
+        "content": _PARTS,
+        "displayContent": _PARTS,
+        "toolCalls": _PARTS,
+        "$set": _PARTS,
+        "$rewindTo": _PARTS,
+        "systemPayload": _PARTS,
+        "toolCallResult": _PARTS,
+        "usageMetadata": _PARTS,
+        "cwd": _PARTS,
+        "isSidechain": _PARTS,
+        "data": _PARTS,
+        "agentId": _PARTS,
+    },
+)
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -381,16 +634,32 @@ def test_no_shape_of_record_is_fatal(tmp_path_factory, lines, cut):
         turns = conversation.turns()
         assert len(turns) == len(conversation.ids)
         for turn in turns:
-            values = (turn.session, turn.turn, turn.user, turn.assistant, turn.cwd, turn.started, turn.ended)
+            values = (
+                turn.session,
+                turn.turn,
+                turn.user,
+                turn.assistant,
+                turn.cwd,
+                turn.started,
+                turn.ended,
+            )
             assert all(isinstance(value, str) for value in values)
-            assert all(isinstance(value, str) for tool in turn.tools for value in (tool.name, tool.input, tool.output))
+            assert all(
+                isinstance(value, str)
+                for tool in turn.tools
+                for value in (tool.name, tool.input, tool.output)
+            )
         assert list(conversation.each()) == turns
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     messages=st.lists(
-        st.tuples(st.sampled_from(["user", "assistant", None]), _JSON, st.lists(_OBJECT | _JSON, max_size=3)),
+        st.tuples(
+            st.sampled_from(["user", "assistant", None]),
+            _JSON,
+            st.lists(_OBJECT | _JSON, max_size=3),
+        ),
         max_size=5,
     )
 )
@@ -405,9 +674,14 @@ def test_no_shape_of_row_is_fatal(tmp_path_factory, messages):
     )
     for number, (role, data, parts) in enumerate(messages):
         value = {**(data if isinstance(data, dict) else {}), "role": role, "parentID": "m0"}
-        db.execute("INSERT INTO message VALUES (?,?,?,?)", (f"m{number}", "s", number, json.dumps(value)))
+        db.execute(
+            "INSERT INTO message VALUES (?,?,?,?)", (f"m{number}", "s", number, json.dumps(value))
+        )
         for place, part in enumerate(parts):
-            db.execute("INSERT INTO part VALUES (?,?,?)", (f"{number}.{place}", f"m{number}", json.dumps(part)))
+            db.execute(
+                "INSERT INTO part VALUES (?,?,?)",
+                (f"{number}.{place}", f"m{number}", json.dumps(part)),
+            )
     db.commit()
     conversation = opencode.open_session(opencode.at(path))
     assert len(conversation.turns()) == len(conversation.ids)
@@ -434,10 +708,18 @@ def test_a_reminder_before_the_users_words_does_not_take_them_away(tmp_path):
     ]
     lines = []
     for number, content in enumerate(contents):
-        common = {"sessionId": "s", "uuid": f"u{number}", "timestamp": f"2026-01-01T00:00:{number:02d}Z"}
+        common = {
+            "sessionId": "s",
+            "uuid": f"u{number}",
+            "timestamp": f"2026-01-01T00:00:{number:02d}Z",
+        }
         lines.append({**common, "type": "user", "message": {"content": content}})
         lines.append(
-            {**common, "type": "assistant", "message": {"content": [{"type": "text", "text": f"done {number}"}]}}
+            {
+                **common,
+                "type": "assistant",
+                "message": {"content": [{"type": "text", "text": f"done {number}"}]},
+            }
         )
     file = tmp_path / "s.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -446,7 +728,16 @@ def test_a_reminder_before_the_users_words_does_not_take_them_away(tmp_path):
     assert "done 0" in turns[0].assistant
 
 
-CLAW = json.dumps({"type": "message", "id": "m1", "message": {"role": "user", "content": [{"type": "text", "text": "hello there"}]}}) + "\n"  # fmt: skip
+CLAW = (
+    json.dumps(
+        {
+            "type": "message",
+            "id": "m1",
+            "message": {"role": "user", "content": [{"type": "text", "text": "hello there"}]},
+        }
+    )
+    + "\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -489,7 +780,11 @@ def qwen_turns(tmp_path: Path, *lines: dict) -> list[Turn]:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     conversation = qwen.open_session(qwen.at(file))
     turns = conversation.turns()
-    assert list(conversation.each()) == turns == [conversation.turns(n, n + 1)[0] for n in range(len(conversation.ids))]
+    assert (
+        list(conversation.each())
+        == turns
+        == [conversation.turns(n, n + 1)[0] for n in range(len(conversation.ids))]
+    )
     return turns
 
 
@@ -505,13 +800,26 @@ def test_qwen_s_commands_are_the_persons_words_and_nobody_elses(tmp_path):
     answered = {"usageMetadata": {}}
     first, second, third = qwen_turns(
         tmp_path,
-        called(1, "invocation", sentToModel=True), called(2, "result"), qwen_line("user", 3, **qwen_said("user", "You are a reviewer.")),
+        called(1, "invocation", sentToModel=True),
+        called(2, "result"),
+        qwen_line("user", 3, **qwen_said("user", "You are a reviewer.")),
         qwen_line("assistant", 4, **qwen_said("model", "Reviewed."), **answered),
-        qwen_line("user", 5, **qwen_said("user", "one", "two", "\n--- Content from referenced files ---", "the file")),
+        qwen_line(
+            "user",
+            5,
+            **qwen_said(
+                "user", "one", "two", "\n--- Content from referenced files ---", "the file"
+            ),
+        ),
         qwen_line("assistant", 6, **qwen_said("model", "Both."), **answered),
-        qwen_line("system", 7, subtype="slash_command", systemPayload={"phase": "invocation", "rawCommand": "/rewind", "sentToModel": False}),
+        qwen_line(
+            "system",
+            7,
+            subtype="slash_command",
+            systemPayload={"phase": "invocation", "rawCommand": "/rewind", "sentToModel": False},
+        ),
         qwen_line("user", 8, **qwen_said("user", "what I really typed")),
-    )  # fmt: skip
+    )
     assert (first.user, first.turn) == ("/review the importer", "user3")
     assert second.user == "one\ntwo" and third.user == "what I really typed"
 
@@ -519,13 +827,20 @@ def test_qwen_s_commands_are_the_persons_words_and_nobody_elses(tmp_path):
 def test_a_refusal_that_was_tried_again_and_answered_is_none(tmp_path):
     def event(at: int, name: str, **more: str) -> dict:
         return qwen_line(
-            "system", at, subtype="ui_telemetry", systemPayload={"uiEvent": {"event.name": f"qwen-code.{name}", **more}}
+            "system",
+            at,
+            subtype="ui_telemetry",
+            systemPayload={"uiEvent": {"event.name": f"qwen-code.{name}", **more}},
         )
 
     refused = event(2, "api_error", error_message="429 later")
     asked = qwen_line("user", 1, **qwen_said("user", "please"))
     (turn,) = qwen_turns(
-        tmp_path, asked, refused, event(3, "api_response"), qwen_line("assistant", 4, **qwen_said("model", "Fine."))
+        tmp_path,
+        asked,
+        refused,
+        event(3, "api_response"),
+        qwen_line("assistant", 4, **qwen_said("model", "Fine.")),
     )
     assert (turn.status, turn.assistant) == ("done", "Fine.")
     (turn,) = qwen_turns(tmp_path, asked, refused)
@@ -539,7 +854,10 @@ def test_what_our_own_hook_says_does_not_take_a_refusal_back(tmp_path):
         {"id": "u", "timestamp": "t", "type": "user", "content": [{"text": "please"}]},
         {"$set": {"messages": []}},
     ]
-    for said, status in (("[memsearch] Memory available", "failed"), ("Request cancelled.", "interrupted")):
+    for said, status in (
+        ("[memsearch] Memory available", "failed"),
+        ("Request cancelled.", "interrupted"),
+    ):
         info = {"id": "i", "timestamp": "t", "type": "info", "content": said}
         file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, info]))
         (turn,) = gemini.open_session(gemini.at(file)).turns()
@@ -551,7 +869,12 @@ def test_a_compression_asked_for_as_a_prompt_is_nothing_to_remember(tmp_path):
     lines: list[dict] = [
         {"sessionId": "s", "kind": "main"},
         {"id": "u", "timestamp": "t", "type": "user", "content": [{"text": "/compress"}]},
-        {"id": "g", "timestamp": "t", "type": "gemini", "content": "<state_snapshot>We talked.</state_snapshot>"},
+        {
+            "id": "g",
+            "timestamp": "t",
+            "type": "gemini",
+            "content": "<state_snapshot>We talked.</state_snapshot>",
+        },
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (turn,) = gemini.open_session(gemini.at(file)).turns()
@@ -565,11 +888,22 @@ def test_gemini_s_folder_is_read_with_care(tmp_path):
     lines = [
         {"sessionId": "../../x", "kind": "main"},
         {"id": "u", "timestamp": "t", "type": "user", "content": [{"text": "look around"}]},
-        {"id": "g", "timestamp": "t", "type": "gemini", "content": "", "toolCalls": [{"name": "invoke_agent"}, {"name": "invoke_agent"}]},
+        {
+            "id": "g",
+            "timestamp": "t",
+            "type": "gemini",
+            "content": "",
+            "toolCalls": [{"name": "invoke_agent"}, {"name": "invoke_agent"}],
+        },
         {"id": "g", "timestamp": "t", "type": "gemini", "content": "Done."},
-    ]  # fmt: skip
+    ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    for named, root in (("/home/ana/p\n", "/home/ana/p"), ("not/absolute", ""), ("/a\0b", ""), ("/" + "x" * 9000, "")):
+    for named, root in (
+        ("/home/ana/p\n", "/home/ana/p"),
+        ("not/absolute", ""),
+        ("/a\0b", ""),
+        ("/" + "x" * 9000, ""),
+    ):
         (chats.parent / ".project_root").write_text(named)
         (turn,) = gemini.open_session(gemini.at(file)).turns()
         assert turn.cwd == root
@@ -579,8 +913,19 @@ def test_gemini_s_folder_is_read_with_care(tmp_path):
 def pi_line(number: int, role: str, text: str, typed: float = 0.0, **more: object) -> dict:
     at = f"2026-11-25T09:30:{number:02d}.000Z"
     content = [{"type": "text", "text": text}] if text else []
-    message = {"role": role, "content": content, "timestamp": (1795599000 + (typed or number)) * 1000, **more}
-    return {"type": "message", "id": f"{number:08x}", "parentId": None, "timestamp": at, "message": message}
+    message = {
+        "role": role,
+        "content": content,
+        "timestamp": (1795599000 + (typed or number)) * 1000,
+        **more,
+    }
+    return {
+        "type": "message",
+        "id": f"{number:08x}",
+        "parentId": None,
+        "timestamp": at,
+        "message": message,
+    }
 
 
 def test_what_pi_puts_before_the_words_is_not_the_persons(tmp_path):
@@ -588,12 +933,22 @@ def test_what_pi_puts_before_the_words_is_not_the_persons(tmp_path):
     skill = '<skill name="tidy" location="/s/SKILL.md">\nReferences are relative to /s.\n\nBODY\n</skill>'
     call = {"type": "toolCall", "id": "c", "name": "edit", "arguments": {"path": "a", "edits": []}}
     lines = [
-        {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-25T09:30:00.000Z", "cwd": "/p"},
-        pi_line(1, "user", skill), pi_line(2, "assistant", "Tidied.", stopReason="stop"),
-        pi_line(3, "user", f"{skill}\n\nthe parser"), pi_line(4, "assistant", "cut", stopReason="length"),
-        pi_line(5, "user", '<file name="/p/a.md">\nA\n</file>\n<file name="/p/b.png"></file>\n'), pi_line(6, "assistant", "", stopReason="aborted"),
-        pi_line(7, "user", "edit it"), pi_line(8, "assistant", "", stopReason="toolUse") | {"x": 1},
-    ]  # fmt: skip
+        {
+            "type": "session",
+            "version": 3,
+            "id": "s",
+            "timestamp": "2026-11-25T09:30:00.000Z",
+            "cwd": "/p",
+        },
+        pi_line(1, "user", skill),
+        pi_line(2, "assistant", "Tidied.", stopReason="stop"),
+        pi_line(3, "user", f"{skill}\n\nthe parser"),
+        pi_line(4, "assistant", "cut", stopReason="length"),
+        pi_line(5, "user", '<file name="/p/a.md">\nA\n</file>\n<file name="/p/b.png"></file>\n'),
+        pi_line(6, "assistant", "", stopReason="aborted"),
+        pi_line(7, "user", "edit it"),
+        pi_line(8, "assistant", "", stopReason="toolUse") | {"x": 1},
+    ]
     lines[-1]["message"]["content"] = [{"type": "thinking", "thinking": "hm"}, call]
     # it was killed there, resumed, and answered: nothing was typed ahead
     result = pi_line(9, "toolResult", "done", toolCallId="c", isError=False)
@@ -608,9 +963,12 @@ def test_what_pi_puts_before_the_words_is_not_the_persons(tmp_path):
     file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, retried]))
     turns = pi.open_session(pi.at(file)).turns()
     assert [(t.user, t.status, t.assistant) for t in turns] == [
-        ("/skill:tidy", "done", "Tidied."), ("/skill:tidy the parser", "done", "cut"), ("@/p/a.md @/p/b.png", "interrupted", ""),
-        ("edit it", "interrupted", ""), ("go on", "done", "It went on."),
-    ]  # fmt: skip
+        ("/skill:tidy", "done", "Tidied."),
+        ("/skill:tidy the parser", "done", "cut"),
+        ("@/p/a.md @/p/b.png", "interrupted", ""),
+        ("edit it", "interrupted", ""),
+        ("go on", "done", "It went on."),
+    ]
     (tool,) = turns[3].tools
     assert (tool.name, tool.input, tool.output) == ("edit", '{"path":"a","edits":[]}', "done")
     assert {t.cwd for t in turns} == {"/p"} and turns[0].turn == "00000001-20261125093001000"
@@ -622,14 +980,24 @@ def test_two_sessions_of_one_name_are_told_apart_by_their_files(tmp_path):
     for folder, cwd in (("--a--", "/a"), ("--b--", "/b")):
         file = tmp_path / "sessions" / folder / f"2026-11-25T09-30-0{len(cwd)}-000Z_work.jsonl"
         file.parent.mkdir(parents=True)
-        file.write_text(json.dumps({"type": "session", "version": 3, "id": "work", "cwd": cwd}) + "\n")
-    assert {one.session for one in pi.sessions(tmp_path, [])} == {"work"} and len(list(pi.sessions(tmp_path, []))) == 2
+        file.write_text(
+            json.dumps({"type": "session", "version": 3, "id": "work", "cwd": cwd}) + "\n"
+        )
+    assert {one.session for one in pi.sessions(tmp_path, [])} == {"work"} and len(
+        list(pi.sessions(tmp_path, []))
+    ) == 2
     assert pi.locate(tmp_path, "work") and pi.locate(tmp_path, "w*rk") is None
 
 
 def test_copilots_turns_end_as_they_ended(tmp_path):
     def event(kind: str, agent: str = "", **data: object) -> dict:
-        line = {"type": kind, "data": data, "id": "e", "timestamp": "2026-11-25T09:30:00.000Z", "parentId": None}
+        line = {
+            "type": kind,
+            "data": data,
+            "id": "e",
+            "timestamp": "2026-11-25T09:30:00.000Z",
+            "parentId": None,
+        }
         return {**line, "agentId": agent} if agent else line
 
     def asks(name: str, text: str, **more: object) -> dict:
@@ -638,67 +1006,248 @@ def test_copilots_turns_end_as_they_ended(tmp_path):
     call = {"toolCallId": "c", "name": "bash", "arguments": {"command": "false"}}
     events = [
         event("session.start", sessionId="s", context={"cwd": "/p"}),
-        asks("1", "one"), event("session.error", message="500"), event("assistant.message", content="Answered."),
-        asks("2", "two"), event("assistant.message", content="Said.", toolRequests=[]), event("session.error", message="400 no"),
-        asks("3", "three"), event("assistant.message", content="", toolRequests=[call]),
-        event("tool.execution_complete", toolCallId="c", success=True, shellExecution={"exitCode": 1},
-              result={"content": "nothing\n<shellId: 0 completed with exit code 1>"}),
-        asks("4", "four"), event("tool.execution_start", "a-1", toolName="web_fetch", arguments={"url": "https://x"}),
-        event("user.message", "a-1", content="child", messageId="c1"), event("assistant.message", content="Fetched."),
-        asks("5", "<system_notification>", source="system"), asks("6", "a helper says", source="agent-s"),
-    ]  # fmt: skip
+        asks("1", "one"),
+        event("session.error", message="500"),
+        event("assistant.message", content="Answered."),
+        asks("2", "two"),
+        event("assistant.message", content="Said.", toolRequests=[]),
+        event("session.error", message="400 no"),
+        asks("3", "three"),
+        event("assistant.message", content="", toolRequests=[call]),
+        event(
+            "tool.execution_complete",
+            toolCallId="c",
+            success=True,
+            shellExecution={"exitCode": 1},
+            result={"content": "nothing\n<shellId: 0 completed with exit code 1>"},
+        ),
+        asks("4", "four"),
+        event("tool.execution_start", "a-1", toolName="web_fetch", arguments={"url": "https://x"}),
+        event("user.message", "a-1", content="child", messageId="c1"),
+        event("assistant.message", content="Fetched."),
+        asks("5", "<system_notification>", source="system"),
+        asks("6", "a helper says", source="agent-s"),
+    ]
     file = tmp_path / "events.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in events))
     turns = copilot.open_session(copilot.at(file)).turns()
     assert [(t.turn, t.status, t.assistant, t.outside) for t in turns] == [
-        ("1", "done", "Answered.", False), ("2", "failed", "Said.\n\n400 no", False), ("3", "interrupted", "", False),
+        ("1", "done", "Answered.", False),
+        ("2", "failed", "Said.\n\n400 no", False),
+        ("3", "interrupted", "", False),
         ("4", "done", "Fetched.", True),
-    ]  # fmt: skip
+    ]
     assert turns[2].tools[0].failed and turns[2].tools[0].output == "nothing"
     assert copilot.locate(tmp_path, "..") is None and copilot.locate(tmp_path, "") is None
 
 
-_ODD = st.none() | st.booleans() | st.integers(-(10**400), 10**400) | st.floats() | st.text(max_size=5) | st.lists(st.text(max_size=3), max_size=2) | st.dictionaries(st.text(max_size=3), st.none(), max_size=2)  # fmt: skip
+_ODD = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**400), 10**400)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.lists(st.text(max_size=3), max_size=2)
+    | st.dictionaries(st.text(max_size=3), st.none(), max_size=2)
+)
 _PI_ROLE = st.sampled_from(["user", "assistant", "toolResult", "system"]) | _ODD
-_PI_BLOCK = st.fixed_dictionaries({"type": st.sampled_from(["text", "toolCall", "image"]) | _ODD, "text": _ODD, "id": _ODD, "name": _ODD, "arguments": _ODD}) | _ODD  # fmt: skip
-_PI_LINE = st.fixed_dictionaries({
-    "type": st.just("message"), "id": _ODD, "timestamp": st.just("2026-11-25T09:30:00.000Z") | _ODD,
-    "message": st.fixed_dictionaries({"role": _PI_ROLE, "content": st.lists(_PI_BLOCK, max_size=3) | _ODD, "timestamp": _ODD,
-                                      "stopReason": _ODD, "errorMessage": _ODD, "toolCallId": _ODD}) | _ODD,
-})  # fmt: skip
-_COPILOT_LINE = st.fixed_dictionaries({
-    "type": st.sampled_from(["user.message", "assistant.message", "tool.execution_start", "tool.execution_complete", "session.error", "abort",
-                             "session.start"]) | _ODD,
-    "timestamp": _ODD, "agentId": st.none() | _ODD,
-    "data": st.dictionaries(st.sampled_from(["content", "messageId", "delivery", "source", "toolRequests", "toolCallId", "result", "error",
-                                             "shellExecution", "attachments", "context", "sessionId", "mcpServerName", "arguments", "message"]), _ODD, max_size=6) | _ODD,
-})  # fmt: skip
+_PI_BLOCK = (
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(["text", "toolCall", "image"]) | _ODD,
+            "text": _ODD,
+            "id": _ODD,
+            "name": _ODD,
+            "arguments": _ODD,
+        }
+    )
+    | _ODD
+)
+_PI_LINE = st.fixed_dictionaries(
+    {
+        "type": st.just("message"),
+        "id": _ODD,
+        "timestamp": st.just("2026-11-25T09:30:00.000Z") | _ODD,
+        "message": st.fixed_dictionaries(
+            {
+                "role": _PI_ROLE,
+                "content": st.lists(_PI_BLOCK, max_size=3) | _ODD,
+                "timestamp": _ODD,
+                "stopReason": _ODD,
+                "errorMessage": _ODD,
+                "toolCallId": _ODD,
+            }
+        )
+        | _ODD,
+    }
+)
+_COPILOT_LINE = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(
+            [
+                "user.message",
+                "assistant.message",
+                "tool.execution_start",
+                "tool.execution_complete",
+                "session.error",
+                "abort",
+                "session.start",
+            ]
+        )
+        | _ODD,
+        "timestamp": _ODD,
+        "agentId": st.none() | _ODD,
+        "data": st.dictionaries(
+            st.sampled_from(
+                [
+                    "content",
+                    "messageId",
+                    "delivery",
+                    "source",
+                    "toolRequests",
+                    "toolCallId",
+                    "result",
+                    "error",
+                    "shellExecution",
+                    "attachments",
+                    "context",
+                    "sessionId",
+                    "mcpServerName",
+                    "arguments",
+                    "message",
+                ]
+            ),
+            _ODD,
+            max_size=6,
+        )
+        | _ODD,
+    }
+)
 
 
-_KIMI_LINE = st.fixed_dictionaries({
-    "type": st.sampled_from(["turn.prompt", "context.append_message", "context.append_loop_event", "turn.ended"]) | _ODD, "time": _ODD,
-    "promptId": _ODD, "input": st.lists(_PI_BLOCK, max_size=2) | _ODD, "reason": st.sampled_from(["completed", "failed"]) | _ODD, "error": _ODD,
-    "origin": st.fixed_dictionaries({"kind": st.sampled_from(["user", "skill_activation"]) | _ODD, "trigger": st.just("user-slash") | _ODD,
-                                     "skillName": _ODD, "skillArgs": _ODD, "inTurn": _ODD}) | _ODD,
-    "message": st.fixed_dictionaries({"origin": st.just({"kind": "user", "inTurn": True}) | _ODD, "content": st.lists(_PI_BLOCK, max_size=2) | _ODD}) | _ODD,
-    "event": st.fixed_dictionaries({"type": st.sampled_from(["content.part", "tool.call", "tool.result"]) | _ODD, "part": _PI_BLOCK, "name": _ODD,
-                                    "args": _ODD, "toolCallId": _ODD, "result": st.fixed_dictionaries({"output": st.lists(_PI_BLOCK, max_size=2) | _ODD}) | _ODD}) | _ODD,
-})  # fmt: skip
-_VIBE_ENTRY = st.fixed_dictionaries({
-    "type": st.sampled_from(["message", "effect"]) | _ODD, "role": st.sampled_from(["user", "assistant", "tool"]) | _ODD, "id": _ODD, "createdAt": _ODD,
-    "source": st.sampled_from(["turn_start", "turn_steer"]) | _ODD, "content": st.lists(_PI_BLOCK, max_size=2) | _ODD, "inputEntryId": _ODD,
-    "detail": st.fixed_dictionaries({"kind": st.sampled_from(["tool", "subagent"]) | _ODD, "toolName": _ODD, "input": _ODD, "childSessionId": _ODD}) | _ODD,
-    "state": st.fixed_dictionaries({"status": _ODD, "output": st.fixed_dictionaries({"structured_content": _ODD, "content": _ODD}) | _ODD}) | _ODD,
-    "message_id": _ODD, "tool_calls": st.lists(_ODD, max_size=2) | _ODD, "tool_call_id": _ODD,
-}) | _ODD  # fmt: skip
+_KIMI_LINE = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(
+            ["turn.prompt", "context.append_message", "context.append_loop_event", "turn.ended"]
+        )
+        | _ODD,
+        "time": _ODD,
+        "promptId": _ODD,
+        "input": st.lists(_PI_BLOCK, max_size=2) | _ODD,
+        "reason": st.sampled_from(["completed", "failed"]) | _ODD,
+        "error": _ODD,
+        "origin": st.fixed_dictionaries(
+            {
+                "kind": st.sampled_from(["user", "skill_activation"]) | _ODD,
+                "trigger": st.just("user-slash") | _ODD,
+                "skillName": _ODD,
+                "skillArgs": _ODD,
+                "inTurn": _ODD,
+            }
+        )
+        | _ODD,
+        "message": st.fixed_dictionaries(
+            {
+                "origin": st.just({"kind": "user", "inTurn": True}) | _ODD,
+                "content": st.lists(_PI_BLOCK, max_size=2) | _ODD,
+            }
+        )
+        | _ODD,
+        "event": st.fixed_dictionaries(
+            {
+                "type": st.sampled_from(["content.part", "tool.call", "tool.result"]) | _ODD,
+                "part": _PI_BLOCK,
+                "name": _ODD,
+                "args": _ODD,
+                "toolCallId": _ODD,
+                "result": st.fixed_dictionaries({"output": st.lists(_PI_BLOCK, max_size=2) | _ODD})
+                | _ODD,
+            }
+        )
+        | _ODD,
+    }
+)
+_VIBE_ENTRY = (
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(["message", "effect"]) | _ODD,
+            "role": st.sampled_from(["user", "assistant", "tool"]) | _ODD,
+            "id": _ODD,
+            "createdAt": _ODD,
+            "source": st.sampled_from(["turn_start", "turn_steer"]) | _ODD,
+            "content": st.lists(_PI_BLOCK, max_size=2) | _ODD,
+            "inputEntryId": _ODD,
+            "detail": st.fixed_dictionaries(
+                {
+                    "kind": st.sampled_from(["tool", "subagent"]) | _ODD,
+                    "toolName": _ODD,
+                    "input": _ODD,
+                    "childSessionId": _ODD,
+                }
+            )
+            | _ODD,
+            "state": st.fixed_dictionaries(
+                {
+                    "status": _ODD,
+                    "output": st.fixed_dictionaries({"structured_content": _ODD, "content": _ODD})
+                    | _ODD,
+                }
+            )
+            | _ODD,
+            "message_id": _ODD,
+            "tool_calls": st.lists(_ODD, max_size=2) | _ODD,
+            "tool_call_id": _ODD,
+        }
+    )
+    | _ODD
+)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(entries=st.lists(_VIBE_ENTRY, max_size=5), manifest=_ODD, state=_ODD, journal=st.lists(st.fixed_dictionaries({
-    "type": st.just("projection_delta"), "sequence": _ODD, "payload": st.fixed_dictionaries({"delta": st.lists(st.fixed_dictionaries({
-        "op": st.sampled_from(["append_entry", "replace_entry", "remove_entry", "set_envelope", "set_history_entries"]), "entry": _VIBE_ENTRY,
-        "id": _ODD, "state": _ODD, "entries": st.lists(_VIBE_ENTRY, max_size=2) | _ODD}) | _ODD, max_size=2) | _ODD}) | _ODD}), max_size=4))  # fmt: skip
-def test_no_shape_of_a_folder_of_chunks_is_fatal(tmp_path_factory, entries, manifest, state, journal):
+@given(
+    entries=st.lists(_VIBE_ENTRY, max_size=5),
+    manifest=_ODD,
+    state=_ODD,
+    journal=st.lists(
+        st.fixed_dictionaries(
+            {
+                "type": st.just("projection_delta"),
+                "sequence": _ODD,
+                "payload": st.fixed_dictionaries(
+                    {
+                        "delta": st.lists(
+                            st.fixed_dictionaries(
+                                {
+                                    "op": st.sampled_from(
+                                        [
+                                            "append_entry",
+                                            "replace_entry",
+                                            "remove_entry",
+                                            "set_envelope",
+                                            "set_history_entries",
+                                        ]
+                                    ),
+                                    "entry": _VIBE_ENTRY,
+                                    "id": _ODD,
+                                    "state": _ODD,
+                                    "entries": st.lists(_VIBE_ENTRY, max_size=2) | _ODD,
+                                }
+                            )
+                            | _ODD,
+                            max_size=2,
+                        )
+                        | _ODD
+                    }
+                )
+                | _ODD,
+            }
+        ),
+        max_size=4,
+    ),
+)
+def test_no_shape_of_a_folder_of_chunks_is_fatal(
+    tmp_path_factory, entries, manifest, state, journal
+):
     folder = tmp_path_factory.mktemp("fuzz") / "unified" / "s"
     generation = folder / "generations" / "1"
     generation.mkdir(parents=True)
@@ -710,9 +1259,12 @@ def test_no_shape_of_a_folder_of_chunks_is_fatal(tmp_path_factory, entries, mani
         "recovery_journal_segment": {"path": "../../journal/2.jsonl"},
     }
     for file, value in {
-        folder / "CURRENT": {"generation": "1", "session_id": "s"}, folder / "meta.json": state, generation / "manifest.json": manifest or made,
-        generation / "projection-state.json": {"snapshot": state}, folder / "chunks" / f"{chunk}.json": entries,
-    }.items():  # fmt: skip
+        folder / "CURRENT": {"generation": "1", "session_id": "s"},
+        folder / "meta.json": state,
+        generation / "manifest.json": manifest or made,
+        generation / "projection-state.json": {"snapshot": state},
+        folder / "chunks" / f"{chunk}.json": entries,
+    }.items():
         file.write_text(json.dumps(value), encoding="utf-8")
     lines = "".join(json.dumps(line) + "\n" for line in journal)
     (folder / "journal" / "2.jsonl").write_text(lines, encoding="utf-8")
@@ -736,14 +1288,42 @@ def test_no_value_of_an_event_is_fatal(tmp_path_factory, lines):
         assert list(conversation.each()) == turns
 
 
-_CLINE_BLOCK = st.fixed_dictionaries({"type": st.sampled_from(["text", "tool_use", "tool_result"]) | _ODD, "text": _ODD, "id": _ODD, "name": _ODD,
-                                      "input": _ODD | st.dictionaries(st.just("commands"), _ODD), "tool_use_id": _ODD, "content": _ODD}) | _ODD  # fmt: skip
-_CLINE_MESSAGE = st.fixed_dictionaries({"id": _ODD, "role": st.sampled_from(["user", "assistant"]) | _ODD, "ts": _ODD, "metadata": _ODD,
-                                        "content": st.lists(_CLINE_BLOCK, max_size=3) | _ODD}) | _ODD  # fmt: skip
+_CLINE_BLOCK = (
+    st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(["text", "tool_use", "tool_result"]) | _ODD,
+            "text": _ODD,
+            "id": _ODD,
+            "name": _ODD,
+            "input": _ODD | st.dictionaries(st.just("commands"), _ODD),
+            "tool_use_id": _ODD,
+            "content": _ODD,
+        }
+    )
+    | _ODD
+)
+_CLINE_MESSAGE = (
+    st.fixed_dictionaries(
+        {
+            "id": _ODD,
+            "role": st.sampled_from(["user", "assistant"]) | _ODD,
+            "ts": _ODD,
+            "metadata": _ODD,
+            "content": st.lists(_CLINE_BLOCK, max_size=3) | _ODD,
+        }
+    )
+    | _ODD
+)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(document=st.fixed_dictionaries({"sessionId": _ODD, "origin": _ODD, "messages": st.lists(_CLINE_MESSAGE, max_size=5) | _ODD}) | _ODD, cut=st.integers(0, 9))  # fmt: skip
+@given(
+    document=st.fixed_dictionaries(
+        {"sessionId": _ODD, "origin": _ODD, "messages": st.lists(_CLINE_MESSAGE, max_size=5) | _ODD}
+    )
+    | _ODD,
+    cut=st.integers(0, 9),
+)
 def test_no_shape_of_a_document_is_fatal(tmp_path_factory, document, cut):
     file = tmp_path_factory.mktemp("fuzz") / "s.messages.json"
     text = json.dumps(document)
@@ -759,7 +1339,9 @@ def test_no_shape_of_a_document_is_fatal(tmp_path_factory, document, cut):
 def test_a_pipe_among_sessions_hangs_nobody(tmp_path):
     os.mkfifo(tmp_path / "events.jsonl")
     with pytest.raises(OSError, match="not a regular file"):
-        copilot.open_session(copilot.Session("copilot", "s", str(tmp_path / "events.jsonl"), "transcript"))
+        copilot.open_session(
+            copilot.Session("copilot", "s", str(tmp_path / "events.jsonl"), "transcript")
+        )
     (tmp_path / "sessions" / "--p--").mkdir(parents=True)
     os.mkfifo(tmp_path / "x.jsonl")
     os.mkfifo(tmp_path / "sessions" / "--p--" / "2026-11-25T09-30-00-000Z_s.jsonl")
@@ -773,14 +1355,19 @@ def test_a_session_is_found_by_its_whole_name_alone(tmp_path):
     folder.mkdir(parents=True)
     for name in ("work", "a_work"):
         line = {"type": "session", "version": 3, "id": name, "cwd": "/p"}
-        (folder / f"2026-11-25T09-30-0{len(name)}-000Z_{name}.jsonl").write_text(json.dumps(line) + "\n")
+        (folder / f"2026-11-25T09-30-0{len(name)}-000Z_{name}.jsonl").write_text(
+            json.dumps(line) + "\n"
+        )
     assert pi.locate(tmp_path, "work").path.endswith("Z_work.jsonl")
 
 
 def test_what_a_server_of_copilots_brings_in_is_from_outside(tmp_path):
     def turns_with(**data: object) -> list[Turn]:
         asked = {"type": "user.message", "data": {"content": "look", "messageId": "m"}}
-        started = {"type": "tool.execution_start", "data": {"toolName": "tracker-issue", "toolCallId": "c", **data}}
+        started = {
+            "type": "tool.execution_start",
+            "data": {"toolName": "tracker-issue", "toolCallId": "c", **data},
+        }
         file = tmp_path / "events.jsonl"
         file.write_text(json.dumps(asked) + "\n" + json.dumps(started) + "\n")
         return copilot.open_session(copilot.at(file)).turns()
@@ -835,13 +1422,19 @@ def test_clines_own_tags_are_not_the_persons_words(tmp_path):
         {
             "id": "i",
             "role": "user",
-            "content": [{"type": "text", "text": '<user_input mode="act"></user_input>'}, {"type": "image"}],
+            "content": [
+                {"type": "text", "text": '<user_input mode="act"></user_input>'},
+                {"type": "image"},
+            ],
         }
     )
     result = {"type": "tool_result", "tool_use_id": "c", "content": "out"}
     commands = {"commands": [{"command": "curl", "args": ["http://example.org/x"]}]}
     messages.append(
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "run_commands", "input": commands}]}
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c", "name": "run_commands", "input": commands}],
+        }
     )
     messages.append({"role": "user", "content": [result, {"type": "text", "text": "machine text"}]})
     file = tmp_path / "s.messages.json"
@@ -870,13 +1463,18 @@ def test_a_sub_agent_that_calls_itself_ends(tmp_path):
         }
         for n in range(2)
     ]
-    for file, value in {"CURRENT": {"generation": "1"}, "generations/1/manifest.json": {"projection_state": {"chunks": ["b" * 64]}},
-                        f"chunks/{'b' * 64}.json": [entries[0], effect, entries[1], effect]}.items():  # fmt: skip
+    for file, value in {
+        "CURRENT": {"generation": "1"},
+        "generations/1/manifest.json": {"projection_state": {"chunks": ["b" * 64]}},
+        f"chunks/{'b' * 64}.json": [entries[0], effect, entries[1], effect],
+    }.items():
         (folder / file).write_text(json.dumps(value), encoding="utf-8")
     turns = vibe.open_session(vibe.at(folder / "CURRENT")).turns()
     assert len(turns) == 2 and not any(turn.outside for turn in turns)
     fetch = {"type": "effect", "detail": {"kind": "tool", "toolName": "web_fetch", "input": {}}}
-    (folder / "chunks" / f"{'b' * 64}.json").write_text(json.dumps([entries[0], effect, fetch]), encoding="utf-8")
+    (folder / "chunks" / f"{'b' * 64}.json").write_text(
+        json.dumps([entries[0], effect, fetch]), encoding="utf-8"
+    )
     assert vibe.open_session(vibe.at(folder / "CURRENT")).turns()[0].outside
 
 
@@ -889,7 +1487,9 @@ def test_a_parent_is_listed_before_its_forks():
         (vibe, "vibe", "e2771703", "5fa1739c"),
     ):
         names = [f"{one.session} {one.path}" for one in reader.sessions(SAMPLES / place, [])]
-        order = [next(n for n, name in enumerate(names) if part in name) for part in (first, second)]
+        order = [
+            next(n for n, name in enumerate(names) if part in name) for part in (first, second)
+        ]
         assert order == sorted(order), names
 
 
@@ -906,7 +1506,13 @@ def test_a_servers_tool_is_known_by_its_shape_and_ours_by_its_whole_name():
     assert all(
         map(
             is_servers_tool,
-            ("mem_recall", "memory_search_nodes", "memsearch_evil_recall", "memsearch__fetch", "jira__issue"),
+            (
+                "mem_recall",
+                "memory_search_nodes",
+                "memsearch_evil_recall",
+                "memsearch__fetch",
+                "jira__issue",
+            ),
         )
     )
     assert not any(map(is_servers_tool, ("bash", "memsearch_recall", "memsearch__open")))
@@ -923,7 +1529,9 @@ def test_what_a_server_of_clines_brings_in_is_from_outside(tmp_path):
         file.write_text(json.dumps({"sessionId": "s", "messages": messages}), encoding="utf-8")
         return cline.open_session(cline.at(file)).turns()[0].outside
 
-    assert outside("tracker__issue") and not outside("memsearch__recall") and not outside("read_files")
+    assert (
+        outside("tracker__issue") and not outside("memsearch__recall") and not outside("read_files")
+    )
 
 
 def vibe_session(folder: Path, entries: list[dict], journal: list[dict], ended: dict) -> Path:
@@ -931,22 +1539,35 @@ def vibe_session(folder: Path, entries: list[dict], journal: list[dict], ended: 
     for name in ("chunks", "journal"):
         (folder / name).mkdir()
     for file, value in {
-        "CURRENT": {"generation": "1", "snapshot_sequence": 5}, "meta.json": {"session_id": folder.name},
-        "generations/1/manifest.json": {"projection_state": {"chunks": ["c" * 64]}, "recovery_journal_segment": {"path": "journal/6.jsonl"}},
-        "generations/1/projection-state.json": {"snapshot": {"latestTurn": ended}}, f"chunks/{'c' * 64}.json": entries,
-    }.items():  # fmt: skip
+        "CURRENT": {"generation": "1", "snapshot_sequence": 5},
+        "meta.json": {"session_id": folder.name},
+        "generations/1/manifest.json": {
+            "projection_state": {"chunks": ["c" * 64]},
+            "recovery_journal_segment": {"path": "journal/6.jsonl"},
+        },
+        "generations/1/projection-state.json": {"snapshot": {"latestTurn": ended}},
+        f"chunks/{'c' * 64}.json": entries,
+    }.items():
         (folder / file).write_text(json.dumps(value), encoding="utf-8")
     lines = [
         {"type": "projection_delta", "sequence": 5 + n, "payload": {"delta": [change]}}
         for n, change in enumerate(journal)
     ]
-    (folder / "journal" / "6.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    (folder / "journal" / "6.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
     return folder / "CURRENT"
 
 
 def vibe_said(name: str, text: str, role: str = "user") -> dict:
     more = {"source": "turn_start"} if role == "user" else {"inputEntryId": "u"}
-    return {"type": "message", "role": role, "id": name, "content": [{"type": "text", "text": text}], **more}
+    return {
+        "type": "message",
+        "role": role,
+        "id": name,
+        "content": [{"type": "text", "text": text}],
+        **more,
+    }
 
 
 def test_what_vibe_wrote_since_its_last_generation_is_in_the_journal(tmp_path):
@@ -954,17 +1575,25 @@ def test_what_vibe_wrote_since_its_last_generation_is_in_the_journal(tmp_path):
         {"op": "append_entry", "entry": vibe_said("old", "of before the snapshot")},
         {"op": "append_entry", "entry": vibe_said("u2", "second")},
         {"op": "append_entry", "entry": vibe_said("a2", "Half", "assistant")},
-        {"op": "replace_entry", "id": "a2", "entry": vibe_said("a2", "Half an answer", "assistant")},
+        {
+            "op": "replace_entry",
+            "id": "a2",
+            "entry": vibe_said("a2", "Half an answer", "assistant"),
+        },
         {"op": "append_entry", "entry": vibe_said("u3", "taken back")},
         {"op": "remove_entry", "id": "u3"},
-        {"op": "set_envelope", "state": {"latestTurn": {"status": "failed", "error": {"message": "400 refused"}}}},
+        {
+            "op": "set_envelope",
+            "state": {"latestTurn": {"status": "failed", "error": {"message": "400 refused"}}},
+        },
     ]
     first = [vibe_said("u1", "first"), vibe_said("a1", "One.", "assistant")]
     file = vibe_session(tmp_path / "unified" / "s-1", first, journal, {"status": "completed"})
     turns = vibe.open_session(vibe.at(file)).turns()
     assert [(t.turn, t.user, t.assistant, t.status) for t in turns] == [
-        ("u1", "first", "One.", "done"), ("u2", "second", "Half an answer\n\n400 refused", "failed"),
-    ]  # fmt: skip
+        ("u1", "first", "One.", "done"),
+        ("u2", "second", "Half an answer\n\n400 refused", "failed"),
+    ]
     # and it is looked at again when only that has grown
     (before,) = vibe.sessions(tmp_path, [])
     with (file.parent / "journal" / "6.jsonl").open("a") as out:
@@ -983,4 +1612,8 @@ def test_copilots_sessions_are_listed_by_when_they_began(tmp_path):
         (tmp_path / name).mkdir()
         line = {"type": "session.start", "data": {"sessionId": name, "startTime": began}}
         (tmp_path / name / "events.jsonl").write_text(json.dumps(line) + "\n")
-    assert [one.session for one in copilot.sessions(tmp_path, [])] == ["z-parent", "a-fork", "m-last"]
+    assert [one.session for one in copilot.sessions(tmp_path, [])] == [
+        "z-parent",
+        "a-fork",
+        "m-last",
+    ]

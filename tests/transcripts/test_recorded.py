@@ -1,6 +1,8 @@
-"""What Claude Code 2.1.330 wrote of sessions in which words used to be lost: commands, skills, typed ahead, forks, sub-agents that
-were sent off. Recorded from the real client; lines of other kinds were left out. Expectations are the recorder's notes, not a
-reader's output; so of Qwen Code and Gemini CLI."""
+"""What Claude Code 2.1.330 wrote of sessions in which words used to be lost: commands, skills,
+typed ahead, forks, sub-agents that were sent off. Recorded from the real client; lines of other
+kinds were left out. Expectations are the recorder's notes, not a reader's output; so of Qwen Code
+and Gemini CLI.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ def opened(name: str) -> Conversation:
 
 def said(name: str) -> list[tuple[str, str, str]]:
     """(what was asked, up to the mock's script; what was answered; status)"""
-    return [(turn.user.partition(" <<")[0], turn.assistant, turn.status) for turn in opened(name).turns()]
+    return [
+        (turn.user.partition(" <<")[0], turn.assistant, turn.status)
+        for turn in opened(name).turns()
+    ]
 
 
 def test_commands_and_skills_that_the_user_calls_are_his_words():
@@ -33,7 +38,9 @@ def test_commands_and_skills_that_the_user_calls_are_his_words():
         ("/polish", "polished", "done"),
         ("last ordinary", "bye", "done"),
     ]
-    assert [(turn.user.partition(" <<")[0], turn.assistant) for turn in opened("skill").turns()][0] == (
+    assert [(turn.user.partition(" <<")[0], turn.assistant) for turn in opened("skill").turns()][
+        0
+    ] == (
         "/tidy the parser",
         "tidied it",
     )
@@ -43,14 +50,22 @@ def test_commands_and_skills_that_the_user_calls_are_his_words():
 def test_commands_and_skills_typed_into_other_agents_are_the_persons_words(agent):
     """Typed into the screens of Qwen Code 0.24.4 and Gemini CLI 0.61.0, one after the other."""
     typed = ["plain one", "/review the importer", "/tidy the parser", "plain two"]
-    assert [(asked, status) for asked, _, status in said(f"{agent}-commands")] == [(words, "done") for words in typed]
+    assert [(asked, status) for asked, _, status in said(f"{agent}-commands")] == [
+        (words, "done") for words in typed
+    ]
 
 
 def test_what_is_typed_while_it_works_is_kept():
     (turn,) = opened("absorbed").turns()
-    assert "work on it" in turn.user and "second message, als" in turn.user and turn.assistant == "ALL DONE"
+    assert (
+        "work on it" in turn.user
+        and "second message, als" in turn.user
+        and turn.assistant == "ALL DONE"
+    )
     turns = opened("queued").turns()
-    assert "queued A" in turns[1].user and "queued B" in turns[1].user  # they waited together and are answered together
+    assert (
+        "queued A" in turns[1].user and "queued B" in turns[1].user
+    )  # they waited together and are answered together
     assert "queued C" in turns[2].user and len(turns) == 4
     assert turns[1].assistant == "answer B" and turns[3].user == "/fixit queued slash"
 
@@ -58,11 +73,15 @@ def test_what_is_typed_while_it_works_is_kept():
 def test_a_fork_s_copies_are_the_same_turns_and_its_own_are_others():
     names = {name: opened(name).ids for name in ("original", "fork", "fork-of-fork")}
     assert names["fork"][:2] == names["original"][:2] == names["fork-of-fork"][:2]
-    assert names["fork-of-fork"][2] == names["fork"][2] and names["fork"][2] not in names["original"]
+    assert (
+        names["fork-of-fork"][2] == names["fork"][2] and names["fork"][2] not in names["original"]
+    )
     assert len({*names["original"], *names["fork"], *names["fork-of-fork"]}) == 6
     fork = opened("fork")
     shared = next(name for name, turn in fork.aliases.items() if turn == fork.ids[2])
-    assert fork.find(shared) == 2  # the prompt id that the copies bear, too, is the Stop hook's for the fork's own turn
+    assert (
+        fork.find(shared) == 2
+    )  # the prompt id that the copies bear, too, is the Stop hook's for the fork's own turn
     assert [turn.aliases for turn in fork.turns()[:2]] == [[], []]
 
 
@@ -95,7 +114,12 @@ def test_a_turn_that_grows_updates_its_entry_while_nobody_has_edited_it(tmp_path
     home = Home(tmp_path / "home").ensure()
     keeper = Keeper(home)
     (turn,) = opened("async").turns()
-    early = Turn(**{**{f: getattr(turn, f) for f in turn.__struct_fields__}, "assistant": "launched, waiting"})
+    early = Turn(
+        **{
+            **{f: getattr(turn, f) for f in turn.__struct_fields__},
+            "assistant": "launched, waiting",
+        }
+    )
     keep(keeper, early, memory)
     (day,) = Path(memory).glob("*.md")
     assert "found x" not in day.read_text()
@@ -119,7 +143,13 @@ def test_a_deleted_turn_stays_deleted_under_its_older_name(tmp_path):
     home = Home(tmp_path / "home").ensure()
     keeper = Keeper(home)
     turn = opened("commands").turns()[0]
-    old = Turn(**{**{f: getattr(turn, f) for f in turn.__struct_fields__}, "turn": turn.aliases[0], "aliases": []})
+    old = Turn(
+        **{
+            **{f: getattr(turn, f) for f in turn.__struct_fields__},
+            "turn": turn.aliases[0],
+            "aliases": [],
+        }
+    )
     keep(keeper, old, memory)
     assert keep(keeper, turn, memory) == "captured"
     (day,) = Path(memory).glob("*.md")

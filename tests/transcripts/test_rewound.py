@@ -32,30 +32,45 @@ def replaced(session) -> dict[str, str]:
 
 
 def talk(*said: tuple[int, str, int]) -> list[dict]:
-    """A prompt and its answer each. *said*: the prompt's number (the answer has the next one), text, the line that it follows."""
+    """A prompt and its answer each. *said*: the prompt's number (the answer has the next one),
+    text, the line that it follows.
+    """
     rows = [line(90, "system", "started", parentUuid=None)]
     for number, text, parent in said:
-        rows += [user(number, text, parentUuid=uuid(parent)), answer(number + 1, "ok", parentUuid=uuid(number))]
+        rows += [
+            user(number, text, parentUuid=uuid(parent)),
+            answer(number + 1, "ok", parentUuid=uuid(number)),
+        ]
     return rows
 
 
-@pytest.mark.parametrize(("said", "expected"), [
-    ([(1, "a", 90), (3, "b", 2), (5, "c", 4)], {}),
-    ([(1, "a", 90), (3, "b", 2), (5, "B", 2)], {"b": "B"}),
-    ([(1, "a", 90), (3, "b", 2), (5, "c", 4), (7, "B", 2), (9, "d", 8)], {"b": "B", "c": "B"}),
-    ([(1, "a", 90), (3, "b", 2), (5, "B", 2), (7, "B2", 2)], {"b": "B", "B": "B2"}),
-    ([(1, "a", 90), (3, "b", 2), (5, "A", 90)], {"a": "A", "b": "A"}),
-    ([(1, "a", 90), (3, "b", 2), (5, "c", 77)], {}),  # nobody knows what it follows
-    ([(1, "a", 90), (3, "b", 2), (5, "B", 2), (7, "c", 4)], {}),  # two go on with one session: both are there
-])  # fmt: skip
-def test_claude_code_s_prompt_that_follows_an_earlier_line_replaces_what_came_after(tmp_path, said, expected):
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ([(1, "a", 90), (3, "b", 2), (5, "c", 4)], {}),
+        ([(1, "a", 90), (3, "b", 2), (5, "B", 2)], {"b": "B"}),
+        ([(1, "a", 90), (3, "b", 2), (5, "c", 4), (7, "B", 2), (9, "d", 8)], {"b": "B", "c": "B"}),
+        ([(1, "a", 90), (3, "b", 2), (5, "B", 2), (7, "B2", 2)], {"b": "B", "B": "B2"}),
+        ([(1, "a", 90), (3, "b", 2), (5, "A", 90)], {"a": "A", "b": "A"}),
+        ([(1, "a", 90), (3, "b", 2), (5, "c", 77)], {}),  # nobody knows what it follows
+        (
+            [(1, "a", 90), (3, "b", 2), (5, "B", 2), (7, "c", 4)],
+            {},
+        ),  # two go on with one session: both are there
+    ],
+)
+def test_claude_code_s_prompt_that_follows_an_earlier_line_replaces_what_came_after(
+    tmp_path, said, expected
+):
     assert replaced(of_claude(tmp_path, *talk(*said))) == expected
 
 
 def test_only_what_a_person_typed_replaces_a_turn(tmp_path):
     rows = talk((1, "a", 90), (3, "b", 2))
     result = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]
-    for number, more in enumerate(({"isMeta": True}, {"isSidechain": True}, {"isCompactSummary": True})):
+    for number, more in enumerate(
+        ({"isMeta": True}, {"isSidechain": True}, {"isCompactSummary": True})
+    ):
         rows.append(user(20 + number, "not the person's", parentUuid=uuid(2), **more))
     rows.append(user(30, result, parentUuid=uuid(2)))
     assert replaced(of_claude(tmp_path, *rows)) == {}
@@ -67,31 +82,51 @@ def test_a_rewind_is_found_also_by_an_index_that_is_read_on(tmp_path, monkeypatc
     assert replaced(of_claude(tmp_path, *rows, cache=tmp_path / "cache")) == {"b": "B"}
     rows += talk((7, "c", 6), (9, "C", 6))[1:]
     for _ in range(2):
-        assert replaced(of_claude(tmp_path, *rows, cache=tmp_path / "cache")) == {"b": "B", "c": "C"}
+        assert replaced(of_claude(tmp_path, *rows, cache=tmp_path / "cache")) == {
+            "b": "B",
+            "c": "C",
+        }
 
 
 @pytest.mark.parametrize("with_tasks", [True, False])
-@pytest.mark.parametrize(("said", "expected"), [
-    (["a", "b", 1, "B"], {"b": "B"}),
-    (["a", "b", "c", 2, "B", "d"], {"b": "B", "c": "B"}),
-    (["a", "b", 1, "B", 1, "B2"], {"b": "B", "B": "B2"}),
-    (["a", "b", 1, "B", 2, "A"], {"b": "B", "a": "A", "B": "A"}),
-    (["a", "b", 1, 1, "A"], {"a": "A", "b": "A"}),
-    (["a", "b", 9, "A"], {"a": "A", "b": "A"}),
-    (["a", "b", 1], {}),  # nothing was sent in its place yet
-    (["a", 0, "b", "x", "c"], {}),
-])  # fmt: skip
-def test_codex_turns_that_were_rolled_back_are_replaced_by_the_next(tmp_path, said, expected, with_tasks):
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (["a", "b", 1, "B"], {"b": "B"}),
+        (["a", "b", "c", 2, "B", "d"], {"b": "B", "c": "B"}),
+        (["a", "b", 1, "B", 1, "B2"], {"b": "B", "B": "B2"}),
+        (["a", "b", 1, "B", 2, "A"], {"b": "B", "a": "A", "B": "A"}),
+        (["a", "b", 1, 1, "A"], {"a": "A", "b": "A"}),
+        (["a", "b", 9, "A"], {"a": "A", "b": "A"}),
+        (["a", "b", 1], {}),  # nothing was sent in its place yet
+        (["a", 0, "b", "x", "c"], {}),
+    ],
+)
+def test_codex_turns_that_were_rolled_back_are_replaced_by_the_next(
+    tmp_path, said, expected, with_tasks
+):
     events: list[dict] = [{"type": "task_complete"}]
     for number, what in enumerate(said):
         if isinstance(what, int) or what == "x":
             events.append({"type": "thread_rolled_back", "num_turns": what})
             continue
         events += [{"type": "task_started", "turn_id": f"turn-{number}"}] * with_tasks
-        events += [{"type": "user_message", "message": what}, {"type": "agent_message", "message": "ok"}]
+        events += [
+            {"type": "user_message", "message": what},
+            {"type": "agent_message", "message": "ok"},
+        ]
     file = tmp_path / "rollout-x-01920000-aaaa-7bbb-8ccc-00000000000a.jsonl"
-    file.write_text("".join(
-        json.dumps({"timestamp": f"2026-11-20T10:00:{number:02d}Z", "type": "event_msg", "payload": payload}) + "\n"
-        for number, payload in enumerate(events)
-    ))  # fmt: skip
+    file.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "timestamp": f"2026-11-20T10:00:{number:02d}Z",
+                    "type": "event_msg",
+                    "payload": payload,
+                }
+            )
+            + "\n"
+            for number, payload in enumerate(events)
+        )
+    )
     assert replaced(codex.open_session(codex.at(file))) == expected

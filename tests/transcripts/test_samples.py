@@ -1,7 +1,7 @@
 """Every recorded session is read to the turns that a person found in it.
 
-``expected/`` was written by reading the raw samples, not from any reader's output; where a sample can be read in two ways,
-it names both.
+``expected/`` was written by reading the raw samples, not from any reader's output; where a sample
+can be read in two ways, it names both.
 """
 
 from __future__ import annotations
@@ -32,10 +32,14 @@ def test_a_sample_gives_the_turns_that_are_in_it(file, monkeypatch, tmp_path):
     time.tzset()
     expected = json.loads(file.read_text())
     for turn in (turn for session in expected["sessions"] for turn in session["turns"]):
-        if file.parent.name in IN_PROJECTS:  # the folder of a session is the one that its file lies in
+        if (
+            file.parent.name in IN_PROJECTS
+        ):  # the folder of a session is the one that its file lies in
             turn["cwd"] = turn["cwd"].replace("/home/ana", str(tmp_path))
     path = sample(file.parent.name, expected["file"])
-    if file.parent.name in IN_PROJECTS:  # where no repository has it, which would make it somebody else's
+    if (
+        file.parent.name in IN_PROJECTS
+    ):  # where no repository has it, which would make it somebody else's
         own = tmp_path / path.relative_to(SAMPLES / file.parent.name)
         shutil.copytree(path.parent, own.parent)
         path = own
@@ -46,17 +50,27 @@ def test_a_sample_gives_the_turns_that_are_in_it(file, monkeypatch, tmp_path):
         assert conversation.unknown == {}
         assert bool(conversation.parent) == bool(session["subagent"])
         turns = conversation.turns()
-        assert conversation.ids == [turn.turn for turn in turns] == [turn["turn"] for turn in session["turns"]]
+        assert (
+            conversation.ids
+            == [turn.turn for turn in turns]
+            == [turn["turn"] for turn in session["turns"]]
+        )
         for turn, wanted in zip(turns, session["turns"], strict=True):
             compare(turn, wanted)
             assert turn.agent == file.parent.name and turn.session == session["session"]
-            assert conversation.turns(conversation.find(turn.turn), conversation.find(turn.turn) + 1) == [turn]
+            assert conversation.turns(
+                conversation.find(turn.turn), conversation.find(turn.turn) + 1
+            ) == [turn]
 
 
 def compare(turn: Turn, wanted: dict) -> None:
     assert turn.user == wanted["user"]
     assert turn.assistant in [wanted["assistant"], *wanted.get("assistant_alternatives", [])]
-    assert turn.status == wanted["status"] and turn.outside == wanted["outside"] and turn.cwd == wanted["cwd"]
+    assert (
+        turn.status == wanted["status"]
+        and turn.outside == wanted["outside"]
+        and turn.cwd == wanted["cwd"]
+    )
     if turn.agent == "aider":  # of its prompts, or where that is not known, of its session
         assert wanted["started"] <= turn.started < f"{wanted['started'][:11]}24"
     else:
@@ -83,7 +97,9 @@ def test_every_sample_has_expectations():
         "globalStorage/state.vscdb",
         ".aider.chat.history.md",
     )
-    files = {file for kind in kinds for file in SAMPLES.rglob(kind) if file.parent.name != "journal"}
+    files = {
+        file for kind in kinds for file in SAMPLES.rglob(kind) if file.parent.name != "journal"
+    }
     named = {sample(file.parent.name, json.loads(file.read_text())["file"]) for file in EXPECTED}
     assert files == named
 

@@ -1,4 +1,6 @@
-"""A small, fixed world for the app: two days, a real Claude Code transcript, no service unless a test starts one."""
+"""A small, fixed world for the app: two days, a real Claude Code transcript, no service unless a
+test starts one.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,21 @@ SESSION = "11111111-1111-4111-8111-111111111111"
 
 def _line(kind: str, turn: str, content, **more) -> str:
     message = {"role": kind, "content": content}
-    record = {"type": kind, "sessionId": SESSION, "timestamp": "2026-02-09T14:30:00Z", "cwd": "/p", "message": message}
+    record = {
+        "type": kind,
+        "sessionId": SESSION,
+        "timestamp": "2026-02-09T14:30:00Z",
+        "cwd": "/p",
+        "message": message,
+    }
     return json.dumps({**record, "promptId": turn, **more}) + "\n"
 
 
 @pytest.fixture(autouse=True)
 def notes_are_read(monkeypatch):
-    """A key has done what it does when the note that it leads to is read: that is done in a thread, which Textual's pilot does not know."""
+    """A key has done what it does when the note that it leads to is read: that is done in a thread,
+    which Textual's pilot does not know.
+    """
 
     def then_read(name: str) -> None:
         original = getattr(Pilot, name)
@@ -93,7 +103,10 @@ class World:
 
     def app(self, **kwargs) -> MemsearchApp:
         return MemsearchApp(
-            Library(Memory(str(self.project), home=self.home)), theme="memsearch-dark", live=False, **kwargs
+            Library(Memory(str(self.project), home=self.home)),
+            theme="memsearch-dark",
+            live=False,
+            **kwargs,
         )
 
     def day(self, day: str = "2026-02-09") -> Path:

@@ -1,4 +1,6 @@
-"""What can be done from the keyboard beside reading: new notes, marks, changes brought back, kept searches, finding, keys, agents."""
+"""What can be done from the keyboard beside reading: new notes, marks, changes brought back, kept
+searches, finding, keys, agents.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def said(app) -> str:
 
 
 def text_of(app, selector: str = "") -> str:
-    return "\n".join(view.text() for view in app.screen.query(selector or TextView).results(TextView))
+    return "\n".join(
+        view.text() for view in app.screen.query(selector or TextView).results(TextView)
+    )
 
 
 async def typed(pilot, text: str) -> None:
@@ -40,7 +44,8 @@ async def typed(pilot, text: str) -> None:
     await pilot.pause()
 
 
-# -- new notes ------------------------------------------------------------------------------------------------
+# -- new notes
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -51,7 +56,8 @@ def test_a_new_note_is_written_today_stood_on_and_undone(world):
         await pilot.press("a", *"Deploys go out on Tuesdays", "ctrl+s")
         await settled(pilot)
         assert (
-            app.screen.item.title == "Deploys go out on Tuesdays" and app.screen.item.day == app.screen.library.today()
+            app.screen.item.title == "Deploys go out on Tuesdays"
+            and app.screen.item.day == app.screen.library.today()
         )
         assert "written by hand" in shown(app) and said(app).startswith("saved")
         await pilot.press("u")
@@ -77,7 +83,10 @@ def test_a_new_note_that_is_left_is_a_draft_and_one_of_another_day_goes_there(wo
         await settled(pilot)
         await pilot.press(*"On a day without notes", "ctrl+s")
         await settled(pilot)
-        assert (app.screen.item.day, app.screen.item.title) == ("2026-02-07", "On a day without notes")
+        assert (app.screen.item.day, app.screen.item.title) == (
+            "2026-02-07",
+            "On a day without notes",
+        )
 
     drive(app, steps)
 
@@ -89,7 +98,9 @@ def test_of_all_projects_a_new_note_goes_beside_the_one_under_the_cursor(world):
     from memsearch_tui.app import MemsearchApp
     from memsearch_tui.library import Library
 
-    app = MemsearchApp(Library(Memory(str(world.project), home=world.home, everything=True)), live=False)
+    app = MemsearchApp(
+        Library(Memory(str(world.project), home=world.home, everything=True)), live=False
+    )
 
     async def steps(pilot):
         assert app.screen.item.title == "Other project's note"
@@ -100,7 +111,8 @@ def test_of_all_projects_a_new_note_goes_beside_the_one_under_the_cursor(world):
     drive(app, steps)
 
 
-# -- marks ----------------------------------------------------------------------------------------------------
+# -- marks
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -134,7 +146,9 @@ def test_marks_are_set_from_one_menu_and_taken_back(world):
         await settled(pilot)
         await pilot.press("enter")
         await settled(pilot)
-        assert app.screen.item.title.startswith("Redis") and "superseded-by" in app.screen.item.marks
+        assert (
+            app.screen.item.title.startswith("Redis") and "superseded-by" in app.screen.item.marks
+        )
         await pilot.press("u")
         await settled(pilot)
         assert "superseded-by" not in app.screen.item.marks
@@ -151,7 +165,9 @@ def test_a_day_that_is_none_marks_nothing(world):
         await typed(pilot, "soon")
         await pilot.press("enter")
         await settled(pilot)
-        assert app.screen.item.marks == {} and "no day" in str(app.screen.query_one("#status").content)
+        assert app.screen.item.marks == {} and "no day" in str(
+            app.screen.query_one("#status").content
+        )
 
     drive(app, steps)
 
@@ -179,7 +195,8 @@ def test_a_fact_is_remembered_from_a_note_and_forgotten_by_its_words(world):
     drive(app, steps)
 
 
-# -- changes --------------------------------------------------------------------------------------------------
+# -- changes
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -197,7 +214,9 @@ def test_what_was_changed_is_listed_with_its_difference_and_brought_back(world):
         ops = [app.screen._changes[key].op for key in app.screen._list.keys]
         assert ops[:2] == ["delete", "edit"]
         await pilot.press("down")
-        assert "+ - Redis TTL raised from 300 to 900 seconds in staging" in text_of(app, "#difference")
+        assert "+ - Redis TTL raised from 300 to 900 seconds in staging" in text_of(
+            app, "#difference"
+        )
         await pilot.press("up", "r")
         await settled(pilot)
         assert app.screen.item.title.endswith("seconds in staging")
@@ -219,7 +238,9 @@ def test_a_conflict_shows_what_each_side_changed(world):
         assert isinstance(app.screen, ConflictScreen)
         mine, theirs = (view.text() for view in app.screen.query(TextView))
         assert "2026-02-09 14:45" in mine and "- - Redis TTL raised from 300 to 900 seconds" in mine
-        assert "900 seconds mine" in mine and "+ - Redis TTL raised from 300 to 950 seconds" in theirs
+        assert (
+            "900 seconds mine" in mine and "+ - Redis TTL raised from 300 to 950 seconds" in theirs
+        )
         await pilot.press("m")
         await settled(pilot)
         assert "900 seconds mine" in day.read_text()
@@ -228,7 +249,9 @@ def test_a_conflict_shows_what_each_side_changed(world):
 
 
 def test_a_file_that_is_held_holds_no_screen(world):
-    """The owner sees what is waited for, may leave it, and what was asked for is done when the file is free."""
+    """The owner sees what is waited for, may leave it, and what was asked for is done when the file
+    is free.
+    """
     app = world.app()
     path = str(world.day())
     held, free = threading.Event(), threading.Event()
@@ -260,7 +283,8 @@ def test_a_file_that_is_held_holds_no_screen(world):
     drive(app, steps)
 
 
-# -- searches -------------------------------------------------------------------------------------------------
+# -- searches
+# -------------------------------------------------------------------------------------------------
 
 
 def test_tab_completes_and_never_leaves_the_box(world):
@@ -322,7 +346,8 @@ def test_a_search_with_a_secret_is_not_remembered(world):
     assert not file.exists() or token not in file.read_text()
 
 
-# -- in the open text -----------------------------------------------------------------------------------------
+# -- in the open text
+# -----------------------------------------------------------------------------------------
 
 
 def _long_conversation(world, turns: int = 100) -> None:
@@ -366,7 +391,9 @@ def test_a_note_whose_turn_is_gone_opens_the_nearest_one_and_says_so(world):
     app = world.app()
 
     async def steps(pilot):
-        assert app.screen.item.title.startswith("缓存")  # of a turn t3 that the session does not have
+        assert app.screen.item.title.startswith(
+            "缓存"
+        )  # of a turn t3 that the session does not have
         await pilot.press("t")
         await settled(pilot)
         assert app.screen.level == "turn" and "turn 1 of 2" in shown(app)
@@ -376,7 +403,9 @@ def test_a_note_whose_turn_is_gone_opens_the_nearest_one_and_says_so(world):
 
 
 def test_the_preview_scrolls_while_the_list_keeps_the_keys(world):
-    Memory(str(world.project), home=world.home).add("\n".join(f"- line {n}" for n in range(200)), day="2026-02-20")
+    Memory(str(world.project), home=world.home).add(
+        "\n".join(f"- line {n}" for n in range(200)), day="2026-02-20"
+    )
     app = world.app()
 
     async def steps(pilot):
@@ -388,7 +417,8 @@ def test_the_preview_scrolls_while_the_list_keeps_the_keys(world):
     drive(app, steps)
 
 
-# -- keys, palette, agents, review ------------------------------------------------------------------------------
+# -- keys, palette, agents, review
+# ------------------------------------------------------------------------------
 
 
 def test_a_key_is_changed_in_a_screen_and_kept(world):
@@ -415,9 +445,17 @@ def test_a_key_is_changed_in_a_screen_and_kept(world):
 
 @pytest.mark.parametrize(
     ("words", "wanted"),
-    [("date", "Go to a date"), ("connect", "Connect agents"), ("new", "New note"), ("expire", "Expires on"),
-     ("theme", "Theme"), ("remember", "Remember"), ("history", "What was changed"), ("bookmarks", "Searches that are kept")],
-)  # fmt: skip
+    [
+        ("date", "Go to a date"),
+        ("connect", "Connect agents"),
+        ("new", "New note"),
+        ("expire", "Expires on"),
+        ("theme", "Theme"),
+        ("remember", "Remember"),
+        ("history", "What was changed"),
+        ("bookmarks", "Searches that are kept"),
+    ],
+)
 def test_the_palette_finds_actions_by_the_words_a_person_types(world, words, wanted):
     from memsearch_tui.palette import Actions
 
@@ -467,7 +505,9 @@ def test_an_agent_is_connected_after_what_it_changes_was_shown_and_its_sessions_
         assert (claude / "settings.json").read_text() == '{"theme": "dark"}'
         await pilot.press("enter")
         await settled(pilot)
-        assert screen._agent.connected and "hooks" in json.loads((claude / "settings.json").read_text())
+        assert screen._agent.connected and "hooks" in json.loads(
+            (claude / "settings.json").read_text()
+        )
         await pilot.press("i")
         while not isinstance(app.screen, ChooseScreen) and "nothing new" not in said(app):
             await pilot.pause()
@@ -485,7 +525,10 @@ def test_a_no_in_the_review_is_taken_back_and_enter_opens_what_it_is_about(world
     memory = Memory(str(world.project), home=world.home)
     for _ in range(2):
         memory.journal.add_note(
-            memory.place.memory, "2026-02-05", "10:00", "- The gateway drops idle sockets after 60 s"
+            memory.place.memory,
+            "2026-02-05",
+            "10:00",
+            "- The gateway drops idle sockets after 60 s",
         )
     with world.day("2026-02-05").open("a") as out:
         out.write("\n### 11:00\n- The gateway drops idle sockets after 60 s\n")
@@ -523,15 +566,38 @@ def test_what_amends_what_is_corrected_beside_a_note_and_taken_back(world, monke
     notes = sorted(memory.entries(), key=lambda note: (note.day, note.time))
     older, newer = notes[1], notes[2]
     row = Row(
-        1, "c", "Cart", "Cart", 1, 2, 0, older.id, "", "p", older.day, older.time, "claude-code", "", "", "turn", "", 3, "Cart", [], {},
+        1,
+        "c",
+        "Cart",
+        "Cart",
+        1,
+        2,
+        0,
+        older.id,
+        "",
+        "p",
+        older.day,
+        older.time,
+        "claude-code",
+        "",
+        "",
+        "turn",
+        "",
+        3,
+        "Cart",
+        [],
+        {},
         older.path,
-    )  # fmt: skip
+    )
 
     def trace(self, query="", *, note=""):
         said = memory_said().get((older.id, newer.id))
         words = [
             Word(row, {}),
-            Word(msgspec.structs.replace(row, entry_id=newer.id, title="Redis"), {older.id: 1.0 if said else 0.8}),
+            Word(
+                msgspec.structs.replace(row, entry_id=newer.id, title="Redis"),
+                {older.id: 1.0 if said else 0.8},
+            ),
         ]
         return words if said is not False else words[:1]
 

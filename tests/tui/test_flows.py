@@ -40,7 +40,9 @@ def drive(app, steps, size=(120, 40)):
 
 
 async def settled(pilot):
-    """Wait until no worker runs and all messages are handled. A search that a newer one replaced does not count."""
+    """Wait until no worker runs and all messages are handled. A search that a newer one replaced
+    does not count.
+    """
     await pilot.pause()
     while list(pilot.app.workers):
         with contextlib.suppress(WorkerCancelled):
@@ -66,7 +68,11 @@ def test_it_opens_on_the_newest_note_and_walks_down_and_back(world):
         await pilot.press("down")
         assert "Redis TTL raised" in shown(app) and "live" in shown(app)
         await pilot.press("enter", "enter")
-        assert app.screen.level == "turn" and "raise the redis ttl" in shown(app) and "turn 2 of 2" in shown(app)
+        assert (
+            app.screen.level == "turn"
+            and "raise the redis ttl" in shown(app)
+            and "turn 2 of 2" in shown(app)
+        )
         await pilot.press("left_square_bracket")
         assert "why is the cart slow" in shown(app)
         await pilot.press("escape")
@@ -91,7 +97,11 @@ def test_words_answer_while_typing_and_escape_restores_the_place(world):
         assert titles(app)[0].startswith("Redis TTL") and app.screen.query_one(Input).value == "ttl"
         assert ("TTL", "match") in app.screen._item_row(0, 80)
         await pilot.press("enter", "enter", "escape", "escape")
-        assert app.screen.query_text == "" and len(titles(app)) == 4 and app.screen.item.title.startswith("Redis TTL")
+        assert (
+            app.screen.query_text == ""
+            and len(titles(app)) == 4
+            and app.screen.item.title.startswith("Redis TTL")
+        )
 
     drive(app, steps)
 
@@ -118,7 +128,9 @@ def test_the_best_hit_is_under_the_cursor_until_a_hand_moves_it(world):
 
 @pytest.mark.parametrize("keys", [["enter"], ["enter", "enter"]])
 def test_who_has_gone_to_a_hit_keeps_it_when_later_answers_put_another_first(world, keys):
-    """Meaning comes after words, and an index that is still being made brings other hits: a command is for the note that is read."""
+    """Meaning comes after words, and an index that is still being made brings other hits: a command
+    is for the note that is read.
+    """
     app, query = world.app(), "after:2020-01-01"
 
     async def steps(pilot):
@@ -150,7 +162,9 @@ def test_letters_typed_right_after_the_slash_are_text_not_commands(world):
 
 
 def burst(app, keys: str) -> None:
-    """Keys that come in one read of the terminal: all are in the app's queue before it has handled the first."""
+    """Keys that come in one read of the terminal: all are in the app's queue before it has handled
+    the first.
+    """
     for key in keys:
         app.post_message(events.Key("slash" if key == "/" else key, key))
 
@@ -162,7 +176,9 @@ def test_keys_that_come_at_once_are_text_too(world):
         before = world.day().read_bytes()
         burst(app, "/redued/d")
         await settled(pilot)
-        assert app.screen.query_one(Input).value == "redued/d" and world.day().read_bytes() == before
+        assert (
+            app.screen.query_one(Input).value == "redued/d" and world.day().read_bytes() == before
+        )
 
     drive(app, steps)
 
@@ -201,13 +217,18 @@ def test_days_are_gone_through_with_brackets_and_found_by_date(world):
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen.item.day == "2026-02-08" and app.screen.level == "entries"
-        await pilot.press("g", "tab", "right", "left", "down", "enter")  # in the calendar: a week on is after the last
+        await pilot.press(
+            "g", "tab", "right", "left", "down", "enter"
+        )  # in the calendar: a week on is after the last
         await pilot.pause()
         assert app.screen.item.day == "2026-02-09"
         for keys, day in (
-            (("pageup",), "2025-02-10"), (("pageup",) * 9, "2025-02-02"), (("pageup", "pagedown"), "2026-02-09"),
-            (("home",), "2026-02-08"), (("end",), app.library.today()),
-        ):  # fmt: skip
+            (("pageup",), "2025-02-10"),
+            (("pageup",) * 9, "2025-02-02"),
+            (("pageup", "pagedown"), "2026-02-09"),
+            (("home",), "2026-02-08"),
+            (("end",), app.library.today()),
+        ):
             await pilot.press("g", "tab", *keys)
             await pilot.pause()
             assert app.screen._day == day, keys
@@ -226,11 +247,18 @@ def test_a_click_into_the_calendar_goes_to_that_day(world, monkeypatch):
 
     async def steps(pilot):
         year = app.screen.year
-        places = {year.day_at(x, y).isoformat(): (x, y) for x in range(4, 57) for y in range(1, 8) if year.day_at(x, y)}
+        places = {
+            year.day_at(x, y).isoformat(): (x, y)
+            for x in range(4, 57)
+            for y in range(1, 8)
+            if year.day_at(x, y)
+        }
         assert len(places) == 52 * 7 + 2 and max(places) == "2026-02-10"
         await pilot.click(year, offset=places["2026-02-08"])
         assert app.screen.item.day == "2026-02-08"
-        await pilot.click(year, offset=places["2026-02-10"])  # nothing was noted there: the one before
+        await pilot.click(
+            year, offset=places["2026-02-10"]
+        )  # nothing was noted there: the one before
         assert app.screen.item.day == "2026-02-09"
 
     drive(app, steps, (200, 60))
@@ -243,7 +271,10 @@ def test_the_day_s_file_is_shown_as_it_is_written(world):
         await pilot.press("D")
         await pilot.pause()
         text = app.screen.query_one(TextView).text()
-        assert text.startswith("shop/.memsearch/memory/2026-02-09.md") and world.day().read_text().strip() in text
+        assert (
+            text.startswith("shop/.memsearch/memory/2026-02-09.md")
+            and world.day().read_text().strip() in text
+        )
 
     drive(app, steps)
 
@@ -283,7 +314,9 @@ def test_what_was_said_stands_under_the_note_where_there_is_room(world):
 
 def test_a_new_note_above_does_not_move_what_is_read(world):
     def write(day: str, notes: int) -> None:
-        world.day(day).write_text(f"# {day}\n" + "".join(f"\n### 10:{n:02}\n- note {n}\n" for n in range(notes)))
+        world.day(day).write_text(
+            f"# {day}\n" + "".join(f"\n### 10:{n:02}\n- note {n}\n" for n in range(notes))
+        )
 
     write("2026-02-07", 50)
     app = world.app()
@@ -294,7 +327,9 @@ def test_a_new_note_above_does_not_move_what_is_read(world):
         place = rows.cursor - rows.scroll_offset.y
         write("2026-02-10", 20)
         await pilot.press("r")
-        assert app.screen.item.title.startswith("Cart") and rows.cursor - rows.scroll_offset.y == place
+        assert (
+            app.screen.item.title.startswith("Cart") and rows.cursor - rows.scroll_offset.y == place
+        )
         await pilot.press("home")
         assert app.screen.item.title == "note 19" and rows.scroll_offset.y == 0
 
@@ -325,14 +360,18 @@ def test_what_a_search_or_a_conversation_has_changed_is_in_the_list_afterwards(w
 @pytest.mark.slow
 def test_a_search_shows_the_line_that_has_its_words_and_colours_the_days_of_its_hits(world):
     with world.day().open("a") as other:
-        other.write("\n### 16:00\n- The importer is faster now\n- It retries with a frobnicator in between\n")
+        other.write(
+            "\n### 16:00\n- The importer is faster now\n- It retries with a frobnicator in between\n"
+        )
     app = world.app()
 
     async def steps(pilot):
         await pilot.press("slash", *"frobnicator")
         await settled(pilot)
         row = app.screen._item_row(0, 60)
-        assert ("frobnicator", "match") in row and "It retries with a " in "".join(text for text, _ in row)
+        assert ("frobnicator", "match") in row and "It retries with a " in "".join(
+            text for text, _ in row
+        )
         assert {day.isoformat() for day in app.screen.strip._counts} == {"2026-02-09"}
         await pilot.press("escape", "escape")
         assert len(app.screen.strip._counts) == 2
@@ -342,8 +381,13 @@ def test_a_search_shows_the_line_that_has_its_words_and_colours_the_days_of_its_
 
 @pytest.mark.parametrize(
     ("query", "said"),
-    [("is:pinned", "narrowed by is:pinned"), ("agent:codex redis", "narrowed by agent:codex"), ("agnt:codex", "did you mean agent: ?"), ("frobnicate", "No note fits.")],
-)  # fmt: skip
+    [
+        ("is:pinned", "narrowed by is:pinned"),
+        ("agent:codex redis", "narrowed by agent:codex"),
+        ("agnt:codex", "did you mean agent: ?"),
+        ("frobnicate", "No note fits."),
+    ],
+)
 def test_a_search_without_hits_says_why_and_teaches_no_beginner(world, query, said, monkeypatch):
     monkeypatch.setattr("memsearch_tui.screens.searching._REST_S", 3600)  # words only
     app = world.app()
@@ -389,7 +433,11 @@ def test_chinese_and_filters(world):
 )
 @pytest.mark.parametrize(
     "size",
-    [pytest.param((80, 24), marks=pytest.mark.slow), (120, 40), pytest.param((200, 60), marks=pytest.mark.slow)],
+    [
+        pytest.param((80, 24), marks=pytest.mark.slow),
+        (120, 40),
+        pytest.param((200, 60), marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_what_is_typed_right_after_e_goes_into_the_note(world, size, way, monkeypatch):
@@ -423,7 +471,9 @@ def test_edit_saves_to_the_file_and_undo_survives_a_restart(world):
         assert "1800" in shown(app) and not app.screen.editing
 
     drive(app, edit)
-    assert world.day().read_bytes() == original.replace(b"Redis TTL raised from 300 to 900", b"Redis TTL is 1800")
+    assert world.day().read_bytes() == original.replace(
+        b"Redis TTL raised from 300 to 900", b"Redis TTL is 1800"
+    )
     again = world.app()
 
     async def undo(pilot):
@@ -470,7 +520,9 @@ def test_a_conflict_shows_both_sides(world, choice, kept):
         await pilot.pause()
         app.screen.query_one("#editor", TextArea).text = "- mine"
         text = world.day().read_text()
-        world.day().write_text(text.replace("- Cart was slow: N+1 queries, fixed with `selectinload`", "- theirs"))
+        world.day().write_text(
+            text.replace("- Cart was slow: N+1 queries, fixed with `selectinload`", "- theirs")
+        )
         await pilot.press("ctrl+s")
         await pilot.pause()
         assert isinstance(app.screen, ConflictScreen)
@@ -520,7 +572,9 @@ def test_a_draft_is_offered_after_a_crash(world):
         assert again.screen.query_one("#editor", TextArea).text == "- half written"
         await pilot.press("escape", "e")
         await pilot.pause()
-        assert again.screen.query_one("#editor", TextArea).text == "- half written"  # escape loses nothing
+        assert (
+            again.screen.query_one("#editor", TextArea).text == "- half written"
+        )  # escape loses nothing
         await pilot.press("ctrl+g")
         await pilot.pause()
         await pilot.press("e")
@@ -529,7 +583,9 @@ def test_a_draft_is_offered_after_a_crash(world):
 
     other = world.project.parent / "other"
     (other / ".memsearch" / "memory").mkdir(parents=True)
-    elsewhere = MemsearchApp(Library(Memory(str(other), home=world.home)), theme="memsearch-dark", live=False)
+    elsewhere = MemsearchApp(
+        Library(Memory(str(other), home=world.home)), theme="memsearch-dark", live=False
+    )
 
     async def told(pilot):
         return [str(pilot.app.screen.query_one("#status").content)]
@@ -553,7 +609,9 @@ def test_resuming_where_the_agent_is_not_installed_says_so(world, monkeypatch):
         await pilot.press("R")
         await pilot.pause()
         status = str(app.screen.query_one("#status").content)
-        assert status.startswith("claude is not installed here; the command was copied: claude --resume ")
+        assert status.startswith(
+            "claude is not installed here; the command was copied: claude --resume "
+        )
         assert not app._notifications  # a toast would lie over what is read
 
     drive(app, steps)
@@ -578,11 +636,16 @@ def test_pin_and_why_and_help_and_health_without_a_service(world, monkeypatch):
 def test_beside_a_note_stand_its_matter_and_the_turns_that_wrote_to_its_files(world):
     journal = Journal(world.home)
     actions = Actions(world.home)
-    said = {"f1": "- `shop/cart.py` loads lines with one query", "f2": "- `shop/cart.py` must keep the order of lines"}
+    said = {
+        "f1": "- `shop/cart.py` loads lines with one query",
+        "f2": "- `shop/cart.py` must keep the order of lines",
+    }
     for number, (name, text) in enumerate(said.items()):
         anchor = Anchor(SESSION, name, "claude-code", "transcript", "/gone.jsonl")
         added = journal.append_turn(str(world.memory), "2026-02-09", f"16:0{number}", text, anchor)
-        turn = Turn("claude-code", SESSION, name, tools=[ToolCall("Edit", '{"file_path": "shop/cart.py"}')])
+        turn = Turn(
+            "claude-code", SESSION, name, tools=[ToolCall("Edit", '{"file_path": "shop/cart.py"}')]
+        )
         actions.put(turn, str(world.memory), added.entry_id, 1770649200.0 + number)
     actions.close()
     journal.history.close()
@@ -592,7 +655,9 @@ def test_beside_a_note_stand_its_matter_and_the_turns_that_wrote_to_its_files(wo
         await pilot.press("b")
         assert isinstance(app.screen, RelatedScreen)
         await settled(pilot)
-        assert [(found.how, found.item.title) for found in app.screen.found] == [("shop/cart.py", said["f1"][2:])]
+        assert [(found.how, found.item.title) for found in app.screen.found] == [
+            ("shop/cart.py", said["f1"][2:])
+        ]
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen.entry.body == said["f1"] and app.screen.level == "section"
@@ -624,7 +689,9 @@ def test_an_empty_project_teaches(world):
     async def steps(pilot):
         taught = "\n".join(app.screen.entries.empty)
         assert titles(app) == [] and "memsearch demo" in taught
-        assert "c  lets Claude Code write here" in taught and "Codex" not in taught  # whose sessions are here
+        assert (
+            "c  lets Claude Code write here" in taught and "Codex" not in taught
+        )  # whose sessions are here
         await pilot.press("enter", "e", "d", "u", "t")
 
     drive(app, steps)
@@ -667,7 +734,9 @@ def test_after_an_edit_keys_are_commands_again(world, leave):
 
 def test_hostile_text_is_shown_harmlessly(world):
     with world.day().open("a") as other:
-        other.write("\n### 17:00\n- [bold red]markup[/] \x1b[31mescape\x07 \u202eesrever [@click=app.quit]x[/]\n")
+        other.write(
+            "\n### 17:00\n- [bold red]markup[/] \x1b[31mescape\x07 \u202eesrever [@click=app.quit]x[/]\n"
+        )
     app = world.app()
 
     async def steps(pilot):
@@ -708,7 +777,9 @@ def test_what_was_hidden_is_not_drawn_for_another_width(world):
 
 @pytest.mark.slow
 def test_hits_are_shown_by_the_conversation_that_they_come_from(world, monkeypatch):
-    monkeypatch.setattr("memsearch_tui.screens.searching._REST_S", 3600)  # words only: by meaning there are more
+    monkeypatch.setattr(
+        "memsearch_tui.screens.searching._REST_S", 3600
+    )  # words only: by meaning there are more
     app = world.app()
 
     async def steps(pilot):

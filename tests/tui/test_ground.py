@@ -13,7 +13,9 @@ from memsearch_tui.review import cases
 from tests.conftest import Box
 from tests.staleness.repos import Project
 
-BODY = "".join(f"line {number} of a file that is long enough to be known again\n" for number in range(30))
+BODY = "".join(
+    f"line {number} of a file that is long enough to be known again\n" for number in range(30)
+)
 
 
 def stale(box: Box) -> Memory:
@@ -33,7 +35,10 @@ def stale(box: Box) -> Memory:
 
 
 def row_of(app: MemsearchApp, text: str) -> str:
-    rows = ["".join(piece for piece, _ in app.screen._item_row(n, 100)) for n in range(len(app.screen.entries.keys))]
+    rows = [
+        "".join(piece for piece, _ in app.screen._item_row(n, 100))
+        for n in range(len(app.screen.entries.keys))
+    ]
     return next(row for row in rows if text in row)
 
 
@@ -73,7 +78,9 @@ def test_signs_the_note_and_what_can_be_said_of_it(box: Box):
 def test_review_offers_overtaken_still_true_and_the_new_path(box: Box):
     memory = stale(box)
     found = {case.yes: case for case in cases(memory) if case.kind == "stale"}
-    assert set(found) == {"overtaken", "put the new path in"} and {case.no for case in found.values()} == {"still true"}
+    assert set(found) == {"overtaken", "put the new path in"} and {
+        case.no for case in found.values()
+    } == {"still true"}
     app = MemsearchApp(Library(memory), live=False)
 
     async def steps() -> None:
@@ -108,15 +115,29 @@ def test_the_slider_answers_as_of_each_day_and_is_taken_back(box: Box):
             await pilot.press("T", "home", "right")
             await until(pilot, lambda: app.screen_stack[-2].query_text == "as-of:2026-02-02")
             await pilot.press("enter")
-            await until(pilot, lambda: app.screen.__class__.__name__ == "BrowseScreen" and len(app.screen.shown) == 2)
+            await until(
+                pilot,
+                lambda: (
+                    app.screen.__class__.__name__ == "BrowseScreen" and len(app.screen.shown) == 2
+                ),
+            )
             assert "300 seconds" in row_of(app, "Redis") and "HTTP/2" in row_of(app, "gateway")
             await until(
-                pilot, lambda: "300 seconds" in app.screen.reader.text() or "HTTP/2" in app.screen.reader.text()
+                pilot,
+                lambda: (
+                    "300 seconds" in app.screen.reader.text()
+                    or "HTTP/2" in app.screen.reader.text()
+                ),
             )
             await pilot.press("T", "left", "escape")
             await until(pilot, lambda: app.screen.query_text == "as-of:2026-02-02")
             await pilot.press("T", "end", "enter")  # today: as it is
-            await until(pilot, lambda: app.screen.__class__.__name__ == "BrowseScreen" and not app.screen.query_text)
+            await until(
+                pilot,
+                lambda: (
+                    app.screen.__class__.__name__ == "BrowseScreen" and not app.screen.query_text
+                ),
+            )
             assert "900 seconds" in row_of(app, "Redis")
 
     asyncio.run(steps())

@@ -65,7 +65,9 @@ def test_other_projects_are_listed_where_they_are_asked_for(many, tmp_path):
         await settled(pilot)
         assert "From elsewhere" in titles(app) and len(titles(app)) == 105
         rows = [
-            app.screen._item_row(place, 44) for place, key in enumerate(app.screen.entries.keys) if not is_heading(key)
+            app.screen._item_row(place, 44)
+            for place, key in enumerate(app.screen.entries.keys)
+            if not is_heading(key)
         ]
         assert any(("other ", "accent") in row for row in rows)
         while app.screen.item.title != "From elsewhere":
@@ -79,7 +81,9 @@ def test_other_projects_are_listed_where_they_are_asked_for(many, tmp_path):
 def test_what_is_no_plain_filter_is_searched(many):
     library = Library(Memory(str(many.project), home=many.home))
     assert library.narrows("agent:codex after:7d -draft") and library.narrows("project:* is:pinned")
-    assert not any(map(library.narrows, ("redis agent:codex", "agnt:codex", "as-of:2026-01-01", "kind:fact")))
+    assert not any(
+        map(library.narrows, ("redis agent:codex", "agnt:codex", "as-of:2026-01-01", "kind:fact"))
+    )
     with pytest.raises(UsageError):
         library.narrowed("project:nowhere")
 

@@ -27,10 +27,14 @@ def test_what_was_taken_is_marked_at_once_and_is_not_taken_again(box: Box, monke
             while not app.screen._sections:
                 await pilot.pause(0.05)
             await pilot.press("space", "t")
-            section = next(found for _, found in app.screen._sections.values() if "first" in found.text)
+            section = next(
+                found for _, found in app.screen._sections.values() if "first" in found.text
+            )
             while not section.note:
                 await pilot.pause(0.05)
-            row = "".join(text for text, _ in app.screen._row(app.screen._list.keys.index(section.id), 80))
+            row = "".join(
+                text for text, _ in app.screen._row(app.screen._list.keys.index(section.id), 80)
+            )
             assert row.startswith("  = ") and not app.screen._list.selected
             await pilot.press("up", "t")
             await pilot.pause()

@@ -1,4 +1,6 @@
-"""What was typed is saved where it belongs, or kept: whatever is open, held, changed or closed meanwhile."""
+"""What was typed is saved where it belongs, or kept: whatever is open, held, changed or closed
+meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,9 @@ def test_a_conflict_that_comes_late_is_about_the_note_that_was_edited(world):
         await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
         await pilot.press("m")
         await settled(pilot)
-        assert "MINE- 缓存中间件测试通过" in written(world) and "- Redis TTL raised" in written(world)
+        assert "MINE- 缓存中间件测试通过" in written(world) and "- Redis TTL raised" in written(
+            world
+        )
         assert drafts.every(world.home) == []
 
     drive(app, steps)
@@ -126,7 +130,9 @@ def test_editing_outside_keeps_other_drafts_and_its_own_text(world, outside):
         await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
         await pilot.press("e")
         await settled(pilot)
-        assert any("Cart was slow" in d.text and "from outside" in d.text for d in drafts.every(world.home))
+        assert any(
+            "Cart was slow" in d.text and "from outside" in d.text for d in drafts.every(world.home)
+        )
 
     drive(app, steps)
 
@@ -138,7 +144,9 @@ def test_leaving_the_app_keeps_what_was_typed(world):
         await pilot.press("a", *"not yet", "ctrl+q")
 
     drive(app, steps)
-    assert [(draft.text, bool(draft.new_day)) for draft in drafts.every(world.home)] == [("not yet", True)]
+    assert [(draft.text, bool(draft.new_day)) for draft in drafts.every(world.home)] == [
+        ("not yet", True)
+    ]
 
 
 def test_a_draft_is_not_saved_over_what_others_wrote_since(world):
@@ -150,7 +158,9 @@ def test_a_draft_is_not_saved_over_what_others_wrote_since(world):
         day.write_text(day.read_text().replace("缓存中间件测试通过", "changed by another"))
         await pilot.press("r", "e")
         await settled(pilot)
-        assert typed(app).startswith("MY ") and "changed meanwhile" in str(app.screen.query_one("#status").content)
+        assert typed(app).startswith("MY ") and "changed meanwhile" in str(
+            app.screen.query_one("#status").content
+        )
         await pilot.press("ctrl+s")
         await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
         assert "changed by another" in written(world)
@@ -212,8 +222,20 @@ def test_no_action_touches_a_note_while_it_is_edited(world):
         before = written(world)
         app.screen.action_confidence("low")
         await settled(pilot)
-        refused = ("undo", "redo", "delete", "pin", "transcript", "related", "reload", "marks", "connect")
-        assert written(world) == before and not any(app.screen.check_action(name, ()) for name in refused)
+        refused = (
+            "undo",
+            "redo",
+            "delete",
+            "pin",
+            "transcript",
+            "related",
+            "reload",
+            "marks",
+            "connect",
+        )
+        assert written(world) == before and not any(
+            app.screen.check_action(name, ()) for name in refused
+        )
 
     drive(app, steps)
 

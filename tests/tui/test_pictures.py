@@ -1,6 +1,8 @@
-"""How every screen looks, at three sizes and in two themes. `pytest tests/tui/test_pictures.py --snapshot-update` draws anew.
+"""How every screen looks, at three sizes and in two themes. `pytest tests/tui/test_pictures.py
+--snapshot-update` draws anew.
 
-The world is small and fixed; where a screen shows the machine (process ids, memory), it is given fixed facts.
+The world is small and fixed; where a screen shows the machine (process ids, memory), it is given
+fixed facts.
 """
 
 from __future__ import annotations
@@ -28,85 +30,256 @@ pytestmark = pytest.mark.skipif(
 )
 
 HEALTH = {
-    "second": {"name": "multilingual-e5-small", "asked": True, "vectors": 4, "advice": "", "fix": ""},
-    "fingerprint": "all-minilm-l6-v2-d7668958", "index": "ready", "progress": {}, "disk": {"index": 23_400_000, "catalog": 5_000_000},
-    "projects": [{"name": "shop", "collection": "ms_shop_1f2e3d4c", "days": 2, "entries": 4, "vectors": 4, "chunks": 4, "distinct": 4, "memory": "shop/.memsearch/memory"}],
+    "second": {
+        "name": "multilingual-e5-small",
+        "asked": True,
+        "vectors": 4,
+        "advice": "",
+        "fix": "",
+    },
+    "fingerprint": "all-minilm-l6-v2-d7668958",
+    "index": "ready",
+    "progress": {},
+    "disk": {"index": 23_400_000, "catalog": 5_000_000},
+    "projects": [
+        {
+            "name": "shop",
+            "collection": "ms_shop_1f2e3d4c",
+            "days": 2,
+            "entries": 4,
+            "vectors": 4,
+            "chunks": 4,
+            "distinct": 4,
+            "memory": "shop/.memsearch/memory",
+        }
+    ],
     "problems": [{"what": "2026-02-07.md: permission denied", "fix": "memsearch index"}],
     "service": {"pid": 4711, "uptime_s": 620.0, "rss_mb": 301.0},
-}  # fmt: skip
+}
 TOLD = [
     Receipt(
-        at=datetime(2026, 2, 9, 14, 31).timestamp(), agent="claude-code", session="0199a213-81c0-7a61", event="UserPromptSubmit", cwd="shop",
-        text_id="1", tokens=126, text="- 2026-02-09 codex: Redis cache TTL was raised to 900 seconds (earlier, 2026-01-20: 300) [mem:3fa9c1d2b1c0]\n"
+        at=datetime(2026, 2, 9, 14, 31).timestamp(),
+        agent="claude-code",
+        session="0199a213-81c0-7a61",
+        event="UserPromptSubmit",
+        cwd="shop",
+        text_id="1",
+        tokens=126,
+        text="- 2026-02-09 codex: Redis cache TTL was raised to 900 seconds (earlier, 2026-01-20: 300) [mem:3fa9c1d2b1c0]\n"
         "- 2026-02-07: The staging database runs Postgres 16 [mem:77aa01de55f0]",
-        notes=[Told(entry=name, tokens=40, confidence=sure, why="", terms=[], outcome=outcome)
-               for name, sure, outcome in (("3fa9c1d2b1c0", 0.92, "cited"), ("77aa01de55f0", 0.47, ""))],
+        notes=[
+            Told(entry=name, tokens=40, confidence=sure, why="", terms=[], outcome=outcome)
+            for name, sure, outcome in (("3fa9c1d2b1c0", 0.92, "cited"), ("77aa01de55f0", 0.47, ""))
+        ],
     ),
-    Receipt(at=datetime(2026, 2, 9, 14, 2).timestamp(), agent="codex", session="0199a213-81c0-7a61", event="SessionStart", cwd="shop",
-            text_id="2", tokens=812, text=""),
-]  # fmt: skip
+    Receipt(
+        at=datetime(2026, 2, 9, 14, 2).timestamp(),
+        agent="codex",
+        session="0199a213-81c0-7a61",
+        event="SessionStart",
+        cwd="shop",
+        text_id="2",
+        tokens=812,
+        text="",
+    ),
+]
 ACTIVITY = {
-    "capturing": {"claude-code": 1.0}, "percent": 97, "seen": 41, "trivial": 3, "alarms": ["codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"],
-    "days": [Share("claude-code", "2026-02-09", 24, 21, 3, covered=24), Share("codex", "2026-02-09", 17, 15, covered=15)],
-    "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}], "error": "", "summaries": {"done": 12, "waiting": 1},
-    "failures": [{"entry_id": "3fa9c1d2b1c0", "tries": 2, "reason": "https://api.example.com answered 429"}],
+    "capturing": {"claude-code": 1.0},
+    "percent": 97,
+    "seen": 41,
+    "trivial": 3,
+    "alarms": [
+        "codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"
+    ],
+    "days": [
+        Share("claude-code", "2026-02-09", 24, 21, 3, covered=24),
+        Share("codex", "2026-02-09", 17, 15, covered=15),
+    ],
+    "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}],
+    "error": "",
+    "summaries": {"done": 12, "waiting": 1},
+    "failures": [
+        {"entry_id": "3fa9c1d2b1c0", "tries": 2, "reason": "https://api.example.com answered 429"}
+    ],
     "spend": [Spent("2026-02-09", "summarize", "native", "haiku", 12, 18400, 2100, 0.0, 1)],
-    "told": TOLD, "today_tokens": 20500, "daily_tokens": 200000, "provider": "native",
-}  # fmt: skip
+    "told": TOLD,
+    "today_tokens": 20500,
+    "daily_tokens": 200000,
+    "provider": "native",
+}
 REVIEW = [
-    Case("longterm", "1/1", "~ The shop uses pnpm, never npm", [
-        [("MEMORY.md", "strong"), ("  Project shop (6f00f29a)", "dim")], [], [("- The shop uses npm [mem:988264f9]", "bad")],
-        [("+ The shop uses pnpm, never npm [mem:988264f9]", "good")], [], [("from ", "dim"), ("codex 0199a213-81c0 (shop)", "agent")],
-    ], "accept", "reject", text="- The shop uses pnpm"),
-    Case("held", "2", "2026-02-09  Read the vendor's changelog for 4.2", [[("took in content from outside", "warn")]], "release", "forget"),
-    Case("repair", "3", "duplicate  The importer retries five times", [[("says nearly the same as another", "warn")]], "merge", "leave"),
-    Case("secret", "4", "github-token  3 times", [[("github-token", "bad")]], "take out", "no secret"),
-]  # fmt: skip
+    Case(
+        "longterm",
+        "1/1",
+        "~ The shop uses pnpm, never npm",
+        [
+            [("MEMORY.md", "strong"), ("  Project shop (6f00f29a)", "dim")],
+            [],
+            [("- The shop uses npm [mem:988264f9]", "bad")],
+            [("+ The shop uses pnpm, never npm [mem:988264f9]", "good")],
+            [],
+            [("from ", "dim"), ("codex 0199a213-81c0 (shop)", "agent")],
+        ],
+        "accept",
+        "reject",
+        text="- The shop uses pnpm",
+    ),
+    Case(
+        "held",
+        "2",
+        "2026-02-09  Read the vendor's changelog for 4.2",
+        [[("took in content from outside", "warn")]],
+        "release",
+        "forget",
+    ),
+    Case(
+        "repair",
+        "3",
+        "duplicate  The importer retries five times",
+        [[("says nearly the same as another", "warn")]],
+        "merge",
+        "leave",
+    ),
+    Case(
+        "secret", "4", "github-token  3 times", [[("github-token", "bad")]], "take out", "no secret"
+    ),
+]
 RELATED = [
     Related(how, Item(name, "", day, time, agent, title, {}))
     for how, name, day, time, agent, title in (
         ("the first word", "1", "2026-01-20", "10:12", "codex", "Redis cache TTL is 300 seconds"),
-        ("this note", "2", "2026-02-09", "14:45", "claude-code", "Redis TTL raised from 300 to 900 seconds"),
-        ("app/catalog/redis/cache_settings_of_all_shops.py", "3", "2026-02-07", "09:30", "opencode", "`cache_settings_of_all_shops.py` is read once at start"),
+        (
+            "this note",
+            "2",
+            "2026-02-09",
+            "14:45",
+            "claude-code",
+            "Redis TTL raised from 300 to 900 seconds",
+        ),
+        (
+            "app/catalog/redis/cache_settings_of_all_shops.py",
+            "3",
+            "2026-02-07",
+            "09:30",
+            "opencode",
+            "`cache_settings_of_all_shops.py` is read once at start",
+        ),
     )
-]  # fmt: skip
+]
 STANDING = Standing(
-    {"claude-code": 1.0, "codex": 1.0}, [], 4, [("claude-code", 3, "2026-02-09 15:00"), ("codex", 1, "2026-02-08 09:00")],
-    [Item("5", "p", "2026-02-08", "09:00", "codex", "Chose Postgres 16 for staging", {"pin": ""})], served=True,
-)  # fmt: skip
+    {"claude-code": 1.0, "codex": 1.0},
+    [],
+    4,
+    [("claude-code", 3, "2026-02-09 15:00"), ("codex", 1, "2026-02-08 09:00")],
+    [Item("5", "p", "2026-02-08", "09:00", "codex", "Chose Postgres 16 for staging", {"pin": ""})],
+    served=True,
+)
 CHANGES = [
-    Change("b2", "delete", "m", "2026-02-08.md", "2", "Chose MySQL", 0, b"### 10:00\n- Chose MySQL\n", b"", "", "", at=1770600000.0, seq=2),
-    Change("b1", "edit", "m", "2026-02-09.md", "1", "Redis TTL raised from 300 to 900 seconds", 0,
-           b"- Redis TTL is 300 seconds\n- in staging\n", b"- Redis TTL is 900 seconds\n- in staging\n- since Monday\n", "", "",
-           at=1770500000.0, seq=1),
-]  # fmt: skip
+    Change(
+        "b2",
+        "delete",
+        "m",
+        "2026-02-08.md",
+        "2",
+        "Chose MySQL",
+        0,
+        b"### 10:00\n- Chose MySQL\n",
+        b"",
+        "",
+        "",
+        at=1770600000.0,
+        seq=2,
+    ),
+    Change(
+        "b1",
+        "edit",
+        "m",
+        "2026-02-09.md",
+        "1",
+        "Redis TTL raised from 300 to 900 seconds",
+        0,
+        b"- Redis TTL is 300 seconds\n- in staging\n",
+        b"- Redis TTL is 900 seconds\n- in staging\n- since Monday\n",
+        "",
+        "",
+        at=1770500000.0,
+        seq=1,
+    ),
+]
 AGENTS = [
     Agent("claude-code", True, True, [], []),
     Agent(
-        "codex", True, False, [], [("~/.codex/hooks.json", "hooks"), ("~/.codex/config.toml", "trust for our hooks")]
+        "codex",
+        True,
+        False,
+        [],
+        [("~/.codex/hooks.json", "hooks"), ("~/.codex/config.toml", "trust for our hooks")],
     ),
     Agent("opencode", False, False, [], [("~/.config/opencode/plugins/memsearch.js", "plugin")]),
 ]
 NATIVE = [
     NativeMemory(
-        "/home/ana/.claude/projects/-home-ana-shop/memory/MEMORY.md", "auto memory", ["claude-code"], "agent", "project", "2026-02-09T10:00:00+00:00", 900,
+        "/home/ana/.claude/projects/-home-ana-shop/memory/MEMORY.md",
+        "auto memory",
+        ["claude-code"],
+        "agent",
+        "project",
+        "2026-02-09T10:00:00+00:00",
+        900,
         sections=[
-            NativeSection("1", "- [Building](build.md): `make all`, never in parallel", ["Memory"], 2, 2),
-            NativeSection("2", "- The catalog cache TTL is 300 seconds", ["Memory"], 3, 3, contradicted_by="3fa9c1d2b1c0",
-                          contradicted_why="2026-02-09: same subject: catalog, TTL; says “raised”"),
-            NativeSection("3", "- Staging is rebuilt at night", ["Memory"], 204, 204, unread_by=["claude-code"]),
+            NativeSection(
+                "1", "- [Building](build.md): `make all`, never in parallel", ["Memory"], 2, 2
+            ),
+            NativeSection(
+                "2",
+                "- The catalog cache TTL is 300 seconds",
+                ["Memory"],
+                3,
+                3,
+                contradicted_by="3fa9c1d2b1c0",
+                contradicted_why="2026-02-09: same subject: catalog, TTL; says “raised”",
+            ),
+            NativeSection(
+                "3",
+                "- Staging is rebuilt at night",
+                ["Memory"],
+                204,
+                204,
+                unread_by=["claude-code"],
+            ),
         ],
     ),
     NativeMemory(
-        "/home/ana/.claude/projects/-home-ana-shop/memory/robots.md", "auto memory: Robots of the warehouse", ["claude-code"], "agent", "project",
-        "2026-02-01T10:00:00+00:00", 90, sections=[NativeSection("4", "Robots stop at red lines.", [], 5, 5)], orphaned=True,
+        "/home/ana/.claude/projects/-home-ana-shop/memory/robots.md",
+        "auto memory: Robots of the warehouse",
+        ["claude-code"],
+        "agent",
+        "project",
+        "2026-02-01T10:00:00+00:00",
+        90,
+        sections=[NativeSection("4", "Robots stop at red lines.", [], 5, 5)],
+        orphaned=True,
     ),
     NativeMemory(
-        "/home/ana/shop/AGENTS.md", "instructions of the project", ["codex", "opencode", "pi", "copilot"], "person", "project",
-        "2026-02-02T10:00:00+00:00", 300,
-        sections=[NativeSection("5", "- Say please\n  and thank you", ["The shop", "Manners"], 8, 9, note="77aa01de55f0")],
+        "/home/ana/shop/AGENTS.md",
+        "instructions of the project",
+        ["codex", "opencode", "pi", "copilot"],
+        "person",
+        "project",
+        "2026-02-02T10:00:00+00:00",
+        300,
+        sections=[
+            NativeSection(
+                "5",
+                "- Say please\n  and thank you",
+                ["The shop", "Manners"],
+                8,
+                9,
+                note="77aa01de55f0",
+            )
+        ],
     ),
-]  # fmt: skip
+]
 #: name -> keys that lead there
 SCREENS = {
     "entries": ["down"],
@@ -127,7 +300,8 @@ SCREENS = {
     "native": ["f6", "down"],
 }
 SIZES = [(80, 24), (120, 40), (200, 60)]
-#: All sizes in the dark, and the light one in the middle: what colours do is the same in every size.
+#: All sizes in the dark, and the light one in the middle: what colours do is the same in every
+#: size.
 LOOKS = [
     pytest.param(
         size,
@@ -149,7 +323,9 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
     monkeypatch.setattr(Library, "native", lambda self, compare=False: NATIVE)
     monkeypatch.setattr(
-        Library, "native_path", lambda self, path: path.replace("/home/ana/shop/", "").replace("/home/ana", "~")
+        Library,
+        "native_path",
+        lambda self, path: path.replace("/home/ana/shop/", "").replace("/home/ana", "~"),
     )
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
@@ -157,7 +333,9 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr("memsearch_tui.connecting.agents", lambda memory: AGENTS)
     monkeypatch.setattr(Library, "related", lambda self, item, entry: (RELATED, ""))
     monkeypatch.setattr("memsearch_tui.screens.review.cases", lambda memory, secrets: REVIEW)
-    monkeypatch.setattr("memsearch_tui.screens.searching._REST_S", 3600)  # words only: meaning would need the service
+    monkeypatch.setattr(
+        "memsearch_tui.screens.searching._REST_S", 3600
+    )  # words only: meaning would need the service
 
     async def done(pilot) -> None:
         for worker in list(pilot.app.workers):

@@ -20,7 +20,11 @@ def talk(box: Box, *lines: str, **env: str) -> str:
 def test_days_search_read_and_leave(box):
     box.fill()
     said = talk(box, "days", "day 2", "2", "/redis ttl", "1", "quit")
-    assert "2. 2026-02-09" in said and "Redis cache TTL was raised to 900 seconds" in said and " hit" in said
+    assert (
+        "2. 2026-02-09" in said
+        and "Redis cache TTL was raised to 900 seconds" in said
+        and " hit" in said
+    )
     assert not re.search(r"[\x1b\r\x07]", said)
 
 
@@ -51,7 +55,9 @@ def test_decisions(box):
     assert "trust:released" in text and "529" not in text
 
 
-@pytest.mark.parametrize("line", ["99", "talk", "day 1999-01-01", "yes 3", "nonsense", "edit x", "delete 0"])
+@pytest.mark.parametrize(
+    "line", ["99", "talk", "day 1999-01-01", "yes 3", "nonsense", "edit x", "delete 0"]
+)
 def test_what_can_t_be_done_is_said_and_goes_on(box, line):
     box.fill()
     said = talk(box, line, "days")
@@ -73,6 +79,15 @@ def test_long_lists_come_in_pages_and_notes_are_written_pinned_and_copied(box):
         "copy 1",
         "undo",
     )
-    assert "14. " in said and "3 more: more" in said and "17. 2026-01-01, 1 entry" in said and "that was all" in said
-    assert "noted; undo takes it back" in said and "pinned; undo takes it back" in said and ", pin" in said
+    assert (
+        "14. " in said
+        and "3 more: more" in said
+        and "17. 2026-01-01, 1 entry" in said
+        and "that was all" in said
+    )
+    assert (
+        "noted; undo takes it back" in said
+        and "pinned; undo takes it back" in said
+        and ", pin" in said
+    )
     assert "- Plain words" in said and "<!-- id:" in said and "undone: mark" in said

@@ -16,8 +16,12 @@ def drawn(text: str) -> list[str]:
 
 def test_a_table_stands_in_columns_and_bold_has_no_signs():
     assert drawn("| key | **value** |\n| --- | --- |\n| ttl | 900 |\n\nafter") == [
-        "key │ value ", "────┼───────", "ttl │ 900   ", "", "after",
-    ] or drawn("| key | **value** |\n| --- | --- |\n| ttl | 900 |\n\nafter")[2].startswith("ttl")  # fmt: skip
+        "key │ value ",
+        "────┼───────",
+        "ttl │ 900   ",
+        "",
+        "after",
+    ] or drawn("| key | **value** |\n| --- | --- |\n| ttl | 900 |\n\nafter")[2].startswith("ttl")
     assert drawn("**bold** word") == ["bold word"]
 
 
@@ -38,11 +42,20 @@ def test_nothing_is_hidden(text):
 
 def test_a_diff_is_coloured_in_a_fence_and_in_a_tools_output():
     rows = markdown("```diff\n-old\n+new\n```")
-    assert [tone for row in rows for piece, tone in row if piece in ("-old", "+new")] == ["bad", "good"]
+    assert [tone for row in rows for piece, tone in row if piece in ("-old", "+new")] == [
+        "bad",
+        "good",
+    ]
     turn = Turn(
-        "codex", "s", "t", user="go", tools=[ToolCall("shell", "git diff", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b")]
+        "codex",
+        "s",
+        "t",
+        user="go",
+        tools=[ToolCall("shell", "git diff", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b")],
     )
-    tones = {piece.strip(): tone for row in turn_rows(turn, 1, 1, unfolded=True) for piece, tone in row}
+    tones = {
+        piece.strip(): tone for row in turn_rows(turn, 1, 1, unfolded=True) for piece, tone in row
+    }
     assert tones["-a"] == "bad" and tones["+b"] == "good"
 
 
@@ -51,12 +64,17 @@ def test_tools_and_answers_stand_in_the_order_in_which_they_came():
     turn.say("first I look")
     turn.call(ToolCall("shell", "ls", "x"))
     turn.say("then I say")
-    text = "\n".join("".join(piece for piece, _ in row) for row in turn_rows(turn, 1, 1, unfolded=False))
+    text = "\n".join(
+        "".join(piece for piece, _ in row) for row in turn_rows(turn, 1, 1, unfolded=False)
+    )
     assert text.index("first I look") < text.index("ls") < text.index("then I say")
     text = turn_markdown(turn)
     assert text.index("first I look") < text.index("ls") < text.index("then I say")
     turn.assistant = "shortened"  # what it was cut to can't be placed any more
-    assert [step if isinstance(step, str) else step.name for step in turn.steps()] == ["shell", "shortened"]
+    assert [step if isinstance(step, str) else step.name for step in turn.steps()] == [
+        "shell",
+        "shortened",
+    ]
 
 
 def test_long_words_and_long_texts_are_laid_out_piece_by_piece():

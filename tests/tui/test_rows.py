@@ -1,4 +1,6 @@
-"""Rows of the home list: two lines where there is room, what is cut off, lost conversations; and that all of it is read beside the event loop."""
+"""Rows of the home list: two lines where there is room, what is cut off, lost conversations; and
+that all of it is read beside the event loop.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def long_note(world):
 
 def lines(app) -> list[str]:
     entries = app.screen.entries
-    return ["".join(segment.text for segment in entries.render_line(y)).rstrip() for y in range(entries.size.height)]
+    return [
+        "".join(segment.text for segment in entries.render_line(y)).rstrip()
+        for y in range(entries.size.height)
+    ]
 
 
 def test_a_high_list_gives_each_note_two_lines(long_note):
@@ -36,13 +41,23 @@ def test_a_high_list_gives_each_note_two_lines(long_note):
         seen = lines(app)
         assert seen[0] == "" and "10 Feb" in seen[1]
         first, second = seen[2].split("10:00 me ")[1], seen[3].removeprefix("▌").strip()
-        assert LONG.startswith(first) and LONG.startswith(f"{first} {second}".rstrip("…")) and len(second) > 20
+        assert (
+            LONG.startswith(first)
+            and LONG.startswith(f"{first} {second}".rstrip("…"))
+            and len(second) > 20
+        )
         place = app.screen.entries.keys.index(app.screen.shown[4])
-        await pilot.click("#entries", offset=(5, 1 + place * 2 + 1))  # its second line, below the border
+        await pilot.click(
+            "#entries", offset=(5, 1 + place * 2 + 1)
+        )  # its second line, below the border
         assert app.screen.entries.cursor == place
         line = app.screen.entries.line
         app.screen._fold()
-        assert app.screen.entries.tall == 1 and app.screen.entries.cursor == place and line == place * 2
+        assert (
+            app.screen.entries.tall == 1
+            and app.screen.entries.cursor == place
+            and line == place * 2
+        )
         assert app.kept["two_lines"] is False
 
     drive(app, steps, size=(200, 60))
@@ -100,7 +115,9 @@ def test_nothing_of_it_is_read_on_the_event_loop(world, monkeypatch):
         await pilot.press("j", "j", "]", "r", "p", "u", "e", "escape", "/", *"project:s")
         await settled(pilot)
         await pilot.press("escape", "d", "u")
-        assert {"entry", "evidence", "standing_of", "days", "project_names"} <= {name for name, _ in asked}
+        assert {"entry", "evidence", "standing_of", "days", "project_names"} <= {
+            name for name, _ in asked
+        }
         assert not [name for name, on_loop in asked if on_loop]
         assert isinstance(app.screen, BrowseScreen)
 
@@ -112,7 +129,10 @@ def test_help_is_always_in_the_last_line(world, width):
     app = world.app()
 
     def named() -> list[str]:
-        return [f"{key.key_display} {key.description}" for key in app.screen.query(Keys).first().query(FooterKey)]
+        return [
+            f"{key.key_display} {key.description}"
+            for key in app.screen.query(Keys).first().query(FooterKey)
+        ]
 
     async def steps(pilot):
         for key in ("", "enter", "t"):
@@ -157,8 +177,13 @@ def test_what_is_drawn_has_one_width_whether_signs_are_counted_alone_or_together
     drawn = drawable(text)
     assert sum(cell_len(sign) for sign in drawn) == cell_len(drawn)
     strip = Lines.draw(_Plain(), [(text * 20, "text")], 37)
-    assert strip.cell_length == 37 == sum(cell_len(sign) for segment in strip for sign in segment.text)
-    assert all(sum(cell_len(sign) for piece, _ in row for sign in piece) <= 9 for row in wrap([(drawn, "text")], 9))
+    assert (
+        strip.cell_length == 37 == sum(cell_len(sign) for segment in strip for sign in segment.text)
+    )
+    assert all(
+        sum(cell_len(sign) for piece, _ in row for sign in piece) <= 9
+        for row in wrap([(drawn, "text")], 9)
+    )
 
 
 class _Plain:

@@ -1,4 +1,6 @@
-"""The screens beside Browse, bulk work, filters by key, and walking between a conversation and its memories."""
+"""The screens beside Browse, bulk work, filters by key, and walking between a conversation and its
+memories.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from tests.tui.test_pictures import ACTIVITY
 
 def seen(app) -> str:
     lists = [list_ for list_ in app.screen.query(LineList) if not list_.keys]
-    return app.screen.query_one(TextView).text() + "\n".join(line for list_ in lists for line in list_.empty)
+    return app.screen.query_one(TextView).text() + "\n".join(
+        line for list_ in lists for line in list_.empty
+    )
 
 
 def messages(app) -> list[str]:
@@ -43,7 +47,11 @@ def test_a_turn_leads_to_its_memory_and_back(world):
         await pilot.press("down", "enter", "enter", "left_square_bracket")
         assert "why is the cart slow" in shown(app)
         await pilot.press("m")
-        assert app.screen.level == "section" and "Cart was slow" in shown(app) and app.screen.entries.cursor == 3
+        assert (
+            app.screen.level == "section"
+            and "Cart was slow" in shown(app)
+            and app.screen.entries.cursor == 3
+        )
         await pilot.press("enter")
         assert "why is the cart slow" in shown(app)
 
@@ -157,7 +165,9 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
         )
     ]
     monkeypatch.setattr(
-        Library, "standing", lambda self: known[0] if self.memory.project.name == "shop" else Standing()
+        Library,
+        "standing",
+        lambda self: known[0] if self.memory.project.name == "shop" else Standing(),
     )
     app = world.app()
 
@@ -165,7 +175,12 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
         while not app.screen.standing.served:
             await pilot.pause()
         browse = app.screen
-        assert [key for key in browse.places.keys if key[0]] == [("wait", ""), ("agent", "claude-code"), ("agent", ""), ("pin", pinned.entry_id)]  # fmt: skip
+        assert [key for key in browse.places.keys if key[0]] == [
+            ("wait", ""),
+            ("agent", "claude-code"),
+            ("agent", ""),
+            ("pin", pinned.entry_id),
+        ]
         browse.places.focus()
         await pilot.press("end", "enter")
         assert browse.item.key == pinned.key and browse.level == "section"
@@ -190,7 +205,9 @@ def test_activity_teaches_when_nothing_is_captured_and_counts_what_is(world):
     async def steps(pilot):
         await pilot.press("f4")
         await settled(pilot)
-        assert isinstance(app.screen, ActivityScreen) and "memsearch plugins install AGENT" in seen(app)
+        assert isinstance(app.screen, ActivityScreen) and "memsearch plugins install AGENT" in seen(
+            app
+        )
         await pilot.press("t")
         await settled(pilot)
         await pilot.press("f3")
@@ -306,7 +323,9 @@ def reviewed(world) -> MemsearchApp:
         f"# 2026-02-10\n\n### 09:00\n- the key is {SECRET}\n\n### 09:10\n- API Error: 529 overloaded\n\n### 09:20\n{ALIKE}\n### 09:30\n{ALIKE}"
     )
     memory.journal.origin.trust(str(world.memory))
-    hunk = Hunk(1, "MEMORY.md", "## Everywhere", [], [], ["- British English [mem:aaaaaaaa]"], ["aaaaaaaa"])
+    hunk = Hunk(
+        1, "MEMORY.md", "## Everywhere", [], [], ["- British English [mem:aaaaaaaa]"], ["aaaaaaaa"]
+    )
     propose(world.home, Proposal(1.0, [hunk]))
     return world.app()
 
@@ -321,14 +340,25 @@ def test_review_carries_out_what_the_owner_says(world):
     async def steps(pilot):
         await pilot.press("f5")
         await settled(pilot)
-        assert isinstance(app.screen, ReviewScreen) and kinds(app) == ["longterm", "held", "repair", "repair"]
+        assert isinstance(app.screen, ReviewScreen) and kinds(app) == [
+            "longterm",
+            "held",
+            "repair",
+            "repair",
+        ]
         assert "British English" in seen(app)
         await pilot.press("a")
         await settled(pilot)
-        assert "British English" in (world.home.longterm / "MEMORY.md").read_text() and kinds(app)[0] == "held"
+        assert (
+            "British English" in (world.home.longterm / "MEMORY.md").read_text()
+            and kinds(app)[0] == "held"
+        )
         await pilot.press("a")
         await settled(pilot)
-        assert "<!-- trust:released -->" in world.day().read_text() and kinds(app) == ["repair", "repair"]
+        assert "<!-- trust:released -->" in world.day().read_text() and kinds(app) == [
+            "repair",
+            "repair",
+        ]
         await pilot.press("a")
         await settled(pilot)
         assert "529" not in world.day("2026-02-10").read_text()
@@ -337,7 +367,9 @@ def test_review_carries_out_what_the_owner_says(world):
         assert world.day("2026-02-10").read_text().count("importer") == 1 and kinds(app) == []
         await pilot.press("u")
         await settled(pilot)
-        assert world.day("2026-02-10").read_text().count("importer") == 2 and kinds(app) == ["repair"]
+        assert world.day("2026-02-10").read_text().count("importer") == 2 and kinds(app) == [
+            "repair"
+        ]
         await pilot.press("x")
         await settled(pilot)
         assert kinds(app) == [] and "Nothing wants a decision" in seen(app)
@@ -353,7 +385,10 @@ def test_review_changes_words_rejects_and_forgets(world):
         await settled(pilot)
         await pilot.press("e", "end", *" always", "enter")
         await settled(pilot)
-        assert "British English [mem:aaaaaaaa] always" in (world.home.longterm / "MEMORY.md").read_text()
+        assert (
+            "British English [mem:aaaaaaaa] always"
+            in (world.home.longterm / "MEMORY.md").read_text()
+        )
         before = world.day().read_text()
         await pilot.press("x")
         await settled(pilot)
@@ -377,7 +412,9 @@ def test_review_takes_a_secret_out_or_lets_it_be(world):
         assert SECRET in world.day("2026-02-10").read_text()
         await pilot.press("a", *"yes", "enter")
         await settled(pilot)
-        assert "[REDACTED:github-token:" in world.day("2026-02-10").read_text() and "secret" not in kinds(app)
+        assert "[REDACTED:github-token:" in world.day(
+            "2026-02-10"
+        ).read_text() and "secret" not in kinds(app)
 
     drive(app, steps)
 
@@ -388,7 +425,9 @@ def test_resuming_names_only_what_an_anchor_may_name(world):
     entry = library.entry(library.day("2026-02-09")[0])
     argv, folder = library.resume(entry)
     assert argv == ["claude", "--resume", "11111111-1111-4111-8111-111111111111"] and folder == "/p"
-    world.day("2026-02-11").write_text("### 10:00\n<!-- agent:codex session:--dangerous turn:t rollout:/x -->\n- x\n")
+    world.day("2026-02-11").write_text(
+        "### 10:00\n<!-- agent:codex session:--dangerous turn:t rollout:/x -->\n- x\n"
+    )
     library.days()
     assert library.resume(library.entry(library.day("2026-02-11")[0])) == ([], "")
 
@@ -411,7 +450,9 @@ def test_the_app_opens_without_a_service_and_says_so(world, monkeypatch):
 
 
 def test_what_was_read_at_once_is_not_overwritten_by_the_waiting_line(world, monkeypatch):
-    """Textual calls the base screen's on_mount last; a quick answer may be there before (seen on Python 3.14)."""
+    """Textual calls the base screen's on_mount last; a quick answer may be there before (seen on
+    Python 3.14).
+    """
     monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
     app = world.app()
 
@@ -427,10 +468,20 @@ def test_what_was_read_at_once_is_not_overwritten_by_the_waiting_line(world, mon
 def test_a_note_says_what_has_overtaken_it(world):
     memory = Memory(str(world.project), home=world.home)
     with contextlib.closing(Catalog(world.home.cache_db, writable=True)) as catalog:
-        scan(catalog, memory.project.id, [memory.project.memory], Settings(), memory=memory.project.memory)
-        newer, older = (next(iter(note.id for note in memory.entries(file.day))) for file in memory.days()[:2])
+        scan(
+            catalog,
+            memory.project.id,
+            [memory.project.memory],
+            Settings(),
+            memory=memory.project.memory,
+        )
+        newer, older = (
+            next(iter(note.id for note in memory.entries(file.day))) for file in memory.days()[:2]
+        )
         catalog.put_links(
-            [*catalog.by_entry(older), *catalog.by_entry(newer)], "s", [Link(memory.project.id, older, newer, 0.9, [])]
+            [*catalog.by_entry(older), *catalog.by_entry(newer)],
+            "s",
+            [Link(memory.project.id, older, newer, 0.9, [])],
         )
     app = world.app()
 

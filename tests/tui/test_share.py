@@ -6,9 +6,7 @@ from memsearch_tui.screens.choose import ChooseScreen
 from tests.tui.test_doing import text_of
 from tests.tui.test_flows import drive, settled
 
-PLANTED = (
-    "# 2026-02-10\n\n### 09:15\n<!-- id:aaaaaaaaaaaa -->\n<!-- review:2026-03-01 -->\n- Deploys are frozen on Fridays\n"
-)
+PLANTED = "# 2026-02-10\n\n### 09:15\n<!-- id:aaaaaaaaaaaa -->\n<!-- review:2026-03-01 -->\n- Deploys are frozen on Fridays\n"
 
 
 def choose(app, word: str) -> None:
@@ -52,7 +50,9 @@ def test_somebody_s_note_has_his_name_and_can_be_taken_out(world):
         await settled(pilot)
         picture = app.export_screenshot().replace("&#160;", " ")
         assert "mara Deploys are frozen" in picture or "mara" in picture
-        assert "shared by mara" in text_of(app) and "to be looked at again 2026-03-01" in text_of(app)
+        assert "shared by mara" in text_of(app) and "to be looked at again 2026-03-01" in text_of(
+            app
+        )
         await pilot.press("M")
         await settled(pilot)
         choose(app, "withdraw")

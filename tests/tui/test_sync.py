@@ -19,7 +19,10 @@ def contest(world) -> None:
     day = world.day()
     base = day.read_bytes()
     body = parse(base, day.stem).entries[0].body.encode()
-    ours, theirs = base.replace(body, body + b", says one"), base.replace(body, body + b", says the other")
+    ours, theirs = (
+        base.replace(body, body + b", says one"),
+        base.replace(body, body + b", says the other"),
+    )
     day.write_bytes(merge(base, ours, theirs, day.stem).data)
 
 
@@ -58,7 +61,9 @@ def test_a_note_that_was_changed_in_two_places_is_decided_in_review_and_taken_ba
 
 
 def test_the_header_and_health_say_when_the_machines_met_and_what_keeps_them(world):
-    (world.home.root / "config.toml").write_text('[sync]\nremote = "/media/stick/memory.git"\nevery_minutes = 0\n')
+    (world.home.root / "config.toml").write_text(
+        '[sync]\nremote = "/media/stick/memory.git"\nevery_minutes = 0\n'
+    )
     with opened(world.home) as state:
         state.note(Round(time.time(), received=3, sent=1))
     app = world.app()

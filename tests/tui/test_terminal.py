@@ -16,13 +16,24 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?<>=]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b\][^\x07]
 
 
 class Terminal:
-    """A person at a terminal: waits for what is drawn, types, and can look at everything that was ever drawn."""
+    """A person at a terminal: waits for what is drawn, types, and can look at everything that was
+    ever drawn.
+    """
 
     def __init__(self, box: Box, *args: str, size: tuple[int, int] = (40, 120)) -> None:
         env = {**box.env, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
         env.pop("NO_COLOR", None)
         argv = [str(part) for part in box.argv(*args)]
-        self.child = pexpect.spawn(argv[0], argv[1:], cwd=str(box.project), env=env, dimensions=size, encoding="utf-8", codec_errors="replace", timeout=30)  # fmt: skip
+        self.child = pexpect.spawn(
+            argv[0],
+            argv[1:],
+            cwd=str(box.project),
+            env=env,
+            dimensions=size,
+            encoding="utf-8",
+            codec_errors="replace",
+            timeout=30,
+        )
         self.drawn = ""
 
     def see(self, words: str) -> None:
@@ -34,7 +45,13 @@ class Terminal:
     def press(self, *keys: str) -> None:
         for key in keys:
             self.child.send(
-                {"enter": "\r", "escape": "\x1b", "down": "\x1b[B", "ctrl+s": "\x13", "end": "\x1b[F"}.get(key, key)
+                {
+                    "enter": "\r",
+                    "escape": "\x1b",
+                    "down": "\x1b[B",
+                    "ctrl+s": "\x13",
+                    "end": "\x1b[F",
+                }.get(key, key)
             )
 
     def leave(self) -> int:
@@ -70,7 +87,9 @@ def test_found_by_meaning_opened_at_its_turn_edited_deleted_undone(desk):
     app.see("2026-11-21")
     app.press("/")
     app.see("after:7d")  # the box is drawn anew: it has the focus
-    app.press("second turn of the resumed codex session")  # at once: no rest in which a part of it is answered
+    app.press(
+        "second turn of the resumed codex session"
+    )  # at once: no rest in which a part of it is answered
     app.see("hybrid")
     app.press("enter", "enter", "enter")
     app.see("turn 2 of 2")
@@ -81,7 +100,9 @@ def test_found_by_meaning_opened_at_its_turn_edited_deleted_undone(desk):
     edited = day(desk).read_bytes()
     assert edited != before and edited.count(b"(edited here)") == 1
     assert edited.replace(b" (edited here)", b"") == before
-    app.press("h", "d")  # back to the hits; an escape and a letter at once would be alt and that letter
+    app.press(
+        "h", "d"
+    )  # back to the hits; an escape and a letter at once would be alt and that letter
     app.see("deleted")
     assert len(day(desk).read_bytes()) < len(edited)
     app.press("u")

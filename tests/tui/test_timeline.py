@@ -24,11 +24,18 @@ def library(world):
 def test_days_stand_under_headings_newest_first(library):
     rows = Timeline(library)
     assert [key[1] if is_heading(key) else rows.item(key).time for key in rows] == [
-        "2026-02-09", "15:00", "14:45", "14:30", "2026-02-08", "09:00",
-    ]  # fmt: skip
+        "2026-02-09",
+        "15:00",
+        "14:45",
+        "14:30",
+        "2026-02-08",
+        "09:00",
+    ]
     assert [rows.index(key) for key in rows] == list(range(6)) and rows.total == 4
     assert [rows.day_at(place) for place in (0, 3, 4, 5)] == ["2026-02-09"] * 2 + ["2026-02-08"] * 2
-    assert [rows.start(day) for day in ("2026-02-10", "2026-02-09", "2026-02-08", "2020-01-01")] == [0, 0, 4, 4]
+    assert [
+        rows.start(day) for day in ("2026-02-10", "2026-02-09", "2026-02-08", "2020-01-01")
+    ] == [0, 0, 4, 4]
     assert ("x", "y") not in rows and rows.item(("", "2026-02-09")) is None
 
 
@@ -40,7 +47,9 @@ def test_only_days_that_are_looked_at_are_read(library, monkeypatch):
     assert rows[5] and read == ["2026-02-08"]
 
 
-def test_a_day_with_another_number_of_notes_than_was_known_moves_what_comes_after_it(library, world):
+def test_a_day_with_another_number_of_notes_than_was_known_moves_what_comes_after_it(
+    library, world
+):
     """Headings in a fence are counted, as a file that is not indexed is not parsed for a number."""
     world.day("2026-02-10").write_text("# 2026-02-10\n\n### 10:00\n- a\n\n```\n### no entry\n```\n")
     told = []
@@ -70,7 +79,11 @@ def test_an_indexed_file_is_listed_as_one_that_is_not(library, world):
     indexed.memory.read = lambda file: pytest.fail("read from the file")  # type: ignore[method-assign]
     assert {day: indexed.day(day) for day in before} == before
     indexed.memory.read = read  # type: ignore[method-assign]
-    assert all(indexed.is_as_listed(item, indexed.entry(item)) for day in before for item in indexed.day(day))
+    assert all(
+        indexed.is_as_listed(item, indexed.entry(item))
+        for day in before
+        for item in indexed.day(day)
+    )
     world.day("2026-02-07").write_text("# 2026-02-07\n\n### 11:00\n- other\n")
     indexed.days()
     assert [item.title for item in indexed.day("2026-02-07")] == ["other"]
@@ -104,12 +117,17 @@ def test_a_calendar_has_53_weeks_and_the_day_that_it_stands_on(today):
         calendar.stand(day.isoformat())
         first = calendar._first
         assert first.weekday() == 0 and first <= day < first + timedelta(weeks=WEEKS)
-        assert (end - first).days // 7 % WEEKS == WEEKS - 1  # whole years of weeks, so that it does not slide about
+        assert (
+            end - first
+        ).days // 7 % WEEKS == WEEKS - 1  # whole years of weeks, so that it does not slide about
 
 
 def test_the_header_says_what_is_wrong_before_what_is_fine():
     def said(now: Standing) -> str:
-        return "|".join("".join(text for text, _ in row) for row, _ in parts("shop", 1204, 210, now, "2026-02-09"))
+        return "|".join(
+            "".join(text for text, _ in row)
+            for row, _ in parts("shop", 1204, 210, now, "2026-02-09")
+        )
 
     agents = [("codex", 3, "2026-02-09 14:31"), ("", 9, "2026-02-09 15:00")]
     assert said(Standing()) == "memsearch shop|1,204 notes in 210 days"
@@ -117,10 +135,16 @@ def test_the_header_says_what_is_wrong_before_what_is_fine():
         said(Standing({"codex": 1.0}, [], 1, agents))
         == "memsearch shop|f5 1 waits|1 agent captured · last 14:31|1,204 notes in 210 days"
     )
-    alarm = "codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"
-    assert "|f4 codex: 2 turns are not in memory|" in said(Standing({"codex": 1.0}, [alarm], 0, agents))
+    alarm = (
+        "codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"
+    )
+    assert "|f4 codex: 2 turns are not in memory|" in said(
+        Standing({"codex": 1.0}, [alarm], 0, agents)
+    )
     assert "no agent is captured" in said(Standing(served=True))
-    assert [when(f"{day} 10:00", "2026-02-09") for day in ("2026-02-09", "2026-02-07", "2026-01-09")] == [
+    assert [
+        when(f"{day} 10:00", "2026-02-09") for day in ("2026-02-09", "2026-02-07", "2026-01-09")
+    ] == [
         "10:00",
         "Sat 10:00",
         "2026-01-09",
@@ -128,7 +152,11 @@ def test_the_header_says_what_is_wrong_before_what_is_fine():
 
 
 def test_a_snippet_is_the_line_that_was_found_with_its_words_in_sight():
-    text = "## 10:00\n- The importer is fast\n- " + "and so on " * 20 + "it retries five times in the end"
+    text = (
+        "## 10:00\n- The importer is fast\n- "
+        + "and so on " * 20
+        + "it retries five times in the end"
+    )
     assert snippet("The importer is fast", text, ["importer"], 40) == "The importer is fast"
     cut = snippet("The importer is fast", text, ["retries"], 40)
     assert cut.startswith("…") and "retries five times" in cut[:40] and cut.endswith("in the end")

@@ -62,7 +62,9 @@ def test_at_another_turn_of_the_conversation_nothing_is_done_to_the_note(world):
         await settled(pilot)
         assert app.screen.level == "turn" and app.screen.found.total > 1
         await pilot.press(
-            "right_square_bracket" if app.screen.found.first + app.screen.turn == 0 else "left_square_bracket"
+            "right_square_bracket"
+            if app.screen.found.first + app.screen.turn == 0
+            else "left_square_bracket"
         )
         await settled(pilot)
         for key in ("d", "e", "p"):
@@ -214,7 +216,11 @@ def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkey
     ledger = Ledger(home)
     counts = ledger.counts()
     ledger.close()
-    assert sum(number for *_, outcome, number in counts if outcome == "trivial") == len(made.chatter) > 20
+    assert (
+        sum(number for *_, outcome, number in counts if outcome == "trivial")
+        == len(made.chatter)
+        > 20
+    )
     assert {agent for agent, *_ in counts} == {"claude-code", "codex", "opencode", "openclaw"}
     days = {row.day for row in spend.by_day(home)}
     assert len(days) > 7 and max(days) <= "2026-11-20"

@@ -22,8 +22,9 @@ Stands = Callable[[Act], bool]
 
 
 class Way(msgspec.Struct, kw_only=True):
-    """A command as it was run. ``worked``, ``failed``: how often; ``last``: its newest run that worked, else its newest; ``why``: which
-    words it was found by, or the note."""
+    """A command as it was run. ``worked``, ``failed``: how often; ``last``: its newest run that
+    worked, else its newest; ``why``: which words it was found by, or the note.
+    """
 
     command: str
     worked: int
@@ -36,7 +37,8 @@ class Fix(msgspec.Struct, kw_only=True):
     """An error and what became of it.
 
     Attributes:
-        met: the command that failed with it. alike: 1 for the same error, less for one that is alike.
+        met: the command that failed with it. alike: 1 for the same error, less for one that is
+            alike.
         mended: the later run in the same session that worked, None where there was none.
         between: what was done from the failure to there: files written and commands that worked.
     """
@@ -69,18 +71,31 @@ class Fix(msgspec.Struct, kw_only=True):
 
 
 def _said(act: Act) -> str:
-    return f"edited `{act.path}`" if act.path else f"ran `{act.command}`" if act.command else "ran a script"
+    return (
+        f"edited `{act.path}`"
+        if act.path
+        else f"ran `{act.command}`"
+        if act.command
+        else "ran a script"
+    )
 
 
 def how(
-    actions: Actions, memories: list[str], asked: str, stands: Stands, turns: Iterable[tuple[str, str, str]] = ()
+    actions: Actions,
+    memories: list[str],
+    asked: str,
+    stands: Stands,
+    turns: Iterable[tuple[str, str, str]] = (),
 ) -> list[Way]:
-    """The commands by which something was done, best first: those that have the words asked for, then those of *turns*.
+    """The commands by which something was done, best first: those that have the words asked for,
+    then those of *turns*.
 
     Args:
         turns: (agent, session, turn) whose notes are about what was asked.
     """
-    words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL][:_MAX_WORDS]
+    words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL][
+        :_MAX_WORDS
+    ]
     found: dict[str, Way] = {}
     share: dict[str, float] = {}
     for act in actions.runs(memories, words):
@@ -90,21 +105,31 @@ def how(
             share[act.command] = len(have) / len(words)
     for name in turns:
         for act in actions.of_turn(*name):
-            if act.command and act.command not in share and stands(act) and (not memories or act.memory in memories):
+            if (
+                act.command
+                and act.command not in share
+                and stands(act)
+                and (not memories or act.memory in memories)
+            ):
                 _count(found, act, f"run in the turn of [mem:{act.entry}]")
     ways = [way for way in found.values() if way.worked]
-    return sorted(ways, key=lambda way: (-share.get(way.command, 0.0), -(way.worked > 1), -way.last.at))
+    return sorted(
+        ways, key=lambda way: (-share.get(way.command, 0.0), -(way.worked > 1), -way.last.at)
+    )
 
 
 def _count(found: dict[str, Way], act: Act, why: str) -> None:
-    way = found.setdefault(act.command, Way(command=act.command, worked=0, failed=0, last=act, why=why))
+    way = found.setdefault(
+        act.command, Way(command=act.command, worked=0, failed=0, last=act, why=why)
+    )
     way.worked, way.failed = way.worked + (not act.failed), way.failed + act.failed
     if way.last.failed and not act.failed:
         way.last = act
 
 
 def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> list[Fix]:
-    """Where this error was met and what mended it: the same error before others, mended ones before those that were not, newest first.
+    """Where this error was met and what mended it: the same error before others, mended ones before
+    those that were not, newest first.
 
     Args:
         error: what was printed, or some words of it.
@@ -120,7 +145,11 @@ def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> li
     for act, sign in actions.failures(memories, rare):
         key, words = (act.session, *act.place), set(_WORDS.findall(sign))
         # some words of an error are enough to ask by
-        alike = max(len(words & of) / max(1, min(len(words | of), 2 * len(of))) for of in wanted) if wanted else 0.0
+        alike = (
+            max(len(words & of) / max(1, min(len(words | of), 2 * len(of))) for of in wanted)
+            if wanted
+            else 0.0
+        )
         if key not in found and alike >= _ENOUGH_ALIKE and stands(act):
             found[key] = Fix(met=act, alike=round(min(alike, 0.99), 2))
     for one in found.values():
@@ -134,22 +163,34 @@ def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> li
 
 
 def mend(actions: Actions, one: Fix) -> None:
-    """Look for what mended it: the next run of the same command in its session that worked, else of one in other words."""
+    """Look for what mended it: the next run of the same command in its session that worked, else of
+    one in other words.
+    """
     later = actions.after(one.met)
     same = (act for act in later if act.command == one.met.command and not act.failed)
     other = (act for act in later if not act.failed and _is_variant(act, one.met))
     one.mended = next(same, None) or next(other, None)
     if one.mended is not None:
         done = [
-            act for act in later if act.place < one.mended.place and not act.failed and act.command != one.met.command
+            act
+            for act in later
+            if act.place < one.mended.place and not act.failed and act.command != one.met.command
         ]
         one.between = list({act.path or act.command or act.place: act for act in done}.values())
 
 
 def _is_variant(act: Act, of: Act) -> bool:
-    """Whether two commands are one in other words: of one program, with most of their words the same."""
-    program, words, others = of.head.partition(" ")[0], set(act.command.split()), set(of.command.split())
-    return act.head.partition(" ")[0] == program and len(words & others) >= _ENOUGH_ALIKE * len(words | others)
+    """Whether two commands are one in other words: of one program, with most of their words the
+    same.
+    """
+    program, words, others = (
+        of.head.partition(" ")[0],
+        set(act.command.split()),
+        set(of.command.split()),
+    )
+    return act.head.partition(" ")[0] == program and len(words & others) >= _ENOUGH_ALIKE * len(
+        words | others
+    )
 
 
 def blame(actions: Actions, memories: list[str], path: str, stands: Stands) -> list[Act]:

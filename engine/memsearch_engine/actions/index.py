@@ -1,8 +1,8 @@
-"""``actions.db``: per turn the files touched and the commands run, in order, with how each ended. Words only, cleaned of secrets by whoever
-hands a turn in.
+"""``actions.db``: per turn the files touched and the commands run, in order, with how each ended.
+Words only, cleaned of secrets by whoever hands a turn in.
 
-Derived: what is lost of it comes back from the kept conversations (``missing``). Reading works without write access, a file that is not
-there or damaged reads as empty.
+Derived: what is lost of it comes back from the kept conversations (``missing``). Reading works
+without write access, a file that is not there or damaged reads as empty.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _BUSY_S = 10.0
 
 
 class Act(msgspec.Struct, kw_only=True):
-    """One thing that an agent did: it ran ``command`` (of that ``head``) or wrote to ``path``; the other is ''.
+    """One thing that an agent did: it ran ``command`` (of that ``head``) or wrote to ``path``; the
+    other is ''.
 
     Attributes:
         at: when its turn began, in seconds since 1970. n: its place among all that the turn did.
@@ -88,13 +89,15 @@ class Actions:
             self._writer.close()
             self._writer = None
 
-    # -- writing --------------------------------------------------------------------------------------------
+    # -- writing
+    # --------------------------------------------------------------------------------------------
 
     def put(self, turn: Turn, memory: str, entry: str, at: float) -> None:
         """Note what a turn did, instead of what was noted of it before.
 
         Args:
-            turn: without secrets. memory, entry: where its note stands. at: when it began, in seconds since 1970.
+            turn: without secrets. memory, entry: where its note stands. at: when it began, in
+                seconds since 1970.
 
         Raises:
             Unreachable: it can't be written.
@@ -105,7 +108,10 @@ class Actions:
             db = self._db()
             with transaction(db):
                 self._drop(
-                    db, db.execute("SELECT id FROM turns WHERE agent=? AND session=? AND turn=?", key).fetchall()
+                    db,
+                    db.execute(
+                        "SELECT id FROM turns WHERE agent=? AND session=? AND turn=?", key
+                    ).fetchall(),
                 )
                 cursor = db.execute(
                     "INSERT INTO turns (agent, session, turn, memory, entry, at, outside) VALUES (?,?,?,?,?,?,?)",
@@ -117,12 +123,15 @@ class Actions:
                     [(name, *act) for act in acts],
                 )
                 db.executemany(
-                    "INSERT OR IGNORE INTO signs (turn, n, sign) VALUES (?,?,?)", [(name, *sign) for sign in signs]
+                    "INSERT OR IGNORE INTO signs (turn, n, sign) VALUES (?,?,?)",
+                    [(name, *sign) for sign in signs],
                 )
                 oldest = db.execute("SELECT id FROM turns WHERE id<=?", ((name or 0) - _MAX_TURNS,))
                 self._drop(db, oldest.fetchall())  # those noted first
         except (sqlite3.Error, OSError) as error:
-            raise Unreachable(f"{self.path} can't be written: {error}", "move it aside: it is made again") from error
+            raise Unreachable(
+                f"{self.path} can't be written: {error}", "move it aside: it is made again"
+            ) from error
 
     @staticmethod
     def _drop(db: sqlite3.Connection, names: list[tuple[int]]) -> None:
@@ -134,7 +143,11 @@ class Actions:
             self.home.ensure()
             private(self.path)
             db = sqlite3.connect(
-                self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, factory=Database
+                self.path,
+                timeout=_BUSY_S,
+                isolation_level=None,
+                check_same_thread=False,
+                factory=Database,
             )
             try:
                 write_ahead(db)
@@ -145,7 +158,9 @@ class Actions:
                     if layout > _LAYOUT:
                         raise sqlite3.OperationalError("a newer memsearch has written it")
                     if layout != _LAYOUT:  # derived: an older layout is thrown away
-                        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall():
+                        for (table,) in db.execute(
+                            "SELECT name FROM sqlite_master WHERE type='table'"
+                        ).fetchall():
                             db.execute(f"DROP TABLE {table}")
                         for statement in _SCHEMA.split(";"):
                             db.execute(statement)
@@ -155,7 +170,8 @@ class Actions:
             self._writer = db
         return self._writer
 
-    # -- reading --------------------------------------------------------------------------------------------
+    # -- reading
+    # --------------------------------------------------------------------------------------------
 
     def names(self) -> set[tuple[str, str, str]]:
         """(agent, session, turn) of everything noted."""
@@ -166,7 +182,9 @@ class Actions:
         return self._acts(memories, "a.command=?", [command])
 
     def of_path(self, memories: list[str], name: str) -> list[Act]:
-        """Every writing to a path that is *name*, ends with it or lies in that folder, newest first."""
+        """Every writing to a path that is *name*, ends with it or lies in that folder, newest
+        first.
+        """
         like = _like(name)
         where = "a.path<>'' AND (a.path=? OR a.path LIKE ? ESCAPE '!' OR a.path LIKE ? ESCAPE '!')"
         return self._acts(memories, where, [name, f"%/{like}", f"{like}/%"])
@@ -175,9 +193,13 @@ class Actions:
         """Every failure with one of these signatures, newest first."""
         names = list(signs)
         marks = ",".join("?" * len(names))
-        return self._acts(memories, f"(a.turn, a.n) IN (SELECT turn, n FROM signs WHERE sign IN ({marks}))", names)
+        return self._acts(
+            memories, f"(a.turn, a.n) IN (SELECT turn, n FROM signs WHERE sign IN ({marks}))", names
+        )
 
-    def failures(self, memories: list[str], words: Iterable[str], limit: int = 500) -> list[tuple[Act, str]]:
+    def failures(
+        self, memories: list[str], words: Iterable[str], limit: int = 500
+    ) -> list[tuple[Act, str]]:
         """Failures whose signature has any of *words*, newest first, with that signature."""
         terms = list(words)
         where, values = _in(memories)
@@ -190,18 +212,24 @@ class Actions:
         """Runs of commands that have any of *words*, newest first."""
         terms = list(words)
         either = " OR ".join("a.command LIKE ? ESCAPE '!'" for _ in terms) or "0"
-        return self._acts(memories, f"a.command<>'' AND ({either})", [f"%{_like(term)}%" for term in terms], limit)
+        return self._acts(
+            memories, f"a.command<>'' AND ({either})", [f"%{_like(term)}%" for term in terms], limit
+        )
 
     def that_worked(self, memories: list[str], limit: int = 20_000) -> list[Act]:
         """Runs of all commands that did not fail, newest first."""
         return self._acts(memories, "a.command<>'' AND NOT a.failed", [], limit)
 
     def of_turn(self, agent: str, session: str, turn: str) -> list[Act]:
-        return self._acts([], "t.agent=? AND t.session=? AND t.turn=?", [agent, session, turn])[::-1]
+        return self._acts([], "t.agent=? AND t.session=? AND t.turn=?", [agent, session, turn])[
+            ::-1
+        ]
 
     def after(self, act: Act) -> list[Act]:
         """What the session did after *act*, in order."""
-        found = self._acts([], "t.agent=? AND t.session=? AND t.at>=?", [act.agent, act.session, act.at], 5000)
+        found = self._acts(
+            [], "t.agent=? AND t.session=? AND t.at>=?", [act.agent, act.session, act.at], 5000
+        )
         return [other for other in reversed(found) if other.place > act.place]
 
     def paths_named(self, memories: list[str], name: str) -> set[str]:
@@ -213,18 +241,21 @@ class Actions:
         query = "SELECT 1 FROM turns WHERE agent=? AND session=? AND at<=? AND outside LIMIT 1"
         return any(self._read(query, (act.agent, act.session, act.at)))
 
-    def _acts(self, memories: list[str], what: str, values: list[Any], limit: int = 2000) -> list[Act]:
+    def _acts(
+        self, memories: list[str], what: str, values: list[Any], limit: int = 2000
+    ) -> list[Act]:
         where, more = _in(memories)
-        query = (
-            f"SELECT {_COLUMNS} FROM {_FROM} WHERE {what} AND {where} ORDER BY t.at DESC, t.turn DESC, a.n DESC LIMIT ?"
-        )
+        query = f"SELECT {_COLUMNS} FROM {_FROM} WHERE {what} AND {where} ORDER BY t.at DESC, t.turn DESC, a.n DESC LIMIT ?"
         return [_act(row) for row in self._read(query, [*values, *more, limit])]
 
     def _read(self, query: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
         if not self.path.exists():
             return
         uri = self.path.absolute().as_uri()
-        for mode in ("mode=ro", "mode=ro&immutable=1"):  # a sandbox can't open the log of a WAL database
+        for mode in (
+            "mode=ro",
+            "mode=ro&immutable=1",
+        ):  # a sandbox can't open the log of a WAL database
             with contextlib.suppress(sqlite3.Error):
                 db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=_BUSY_S, factory=Database)
                 try:
@@ -249,7 +280,9 @@ def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int,
                         len(acts),
                         "",
                         "",
-                        work.within(os.path.join(turn.cwd, path), root, turn.cwd)[: work.MAX_COMMAND],
+                        work.within(os.path.join(turn.cwd, path), root, turn.cwd)[
+                            : work.MAX_COMMAND
+                        ],
                         False,
                         "",
                     )
@@ -262,11 +295,15 @@ def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int,
             continue
         cut_off = not settled and n == len(turn.tools) - 1
         unknown = command.is_masked and not tool.failed and not work.is_clean(tool.output)
-        if cut_off or unknown or command.is_looking and not tool.failed:  # nobody knows how it ended, or needs to
+        if (
+            cut_off or unknown or command.is_looking and not tool.failed
+        ):  # nobody knows how it ended, or needs to
             continue
         told = work.complaints(tool.output) if tool.failed else []
         signs += [(len(acts), str(_whole(work.signature(line)))) for line in told]
-        acts.append((len(acts), command.text, command.head, "", tool.failed, told[0] if told else ""))
+        acts.append(
+            (len(acts), command.text, command.head, "", tool.failed, told[0] if told else "")
+        )
     return [tuple(_whole(value) for value in act) for act in acts], signs
 
 

@@ -1,4 +1,6 @@
-"""A tool call -> the files that it touched, the command that it ran and what it complained of. Pure text, no files."""
+"""A tool call -> the files that it touched, the command that it ran and what it complained of. Pure
+text, no files.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _EDITS = (
 )
 _PATH_KEYS = ("file_path", "filePath", "notebook_path", "path")
 #: The patch language of Codex' and OpenCode's apply_patch.
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
+_PATCHED = re.compile(
+    r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M
+)
 
 #: Programs whose first word says what they do, and hardly anything does without it.
 _SPEAKING = frozenset(
@@ -41,7 +45,7 @@ _SPEAKING = frozenset(
     "poetry rails rake rustup sbt supabase swift systemctl terraform tofu uv vault vercel west wrangler xcodebuild yarn alembic dvc ninja "
     "bazel pants pre-commit twine hatch tox nox rake brew snap dnf yum pacman jj svn hg pulumi cdk serverless skaffold argocd flux kustomize "
     "manage.py artisan".split()
-)  # fmt: skip
+)
 #: What only runs another command.
 _WRAPPERS = {
     "sudo": 0,
@@ -54,62 +58,107 @@ _WRAPPERS = {
     "command": 0,
     "exec": 0,
 }
-_RUNNERS = {("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec"), ("bundle", "exec"), ("pipenv", "run"), ("yarn", "exec")}  # fmt: skip
+_RUNNERS = {
+    ("uv", "run"),
+    ("poetry", "run"),
+    ("pnpm", "exec"),
+    ("npm", "exec"),
+    ("bundle", "exec"),
+    ("pipenv", "run"),
+    ("yarn", "exec"),
+}
 _LONE_RUNNERS = {"npx", "bunx", "uvx"}
 _SHELL_NAMES = {"bash", "sh", "zsh"}
 #: Programs that change nothing, as long as they write to no file.
 _LOOKING = frozenset(
     "ls cat head tail less more grep rg ag find fd pwd echo printf which type whoami date wc tree stat file du df env export set cd "
     "pushd popd sleep true false test [ sed awk sort uniq cut jq nl tee history clear man diff cmp xxd od id hostname uname ps".split()
-)  # fmt: skip
+)
 _LOOKING_HEADS = frozenset(
-    ["git status", "git diff", "git log", "git show", "git branch", "git blame", "git rev-parse", "git ls-files", "git grep",
-     "git remote", "git fetch", "docker ps", "docker logs", "kubectl get", "kubectl describe", "kubectl logs", "pip show", "pip list",
-     "npm ls", "npm view"]
-)  # fmt: skip
+    [
+        "git status",
+        "git diff",
+        "git log",
+        "git show",
+        "git branch",
+        "git blame",
+        "git rev-parse",
+        "git ls-files",
+        "git grep",
+        "git remote",
+        "git fetch",
+        "docker ps",
+        "docker logs",
+        "kubectl get",
+        "kubectl describe",
+        "kubectl logs",
+        "pip show",
+        "pip list",
+        "npm ls",
+        "npm view",
+    ]
+)
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
-_QUIETER = re.compile(r"(?:\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-\S+|\s+\d+)*|\|\s*cat))+\s*\Z")
+_QUIETER = re.compile(
+    r"(?:\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-\S+|\s+\d+)*|\|\s*cat))+\s*\Z"
+)
 _INTO = re.compile(r"\A\s*cd\s+(\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*&&\s*")
 _STREAMS = re.compile(r"\d*>&\d|&>>?")
-_WRITES = re.compile(r"(?<![\d>&])>>?(?!\s*/dev/null)|\|\s*tee\b|\b(?:sed|perl|ruby)\s+(?:-\w+\s+)*-\w*i")
+_WRITES = re.compile(
+    r"(?<![\d>&])>>?(?!\s*/dev/null)|\|\s*tee\b|\b(?:sed|perl|ruby)\s+(?:-\w+\s+)*-\w*i"
+)
 
 _COMPLAINT = re.compile(
     r"\b[A-Z]\w*(?:Error|Exception)\b|\berror\b|\bfatal\b|\bpanic(?:ked)?\b|\bFAILED\b|\bfailed\b|\bfailure\b|cannot|can't|could not|"
     r"unable to|not found|no such|denied|refused|undefined|unresolved|unknown|invalid|missing|expected|mismatch|timed? ?out|"
-    r"out of memory|overflow|conflict|already exists|already in use|unsupported|not permitted", re.I
-)  # fmt: skip
+    r"out of memory|overflow|conflict|already exists|already in use|unsupported|not permitted",
+    re.I,
+)
 #: An exception's own line says more than any other.
-_NAMED = re.compile(r"^\s*(?:E\s+)?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Panic|Interrupt|Exit)\b\s*(?::|$)|\b(?:error|fatal)(?:\[\w+\])?:", re.I)  # fmt: skip
+_NAMED = re.compile(
+    r"^\s*(?:E\s+)?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Panic|Interrupt|Exit)\b\s*(?::|$)|\b(?:error|fatal)(?:\[\w+\])?:",
+    re.I,
+)
 #: What every failure of its kind says, without the signs around it.
 _HOLLOW = re.compile(
     r"(?:e\s+)?(?:assert .*|assertionerror:?.{0,60})|traceback \(most recent call last|exit code:? \d+|command failed.*exit.*|"
     r"\d+ (?:failed|errors?|passed).*|(?:npm|pnpm|yarn) (?:err!|error) (?:code|errno|path|a complete log).*|make.*error \d+|"
     r"error: process completed.*|.*elifecycle.*|during handling of.*|the above exception.*|failed tests?:?|build failed.*|"
     r"short test summary.*|error: test failed.*|error: aborting due to.*|error: could not compile.*|some tests failed.*|"
-    r"compilation terminated.*", re.I
-)  # fmt: skip
+    r"compilation terminated.*",
+    re.I,
+)
 _AROUND = re.compile(r"^\W+|\W+$")
 _CHANGING = (
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"), "@"),
     (re.compile(r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"), "@"),
-    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.~@+-]*[\\/])+(?=[\w.~@+-])"), ""),  # folders: /home/dev/proj/app/x.py -> x.py
-    (re.compile(r"(?<=\.\w{2}):\d+(?::\d+)?|(?<=\.\w{1}):\d+(?::\d+)?|(?<=\.\w{3}):\d+(?::\d+)?"), ""),
+    (
+        re.compile(r"(?:[A-Za-z]:)?(?:[\w.~@+-]*[\\/])+(?=[\w.~@+-])"),
+        "",
+    ),  # folders: /home/dev/proj/app/x.py -> x.py
+    (
+        re.compile(
+            r"(?<=\.\w{2}):\d+(?::\d+)?|(?<=\.\w{1}):\d+(?::\d+)?|(?<=\.\w{3}):\d+(?::\d+)?"
+        ),
+        "",
+    ),
     (re.compile(r"\bline \d+\b", re.I), "line"),
     (re.compile(r"\b0x[0-9a-f]+\b|\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{8,}\b", re.I), "#"),
     (re.compile(r"\b(?:pid|process|thread|tid)[ =:]*\d+\b", re.I), "#"),
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|sec|seconds|m|min)\b"), "#"),
-)  # fmt: skip
+)
 _TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")
 
 
 class Command(msgspec.Struct, frozen=True):
-    """A command as it is known by: ``text`` without what only quietens it, ``head`` its program with the word that says what it does
-    (``alembic upgrade``).
+    """A command as it is known by: ``text`` without what only quietens it, ``head`` its program
+    with the word that says what it does (``alembic upgrade``).
 
     Attributes:
-        is_masked: the exit status is not the command's: of a pipe's last program, or of what came after it.
+        is_masked: the exit status is not the command's: of a pipe's last program, or of what
+            came after it.
         is_looking: it changes nothing: it neither mends an error nor is worth asking for again.
     """
 
@@ -123,7 +172,8 @@ def files(tool: str, given: str) -> list[str]:
     """The paths that a call writes to, as it names them.
 
     Args:
-        given: the call's input: JSON, or the text of a patch or a command (``agents.transcripts.model.input_text``).
+        given: the call's input: JSON, or the text of a patch or a command
+            (``agents.transcripts.model.input_text``).
     """
     if tool.lower() in SHELLS:
         return _patched(given) if "apply_patch" in given else []
@@ -137,9 +187,13 @@ def files(tool: str, given: str) -> list[str]:
         return _patched(table)
     if not isinstance(table, dict):
         return []
-    named = next((table[key] for key in _PATH_KEYS if isinstance(table.get(key), str) and table[key]), "")
+    named = next(
+        (table[key] for key in _PATH_KEYS if isinstance(table.get(key), str) and table[key]), ""
+    )
     texts = [value for value in table.values() if isinstance(value, str) and "*** " in value]
-    return [named] if named else list(dict.fromkeys(path for text in texts for path in _patched(text)))
+    return (
+        [named] if named else list(dict.fromkeys(path for text in texts for path in _patched(text)))
+    )
 
 
 def _patched(text: str) -> list[str]:
@@ -147,10 +201,14 @@ def _patched(text: str) -> list[str]:
 
 
 def within(path: str, *roots: str) -> str:
-    """*path* relative to the first of *roots* that it lies within, else as it is; without ``./`` and ``..``."""
+    """*path* relative to the first of *roots* that it lies within, else as it is; without ``./``
+    and ``..``.
+    """
     path = os.path.normpath(path) if path else ""
     inside = (
-        path.removeprefix(f"{root.rstrip('/')}/") for root in roots if root and path.startswith(f"{root.rstrip('/')}/")
+        path.removeprefix(f"{root.rstrip('/')}/")
+        for root in roots
+        if root and path.startswith(f"{root.rstrip('/')}/")
     )
     return next(inside, path)
 
@@ -166,7 +224,8 @@ def command(tool: str, given: str, *roots: str) -> Command | None:
 
 
 def of_line(line: str, *roots: str) -> Command | None:
-    """A command line as it is known by; None for an empty one, and for scripts and long ones, which nobody runs again.
+    """A command line as it is known by; None for an empty one, and for scripts and long ones, which
+    nobody runs again.
 
     Args:
         roots: folders in which it is run anyway; ``cd`` into another one belongs to the command.
@@ -181,7 +240,11 @@ def of_line(line: str, *roots: str) -> Command | None:
     whole = " ".join(lines[0].split())
     bare = _INTO.sub("", whole)
     into = _INTO.match(whole)
-    text = bare if into and into[1].strip("'\"").rstrip("/") in [root.rstrip("/") for root in roots] else whole
+    text = (
+        bare
+        if into and into[1].strip("'\"").rstrip("/") in [root.rstrip("/") for root in roots]
+        else whole
+    )
     text = _QUIETER.sub("", text)
     if len(text) > MAX_COMMAND:
         return None
@@ -192,7 +255,10 @@ def of_line(line: str, *roots: str) -> Command | None:
         return None
     is_masked = any(operator not in ("&&", "(", ")") for operator in operators)
     return Command(
-        text, (telling or heads)[-1], is_masked, not telling and not _WRITES.search(_STREAMS.sub(" ", whole))
+        text,
+        (telling or heads)[-1],
+        is_masked,
+        not telling and not _WRITES.search(_STREAMS.sub(" ", whole)),
     )
 
 
@@ -248,7 +314,9 @@ def _head(words: list[str]) -> str:
     if name in _SPEAKING:
         said = next((word for word in rest if _WORD.match(word)), "")
         if name in ("npm", "pnpm", "yarn", "bun") and said == "run":
-            script = next((word for word in rest[rest.index("run") + 1 :] if not word.startswith("-")), "")
+            script = next(
+                (word for word in rest[rest.index("run") + 1 :] if not word.startswith("-")), ""
+            )
             return f"{name} run {script}".strip()
         return f"{name} {said}".strip()
     return name
@@ -261,7 +329,9 @@ def _after_options(words: list[str]) -> list[str]:
 
 
 def complaints(output: str) -> list[str]:
-    """The lines of an output that say what went wrong, at most three, what came last first; where errors are named, only those."""
+    """The lines of an output that say what went wrong, at most three, what came last first; where
+    errors are named, only those.
+    """
     if len(output) > _LOOKED_THROUGH:
         output = f"{output[: _LOOKED_THROUGH // 2]}\n{output[-_LOOKED_THROUGH // 2 :]}"
     found: dict[str, tuple[bool, int, str]] = {}
@@ -284,7 +354,9 @@ def is_clean(output: str) -> bool:
 
 
 def signature(line: str) -> str:
-    """What two errors of one kind have in common: *line* without folders, places in files, times, addresses and durations."""
+    """What two errors of one kind have in common: *line* without folders, places in files, times,
+    addresses and durations.
+    """
     line = line[:_MAX_LINE]
     for pattern, instead in _CHANGING:
         line = pattern.sub(instead, line)

@@ -1,8 +1,10 @@
-"""Memories that agents keep or read by themselves: their auto memory, CLAUDE.md, AGENTS.md and the like.
+"""Memories that agents keep or read by themselves: their auto memory, CLAUDE.md, AGENTS.md and the
+like.
 
-Which files these are says each agent's package (its part ``memories``); here they are read, never written: what stands in them, what of
-it the agent leaves out when a session starts, what its own index does not name. What a project may know of them lies in its folder of
-derived files, which the index reads (kind ``native``); secrets are taken out before. This room knows no note of ours.
+Which files these are says each agent's package (its part ``memories``); here they are read, never
+written: what stands in them, what of it the agent leaves out when a session starts, what its own
+index does not name. What a project may know of them lies in its folder of derived files, which the
+index reads (kind ``native``); secrets are taken out before. This room knows no note of ours.
 """
 
 from __future__ import annotations
@@ -60,9 +62,11 @@ class Cap(NamedTuple):
     """How much of a file is read when a session starts; 0: no such limit.
 
     Attributes:
-        lines, chars, max_bytes: counted one after the other; a line that crosses one is left out. chars: UTF-16 units.
+        lines, chars, max_bytes: counted one after the other; a line that crosses one is left
+            out. chars: UTF-16 units.
         tail: the share of it that is the file's end; what stands in the middle is left out.
-        stripped: front matter, comments and blank lines at both ends are taken out before anything is counted.
+        stripped: front matter, comments and blank lines at both ends are taken out before
+            anything is counted.
     """
 
     lines: int = 0
@@ -78,7 +82,8 @@ class Source(NamedTuple):
     Attributes:
         author: who writes it. everywhere: it holds for all projects.
         cap: of what is read when a session starts.
-        named_in: it is not read at a start, but where this file names it; None for one that is read at a start, or when its rule says so.
+        named_in: it is not read at a start, but where this file names it; None for one that is
+            read at a start, or when its rule says so.
     """
 
     path: Path
@@ -94,7 +99,9 @@ class MemoriesPart(Protocol):
 
     @staticmethod
     def sources(where: Where) -> Iterable[Source]:
-        """Files that may be there, in the order in which the agent reads them. Globs are made here; nothing is opened."""
+        """Files that may be there, in the order in which the agent reads them. Globs are made here;
+        nothing is opened.
+        """
 
 
 class NativeSection(msgspec.Struct):
@@ -102,10 +109,13 @@ class NativeSection(msgspec.Struct):
 
     Attributes:
         id: of its file and its words: it stays as long as both do.
-        text: without secrets. trail: the headings above it. line, end_line: where it stands, from 1, inclusive.
-        unread_by: agents that leave it, or a part of it, out when a session starts, since it stands behind their cap.
+        text: without secrets. trail: the headings above it. line, end_line: where it stands,
+            from 1, inclusive.
+        unread_by: agents that leave it, or a part of it, out when a session starts, since it
+            stands behind their cap.
         note: the entry that was made of it, '' where none was.
-        contradicted_by: the entry of a note of ours that says otherwise, with its day and why; '' where none is known.
+        contradicted_by: the entry of a note of ours that says otherwise, with its day and why;
+            '' where none is known.
     """
 
     id: str
@@ -173,14 +183,23 @@ def sources(root: str, folders: AgentFolders) -> Found:
         places = folders.of(agent)
         # where its own variable says where its home is, it looks nowhere else
         moved = os.environ.get(agent_registry.agent(agent).home_variable)
-        own = [place for place in places if moved and place.is_relative_to(os.path.abspath(os.path.expanduser(moved)))]
+        own = [
+            place
+            for place in places
+            if moved and place.is_relative_to(os.path.abspath(os.path.expanduser(moved)))
+        ]
         for source in part.sources(Where(home, config, root, own or places)):
             if count >= _MAX_FILES:
                 break
             if os.path.isfile(source.path) and _stays(source, root):
                 count += 1
-                # a link from the user's own folders is his word; one in a project may have come with a clone
-                path = os.path.realpath(source.path) if source.everywhere else os.path.abspath(source.path)
+                # a link from the user's own folders is his word; one in a project may have come
+                # with a clone
+                path = (
+                    os.path.realpath(source.path)
+                    if source.everywhere
+                    else os.path.abspath(source.path)
+                )
                 readers = found.setdefault(path, [])
                 if agent not in (name for name, _ in readers):
                     readers.append((agent, source))
@@ -188,9 +207,17 @@ def sources(root: str, folders: AgentFolders) -> Found:
 
 
 def _stays(source: Source, root: str) -> bool:
-    """Whether a file of a project's lies in it: a link of its may have come with a clone, and lead to another project's."""
-    is_inside = bool(root) and not source.everywhere and str(source.path).startswith(root.rstrip(os.sep) + os.sep)
-    return not is_inside or os.path.realpath(source.path).startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+    """Whether a file of a project's lies in it: a link of its may have come with a clone, and lead
+    to another project's.
+    """
+    is_inside = (
+        bool(root)
+        and not source.everywhere
+        and str(source.path).startswith(root.rstrip(os.sep) + os.sep)
+    )
+    return not is_inside or os.path.realpath(source.path).startswith(
+        os.path.realpath(root).rstrip(os.sep) + os.sep
+    )
 
 
 def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
@@ -211,7 +238,9 @@ def read(found: Found, home: Home) -> list[NativeMemory]:
     return [_read(path, readers, home, caps) for path, readers in found.items()]
 
 
-def _read(path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[str, Cap]) -> NativeMemory:
+def _read(
+    path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[str, Cap]
+) -> NativeMemory:
     """
     Args:
         caps: of all files, by real path.
@@ -223,11 +252,17 @@ def _read(path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[s
         text = plain(data.decode("utf-8", "replace").replace("\r\n", "\n"))
         orphaned = all(
             source.named_in
-            and not _names(source.named_in, path, text, caps.get(os.path.realpath(source.named_in), Cap()))
+            and not _names(
+                source.named_in, path, text, caps.get(os.path.realpath(source.named_in), Cap())
+            )
             for _, source in readers
         )
     except OSError as error:
-        why = f"larger than {_MAX >> 20} MB" if error.errno == errno.EFBIG else error.strerror or str(error)
+        why = (
+            f"larger than {_MAX >> 20} MB"
+            if error.errno == errno.EFBIG
+            else error.strerror or str(error)
+        )
         return _memory(path, readers, "", 0, problem=why)
     made = _memory(
         path,
@@ -248,7 +283,9 @@ def _read(path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[s
     return made
 
 
-def _memory(path: str, readers: list[tuple[str, Source]], modified: str, size: int, **more: object) -> NativeMemory:
+def _memory(
+    path: str, readers: list[tuple[str, Source]], modified: str, size: int, **more: object
+) -> NativeMemory:
     first = readers[0][1]
     agents = [agent for agent, _ in readers]
     scope = "everywhere" if first.everywhere else "project"
@@ -270,7 +307,11 @@ def _left_out(text: str, cap: Cap) -> set[int]:
             for number, (line, was) in enumerate(zip(bare.split("\n"), lines), 1)
             if was.strip() and not line.strip()
         }
-        counted = [number for number in counted if said and said[0] <= number <= said[-1] and number not in hidden]
+        counted = [
+            number
+            for number in counted
+            if said and said[0] <= number <= said[-1] and number not in hidden
+        ]
     kept = counted[: cap.lines] if cap.lines else counted
     for limit, size in ((cap.chars, _units), (cap.max_bytes, _bytes)):
         if limit:
@@ -280,7 +321,9 @@ def _left_out(text: str, cap: Cap) -> set[int]:
     return set(counted) - set(kept)
 
 
-def _within(lines: list[str], numbers: list[int], limit: float, size: Callable[[str], int]) -> list[int]:
+def _within(
+    lines: list[str], numbers: list[int], limit: float, size: Callable[[str], int]
+) -> list[int]:
     """As many of these lines as there is room for."""
     taken: list[int] = []
     for number in numbers:
@@ -300,7 +343,8 @@ def _bytes(line: str) -> int:
 
 
 def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:
-    """Whether what is read of a file names another one: by its file, by the name that it gives itself, or by a stem that is no common word.
+    """Whether what is read of a file names another one: by its file, by the name that it gives
+    itself, or by a stem that is no common word.
 
     Args:
         topic: what stands in that other one.
@@ -312,15 +356,22 @@ def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:
     except OSError:
         return True  # nobody can tell
     behind = _left_out(text, cap)
-    said = unquote("\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in behind))
+    said = unquote(
+        "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in behind)
+    )
     relative = os.path.relpath(path, index.parent)
     stem, ending = os.path.splitext(relative)
     front = _FRONT.match(topic)
     called = _CALLED.search(front[1]) if front else None
     names = {stem, called[1] if called else stem}
-    ways = [rf"(?<![\w-]){re.escape(relative)}(?![\w-])", *(re.escape(f"[[{name}]]") for name in names)]
+    ways = [
+        rf"(?<![\w-]){re.escape(relative)}(?![\w-])",
+        *(re.escape(f"[[{name}]]") for name in names),
+    ]
     ways += [
-        rf"(?<![\w/-]){re.escape(name)}(?![\w-])" for name in names if re.search(r"\w[-_]\w", name) or ending != ".md"
+        rf"(?<![\w/-]){re.escape(name)}(?![\w-])"
+        for name in names
+        if re.search(r"\w[-_]\w", name) or ending != ".md"
     ]
     return any(re.search(way, said) for way in ways)
 
@@ -335,7 +386,9 @@ def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:
             continue
         count = counts[words] = counts.get(words, 0) + 1
         name = digest("native", path, words, *([str(count)] if count > 1 else []), size=6)
-        yield NativeSection(name, words, [redact(heading, home)[0] for heading in trail], first + 1, stop, [])
+        yield NativeSection(
+            name, words, [redact(heading, home)[0] for heading in trail], first + 1, stop, []
+        )
 
 
 def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[list[str], int, int]]:
@@ -356,7 +409,12 @@ def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[lis
         while stop > start + 1 and not lines[stop - 1].strip():
             stop -= 1
         is_list = token.type in ("bullet_list_open", "ordered_list_open")
-        is_text = not is_list and token.type not in ("heading_open", "list_item_open", "hr", "html_block")
+        is_text = not is_list and token.type not in (
+            "heading_open",
+            "list_item_open",
+            "hr",
+            "html_block",
+        )
         said = "\n".join(lines[last : text[1]]).strip() if text else ""
         if is_list and text and said.endswith(":") and len(said) <= _LEAD_IN:
             if last > text[0]:
@@ -366,7 +424,10 @@ def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[lis
             yield [name for _, name in trail], *text
             text = None
         if token.type == "heading_open":
-            depth, name = int(token.tag[1:]), tokens[number + 1].content if number + 1 < len(tokens) else ""
+            depth, name = (
+                int(token.tag[1:]),
+                tokens[number + 1].content if number + 1 < len(tokens) else "",
+            )
             trail = [(above, named) for above, named in trail if above < depth] + [(depth, name)]
             lead_in = []
         elif token.type == "list_item_open":
@@ -378,22 +439,29 @@ def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[lis
         yield [name for _, name in trail], *text
 
 
-# -- searched -----------------------------------------------------------------------------------------------
+# -- searched
+# -----------------------------------------------------------------------------------------------
 
 
 def as_entries(memories: Iterable[NativeMemory], root: str) -> Iterator[str]:
-    """The same as a file of entries that the index reads, each under a heading that says where it is from."""
+    """The same as a file of entries that the index reads, each under a heading that says where it
+    is from.
+    """
     for memory in memories:
         for section in memory.sections:
             where = f"{titles(memory)}: {short(memory.path, root)}, line {section.line}"
-            heading = plain(" › ".join([where, *section.trail])).replace("<!--", "").replace("-->", "")
+            heading = (
+                plain(" › ".join([where, *section.trail])).replace("<!--", "").replace("-->", "")
+            )
             yield f"### {' '.join(heading.split())[:300]}\n<!-- id:{section.id} -->\n{escape_block(section.text)}\n"
 
 
 def titles(memory: NativeMemory) -> str:
     """Of its agents, as people call them; of the first of many."""
     named = [agent_registry.agent(agent).title for agent in memory.agents]
-    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+    return ", ".join(named[:_NAMED]) + (
+        f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    )
 
 
 def short(path: str, root: str) -> str:

@@ -1,7 +1,8 @@
-"""JSON with comments (JSON5): read as a table, and changed so that everything else in the text stays as it was written.
+"""JSON with comments (JSON5): read as a table, and changed so that everything else in the text
+stays as it was written.
 
-OpenClaw's and OpenCode's settings may hold comments, trailing commas and bare keys. The library json-five keeps them through a
-round trip; it is imported only where a file is not plain JSON.
+OpenClaw's and OpenCode's settings may hold comments, trailing commas and bare keys. The library
+json-five keeps them through a round trip; it is imported only where a file is not plain JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ def parse(text: str) -> Any:
 
 
 def changed(text: str, table: dict[str, Any]) -> str:
-    """*text*, changed to hold *table*. Raises ValueError where the outcome would not be read as just that."""
+    """*text*, changed to hold *table*. Raises ValueError where the outcome would not be read as
+    just that.
+    """
     from json5.dumper import ModelDumper, dumps
     from json5.loader import ModelLoader, loads
 
@@ -35,7 +38,9 @@ def changed(text: str, table: dict[str, Any]) -> str:
 
 
 def _merge(node: Any, now: dict[str, Any], wanted: dict[str, Any], depth: int) -> None:
-    """Make the object *node*, which holds *now*, hold *wanted*; *depth* is the indentation of its keys."""
+    """Make the object *node*, which holds *now*, hold *wanted*; *depth* is the indentation of its
+    keys.
+    """
     names = list(now)
     if len(names) != len(node.keys):
         raise ValueError("a name stands twice in one table")
@@ -53,11 +58,15 @@ def _merge(node: Any, now: dict[str, Any], wanted: dict[str, Any], depth: int) -
             if isinstance(now[name], dict) and isinstance(value, dict):
                 _merge(node.values[at], now[name], value, depth + 1)
             else:
-                node.values[at] = _fresh(value, node.values[at].wsc_before, node.values[at].wsc_after)
+                node.values[at] = _fresh(
+                    value, node.values[at].wsc_before, node.values[at].wsc_after
+                )
 
 
 def _put_first(node: Any, name: str, value: Any, depth: int) -> None:
-    """A new pair before all others: what follows an object's last pair may be a comment that belongs to it."""
+    """A new pair before all others: what follows an object's last pair may be a comment that
+    belongs to it.
+    """
     import json
 
     from json5.loader import ModelLoader, loads

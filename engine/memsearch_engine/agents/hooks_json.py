@@ -1,4 +1,6 @@
-"""Settings of agents that are JSON (some with comments), and hooks in them: read, changed and written so that nothing else moves."""
+"""Settings of agents that are JSON (some with comments), and hooks in them: read, changed and
+written so that nothing else moves.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from memsearch_engine.core.errors import UsageError
 
 
 class InSettings(Installer):
-    """Ours in an agent whose hooks are Claude Code's in shape, in a ``settings.json`` that may have comments, with its skills beside.
+    """Ours in an agent whose hooks are Claude Code's in shape, in a ``settings.json`` that may have
+    comments, with its skills beside.
 
     ``base``: the folder of both.
     """
@@ -40,7 +43,9 @@ class InSettings(Installer):
 
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
         return (
-            without_hooks(path, now, comments=True) if path == str(self.settings) else super().strip(path, now, before)
+            without_hooks(path, now, comments=True)
+            if path == str(self.settings)
+            else super().strip(path, now, before)
         )
 
     def hooked(self) -> bool:
@@ -71,7 +76,9 @@ def json_table(path: Path, data: bytes | None, *, comments: bool = False) -> dic
 
 
 def table_in(table: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
-    """The table *name* in another, made where it is not there. Raises UsageError where something else stands there."""
+    """The table *name* in another, made where it is not there. Raises UsageError where something
+    else stands there.
+    """
     found = table.setdefault(name, {})
     if not isinstance(found, dict):
         raise UsageError(f"`{name}` in {path} is no table", "correct it, then try again")
@@ -87,10 +94,15 @@ def json_like(table: dict[str, Any], before: bytes | None) -> bytes:
     except ValueError:  # with comments, since it could be read
         text = before.decode()
         try:
-            return before if commented.parse(text) == table else commented.changed(text, table).encode()
+            return (
+                before
+                if commented.parse(text) == table
+                else commented.changed(text, table).encode()
+            )
         except ValueError as error:
             raise UsageError(
-                f"settings with comments can't be changed safely: {error}", "correct it, then try again"
+                f"settings with comments can't be changed safely: {error}",
+                "correct it, then try again",
             ) from error
 
 
@@ -104,10 +116,16 @@ def merge_hooks(table: dict[str, Any], bundle: Path) -> None:
     hooks = table.setdefault("hooks", {})
     if not isinstance(hooks, dict):
         raise UsageError("`hooks` is not an object", "correct it, then try again")
-    odd = [event for event, groups in hooks.items() if groups is not None and not isinstance(groups, list)]
+    odd = [
+        event
+        for event, groups in hooks.items()
+        if groups is not None and not isinstance(groups, list)
+    ]
     if odd:
         raise UsageError(f"`hooks.{odd[0]}` is not a list", "correct it, then try again")
-    if all(group in (hooks.get(event) or []) for event, groups in wanted.items() for group in groups):
+    if all(
+        group in (hooks.get(event) or []) for event, groups in wanted.items() for group in groups
+    ):
         return
     drop_hooks(table, OURS)
     hooks = table.setdefault("hooks", {})
@@ -126,7 +144,11 @@ def drop_hooks(table: dict[str, Any], which: re.Pattern[str]) -> None:
         for group in groups:
             inner = group.get("hooks") if isinstance(group, dict) else None
             if isinstance(inner, list):
-                left = [h for h in inner if not (isinstance(h, dict) and which.search(str(h.get("command", ""))))]
+                left = [
+                    h
+                    for h in inner
+                    if not (isinstance(h, dict) and which.search(str(h.get("command", ""))))
+                ]
                 if len(left) < len(inner) and not left:
                     continue
                 group = {**group, "hooks": left}
@@ -148,15 +170,25 @@ def without_hooks(path: str, now: bytes, *, comments: bool = False) -> bytes:
 def commands(table: dict[str, Any]) -> list[str]:
     hooks = table.get("hooks")
     groups = (
-        [g for value in hooks.values() if isinstance(value, list) for g in value] if isinstance(hooks, dict) else []
+        [g for value in hooks.values() if isinstance(value, list) for g in value]
+        if isinstance(hooks, dict)
+        else []
     )
     lists = [group.get("hooks") for group in groups if isinstance(group, dict)]
-    inner = [hook for found in lists if isinstance(found, list) for hook in found if isinstance(hook, dict)]
+    inner = [
+        hook
+        for found in lists
+        if isinstance(found, list)
+        for hook in found
+        if isinstance(hook, dict)
+    ]
     return [str(hook.get("command", "")) for hook in inner]
 
 
 def starts(table: dict[str, Any]) -> list[list[str]]:
-    """How our hooks in *table* are started: each program once, with what follows it up to the word ``hook``."""
+    """How our hooks in *table* are started: each program once, with what follows it up to the word
+    ``hook``.
+    """
     found: dict[tuple[str, ...], None] = {}
     for line in commands(table):
         if OURS.search(line):

@@ -1,6 +1,8 @@
-"""What an installer is: the lines of its own configuration that an agent needs, and our skills beside its own.
+"""What an installer is: the lines of its own configuration that an agent needs, and our skills
+beside its own.
 
-Nothing is fetched. memsearch's own plugins do the same work: beside one of them ours is not installed, unless it takes its place.
+Nothing is fetched. memsearch's own plugins do the same work: beside one of them ours is not
+installed, unless it takes its place.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ SKILLS = ("memory-recall", "memory-config", "remember", "forget")
 OURS = re.compile(
     rf"memsearch(?:\.exe|_engine/hook_entry\.py)?['\"]? hook (?:{'|'.join(map(re.escape, agent_registry.names()))}) \w+$"
 )
-PEERS = re.compile(r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)")
+PEERS = re.compile(
+    r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)"
+)
 
 
 def bundled() -> Path:
@@ -37,14 +41,24 @@ def bundled() -> Path:
 
 
 def command() -> str:
-    """The whole path of the ``memsearch`` command: an agent started by a dock or an editor has not the PATH of a shell."""
+    """The whole path of the ``memsearch`` command: an agent started by a dock or an editor has not
+    the PATH of a shell.
+    """
     own = Path(sys.executable).parent / "memsearch"
     return str(own) if own.exists() else os.path.abspath(shutil.which("memsearch") or own)
 
 
 def hook_argv() -> list[str]:
-    """How an agent starts a hook: by the interpreter and the file themselves, whatever its environment is."""
-    return [sys.executable, "-P", "-E", "-S", str(Path(memsearch_engine.__file__).with_name("hook_entry.py"))]
+    """How an agent starts a hook: by the interpreter and the file themselves, whatever its
+    environment is.
+    """
+    return [
+        sys.executable,
+        "-P",
+        "-E",
+        "-S",
+        str(Path(memsearch_engine.__file__).with_name("hook_entry.py")),
+    ]
 
 
 def with_programs(text: str) -> str:
@@ -57,7 +71,9 @@ def with_programs(text: str) -> str:
 def missing(argv: list[str]) -> str:
     """Why a hook can't be started by *argv*; '' where it can."""
     for number, part in enumerate(argv):
-        if os.sep in part and not (os.access(part, os.X_OK) if number == 0 else os.path.isfile(part)):
+        if os.sep in part and not (
+            os.access(part, os.X_OK) if number == 0 else os.path.isfile(part)
+        ):
             return f"{part} is gone, or can't be run"
     if argv and os.sep not in argv[0]:
         return f"`{argv[0]}` has no path, and an agent without your shell's PATH does not find it"
@@ -65,7 +81,9 @@ def missing(argv: list[str]) -> str:
 
 
 class Installer(abc.ABC):
-    """One agent's own configuration: the class ``Installer`` of the module ``installer`` of its package is one of these."""
+    """One agent's own configuration: the class ``Installer`` of the module ``installer`` of its
+    package is one of these.
+    """
 
     name = ""
     #: How one of two goes, where ours is here twice.
@@ -77,7 +95,9 @@ class Installer(abc.ABC):
 
     @abc.abstractmethod
     def patches(self, *, replace_peer: bool) -> list[Patch]:
-        """What installing changes, nothing where all of it stands. *replace_peer*: switch memsearch's own plugin off."""
+        """What installing changes, nothing where all of it stands. *replace_peer*: switch
+        memsearch's own plugin off.
+        """
 
     def peer(self) -> list[str]:
         """Where memsearch's own plugin is active."""
@@ -88,7 +108,9 @@ class Installer(abc.ABC):
         return []
 
     def plugin(self) -> str:
-        """The version of ours that came by a marketplace of the agent's own; '' where none is active."""
+        """The version of ours that came by a marketplace of the agent's own; '' where none is
+        active.
+        """
         return ""
 
     def plugin_problems(self) -> list[str]:
@@ -100,7 +122,9 @@ class Installer(abc.ABC):
         return False
 
     def starts(self) -> list[list[str]]:
-        """How the hooks that are installed now are started: the program and what follows it, up to the word ``hook``."""
+        """How the hooks that are installed now are started: the program and what follows it, up to
+        the word ``hook``.
+        """
         return []
 
     def notes(self) -> list[str]:
@@ -112,11 +136,15 @@ class Installer(abc.ABC):
         return []
 
     def trusted(self, *, plugins: bool) -> list[Patch]:
-        """What says to the agent that its user trusts ours; *plugins*: that which came by a marketplace."""
+        """What says to the agent that its user trusts ours; *plugins*: that which came by a
+        marketplace.
+        """
         return []
 
     def rules(self) -> list[str]:
-        """What lets it look things up without asking each time, in its own words; nothing where it doesn't ask."""
+        """What lets it look things up without asking each time, in its own words; nothing where it
+        doesn't ask.
+        """
         return []
 
     def lacks_rules(self) -> bool:
@@ -127,7 +155,9 @@ class Installer(abc.ABC):
         return patches
 
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
-        """*now*, which somebody changed, without what is ours; None where all of it is. A skill that was edited stays."""
+        """*now*, which somebody changed, without what is ours; None where all of it is. A skill
+        that was edited stays.
+        """
         return now if path.endswith("SKILL.md") else None
 
     def _skills(self, folder: Path) -> list[Patch]:
@@ -136,20 +166,26 @@ class Installer(abc.ABC):
             text = (self.bundle() / "skills" / skill / "SKILL.md").read_text(encoding="utf-8")
             path = folder / skill / "SKILL.md"
             found = link(folder / skill)
-            if found:  # another's skill of this name, linked from its own place: that place is not ours to write to
+            # another's skill of this name, linked from its own place: that place is not ours to
+            # write to
+            if found:
                 made.append(Patch(str(folder / skill), found, None, f"link to {found.to}"))
             made.append(own_file(path, with_command(text), "skill", anew=found is not None))
         return made
 
 
 def moved_or(variable: str, folder: Path) -> Path:
-    """The folder that a variable names, absolute: it is taken out of the same one from wherever that is asked; else *folder*."""
+    """The folder that a variable names, absolute: it is taken out of the same one from wherever
+    that is asked; else *folder*.
+    """
     moved = os.environ.get(variable, "")
     return Path(os.path.abspath(os.path.expanduser(moved))) if moved else folder
 
 
 def own_file(path: Path, text: str, why: str, *, anew: bool = False) -> Patch:
-    """A file that is wholly ours. A link in its place gives way; *anew*: its folder is made by an earlier patch."""
+    """A file that is wholly ours. A link in its place gives way; *anew*: its folder is made by an
+    earlier patch.
+    """
     before: bytes | Link | None = None if anew else link(path) or read(path)
     if isinstance(before, Link) and read(path) == text.encode():
         before = text.encode()  # the user's own link to the very same file
@@ -163,8 +199,9 @@ def with_command(text: str) -> str:
 
 
 def quoted(name: str = "") -> str:
-    """A program's path (the command's own where none is given) as a shell reads it, in one way everywhere: a rule allows just what
-    is written as the rule is."""
+    """A program's path (the command's own where none is given) as a shell reads it, in one way
+    everywhere: a rule allows just what is written as the rule is.
+    """
     name = name or command()
     if re.search(r"[\"$`\\]", name):
         return shlex.quote(name)
@@ -172,7 +209,9 @@ def quoted(name: str = "") -> str:
 
 
 def starts_in(source: bytes | None) -> list[list[str]]:
-    """How a plug-in's source starts this program: once for its hooks, and once for its tools where it has any."""
+    """How a plug-in's source starts this program: once for its hooks, and once for its tools where
+    it has any.
+    """
     found = []
     for text in re.findall(rb"(?m)^const (?:HOOK|MEMSEARCH) = (.+)$", source or b""):
         try:
@@ -186,9 +225,12 @@ def starts_in(source: bytes | None) -> list[list[str]]:
 
 
 class Client(NamedTuple):
-    """Where a client of the Model Context Protocol lists its servers: ``CLIENT`` in the module ``mcp_entry`` of an agent's package.
+    """Where a client of the Model Context Protocol lists its servers: ``CLIENT`` in the module
+    ``mcp_entry`` of an agent's package.
 
-    ``file``: below the user's home, unless *variable* names the folder; ``under``: the tables that lead to the entry."""
+    ``file``: below the user's home, unless *variable* names the folder; ``under``: the tables that
+    lead to the entry.
+    """
 
     title: str
     file: str
@@ -210,6 +252,8 @@ def plain_entry(program: str) -> dict[str, Any]:
 
 
 def moved() -> dict[str, str]:
-    """What a server has to be told where our home was moved: clients hand little of their own environment on."""
+    """What a server has to be told where our home was moved: clients hand little of their own
+    environment on.
+    """
     home = os.environ.get("MEMSEARCH_HOME", "")
     return {"MEMSEARCH_HOME": os.path.abspath(os.path.expanduser(home))} if home else {}

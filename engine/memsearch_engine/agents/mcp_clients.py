@@ -1,7 +1,8 @@
-"""Where clients of the Model Context Protocol list their servers, and putting `memsearch mcp` there (and out again, byte for byte).
+"""Where clients of the Model Context Protocol list their servers, and putting `memsearch mcp` there
+(and out again, byte for byte).
 
-Shapes and places as the clients' own documentation has them (November 2026). What a client needs beside the entry (a restart, a word of
-its user's) it asks for itself.
+Shapes and places as the clients' own documentation has them (November 2026). What a client needs
+beside the entry (a restart, a word of its user's) it asks for itself.
 """
 
 from __future__ import annotations
@@ -21,15 +22,22 @@ from memsearch_engine.core.home import Home
 NAME = "memsearch"
 
 
-#: Clients that are none of the agents whose sessions we read; those have their place in their own package (``mcp_entry``).
+#: Clients that are none of the agents whose sessions we read; those have their place in their own
+#: package (``mcp_entry``).
 _OTHERS = {
-    "windsurf": Client("Windsurf", ".codeium/windsurf/mcp_config.json", ("mcpServers",), plain_entry),
+    "windsurf": Client(
+        "Windsurf", ".codeium/windsurf/mcp_config.json", ("mcpServers",), plain_entry
+    ),
 }
 
 
 def clients() -> dict[str, Client]:
     """All whose list of servers we know, by name."""
-    ours = {name: part.CLIENT for name in agent_registry.names() if (part := agent_registry.part(name, "mcp_entry"))}
+    ours = {
+        name: part.CLIENT
+        for name in agent_registry.names()
+        if (part := agent_registry.part(name, "mcp_entry"))
+    }
     return ours | _OTHERS
 
 
@@ -54,7 +62,9 @@ def install(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
 def uninstall(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
     """Take it out: the file is as it was, or, where it was changed meanwhile, without our entry."""
     known = client(name)
-    return revert(home, _record(name), lambda path, now, before: _without(known, now, before), dry_run=dry_run)
+    return revert(
+        home, _record(name), lambda path, now, before: _without(known, now, before), dry_run=dry_run
+    )
 
 
 def entry(name: str = "") -> dict[str, Any]:
@@ -83,7 +93,9 @@ def _patch(known: Client) -> Patch:
     path = known.path()
     before = read(path)
     if path.suffix == ".toml":
-        return Patch(str(path), before, _toml(path, before, known, known.entry(command())), "mcp server")
+        return Patch(
+            str(path), before, _toml(path, before, known, known.entry(command())), "mcp server"
+        )
     table = json_table(path, before, comments=known.comments)
     inner = table
     for name in known.under:
@@ -93,7 +105,9 @@ def _patch(known: Client) -> Patch:
 
 
 def _without(known: Client, now: bytes, before: bytes | None) -> bytes | None:
-    """A client's list without our entry, and without the tables that were made for it; None where the file was."""
+    """A client's list without our entry, and without the tables that were made for it; None where
+    the file was.
+    """
     path = known.path()
     if path.suffix == ".toml":
         return _toml(path, now, known, None)
@@ -124,7 +138,9 @@ def _toml(path: Path, before: bytes | None, known: Client, wanted: dict[str, Any
         same = tomllib.loads(text)
         document: Any = tomlkit.parse(text)
     except (tomllib.TOMLDecodeError, tomlkit.exceptions.ParseError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}", "correct it, then try again") from error
+        raise UsageError(
+            f"{path} is not valid TOML: {error}", "correct it, then try again"
+        ) from error
     table: Any = document
     for name in known.under:
         same = same.get(name, {}) if isinstance(same, dict) else {}
@@ -132,7 +148,9 @@ def _toml(path: Path, before: bytes | None, known: Client, wanted: dict[str, Any
             table[name] = tomlkit.table(is_super_table=True)
         table = table[name]
     if not isinstance(table, dict) or not isinstance(same, dict):
-        raise UsageError(f"`{'.'.join(known.under)}` in {path} is no table", "correct it, then try again")
+        raise UsageError(
+            f"`{'.'.join(known.under)}` in {path} is no table", "correct it, then try again"
+        )
     if same.get(NAME) == wanted:
         return before or b""
     if wanted is None:

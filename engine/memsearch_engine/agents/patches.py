@@ -1,8 +1,9 @@
-"""Changing files that belong to the user's agents: planned, shown, backed up, atomic, and exactly reversible.
+"""Changing files that belong to the user's agents: planned, shown, backed up, atomic, and exactly
+reversible.
 
 An installation is a set of patches, each a file with its bytes before and after. They are kept in
-``MEMSEARCH_HOME/plugins/<agent>.json``, so that removing it puts back the very bytes that stood there; where somebody has
-changed a file since, only what is ours is taken out of it.
+``MEMSEARCH_HOME/plugins/<agent>.json``, so that removing it puts back the very bytes that stood
+there; where somebody has changed a file since, only what is ours is taken out of it.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """One file: ``before`` is None where it does not exist, ``after`` None where it goes. A link in ``before`` gives way itself;
-    what it points to is somebody else's. ``own``: the file is wholly ours. ``by_agent``: the agent writes it itself, what will stand there
-    is not known before."""
+    """One file: ``before`` is None where it does not exist, ``after`` None where it goes. A link in
+    ``before`` gives way itself; what it points to is somebody else's. ``own``: the file is wholly
+    ours. ``by_agent``: the agent writes it itself, what will stand there is not known before.
+    """
 
     path: str
     before: bytes | Link | None
@@ -57,11 +59,14 @@ class Kept(msgspec.Struct):
     before: str | None
     after: str | None
     link: str = ""  # where a link pointed that stood there before
-    edited: bool = False  # somebody changed it between two of our writes: ``before`` is no longer all that is his
+    # somebody changed it between two of our writes: ``before`` is no longer all that is his
+    edited: bool = False
 
 
 class Record(msgspec.Struct):
-    """What an installation did. ``files``: every file it wrote, with what stood there before the first time."""
+    """What an installation did. ``files``: every file it wrote, with what stood there before the
+    first time.
+    """
 
     agent: str
     version: str
@@ -83,16 +88,26 @@ def read(path: str | os.PathLike[str]) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Unreachable(f"{path} can't be read: {error.strerror}", "nothing was changed") from error
+        raise Unreachable(
+            f"{path} can't be read: {error.strerror}", "nothing was changed"
+        ) from error
 
 
 def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
-    """Write the patches that change something; all are checked before the first is written. Returns those."""
+    """Write the patches that change something; all are checked before the first is written. Returns
+    those.
+    """
     wanted = [patch for patch in patches if patch.changes]
-    removed = tuple(patch.path + os.sep for patch in wanted if isinstance(patch.before, Link) and patch.after is None)
+    removed = tuple(
+        patch.path + os.sep
+        for patch in wanted
+        if isinstance(patch.before, Link) and patch.after is None
+    )
     for patch in wanted:
         if not patch.path.startswith(removed) and _standing(patch) != patch.before:
-            raise Unreachable(f"{patch.path} changed while it was looked at", "run the command again")
+            raise Unreachable(
+                f"{patch.path} changed while it was looked at", "run the command again"
+            )
         if not isinstance(patch.before, Link):
             _check_writable(patch.path)
     old = record(home, agent)
@@ -103,7 +118,9 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
         if patch.path in first:
             old_one = first[patch.path]
             kept.before, kept.link = old_one.before, old_one.link
-            kept.edited = old_one.edited or (not patch.own and _standing(patch) != _decode(old_one.after))
+            kept.edited = old_one.edited or (
+                not patch.own and _standing(patch) != _decode(old_one.after)
+            )
         elif isinstance(patch.before, Link):
             kept.link = patch.before.to
         else:
@@ -126,7 +143,8 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
         else:
             _path(home, agent).unlink(missing_ok=True)  # nothing of it stands
         raise Unreachable(
-            f"{error.filename or 'a file'} can't be written: {error.strerror}", "everything was put back"
+            f"{error.filename or 'a file'} can't be written: {error.strerror}",
+            "everything was put back",
         ) from error
     return wanted
 
@@ -141,7 +159,9 @@ def _put_back(patches: list[Patch]) -> None:
 
 
 def _link_again(path: str, target: str) -> bool:
-    """Put a link back, in the place of a file of ours, of an empty folder or of nothing. Returns whether it could be."""
+    """Put a link back, in the place of a file of ours, of an empty folder or of nothing. Returns
+    whether it could be.
+    """
     if os.path.isdir(path) and not os.path.islink(path):
         try:
             os.rmdir(path)
@@ -169,14 +189,22 @@ def _check_writable(path: str) -> None:
     """Raises Conflict where the owner has made a file read-only: replacing it would pass over that."""
     with contextlib.suppress(OSError):
         if not os.stat(path).st_mode & 0o200:
-            raise Conflict(f"{path} is read-only", f"`chmod u+w {path}`, then try again; nothing was changed")
+            raise Conflict(
+                f"{path} is read-only", f"`chmod u+w {path}`, then try again; nothing was changed"
+            )
 
 
 def revert(
-    home: Home, agent: str, strip: Callable[[str, bytes, bytes | None], bytes | None], *, dry_run: bool = False
+    home: Home,
+    agent: str,
+    strip: Callable[[str, bytes, bytes | None], bytes | None],
+    *,
+    dry_run: bool = False,
 ) -> list[Patch]:
-    """Undo an installation: files that still stand as they were written get their old bytes back; from others *strip* (path, the
-    bytes now, those before us) takes what is ours. All is looked at before the first is written. Returns what changed."""
+    """Undo an installation: files that still stand as they were written get their old bytes back;
+    from others *strip* (path, the bytes now, those before us) takes what is ours. All is looked at
+    before the first is written. Returns what changed.
+    """
     kept = record(home, agent)
     if kept is None:
         return []
@@ -193,7 +221,12 @@ def revert(
             continue
         untouched = now == after and not file.edited
         then = before if untouched else strip(file.path, now, before)
-        patch = Patch(file.path, now, then, "ours" if then is None else "restored" if untouched else "ours removed")
+        patch = Patch(
+            file.path,
+            now,
+            then,
+            "ours" if then is None else "restored" if untouched else "ours removed",
+        )
         if patch.changes:
             planned.append((file, patch))
     if dry_run:
@@ -218,7 +251,9 @@ def record(home: Home, agent: str) -> Record | None:
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
-        raise Unreachable(f"{_path(home, agent)} can't be read: {error}", "move it aside") from error
+        raise Unreachable(
+            f"{_path(home, agent)} can't be read: {error}", "move it aside"
+        ) from error
 
 
 def was_edited(kept: Kept) -> bool:
@@ -246,8 +281,9 @@ def _save(home: Home, value: Record) -> None:
 
 
 def _write(path: str, data: bytes | None, mode: int | None = None) -> None:
-    """Put *data* in place of a file in one step, through links, with the mode that it had; None removes it and the folders
-    that it leaves empty."""
+    """Put *data* in place of a file in one step, through links, with the mode that it had; None
+    removes it and the folders that it leaves empty.
+    """
     target = Path(os.path.realpath(path))
     if data is None:
         target.unlink(missing_ok=True)
@@ -292,7 +328,9 @@ def json_text(value: object, like: bytes | None) -> bytes:
             break
     end = "\n" if like is None or like.endswith(b"\n") else ""
     try:
-        return (json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + end).encode()
+        return (
+            json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + end
+        ).encode()
     except ValueError as error:
         if isinstance(error, UnicodeEncodeError):
             return (json.dumps(value, indent=indent) + end).encode()

@@ -1,4 +1,6 @@
-"""Looking for secrets in what is already written: notes of any age and hand, what lies beside them, and kept conversations."""
+"""Looking for secrets in what is already written: notes of any age and hand, what lies beside them,
+and kept conversations.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from memsearch_engine.secrets.scan import find
 
 
 class SecretPlace(msgspec.Struct, frozen=True):
-    """Where a secret stands. ``line`` is 1-based, 0 in a kept conversation; the secret itself is not kept."""
+    """Where a secret stands. ``line`` is 1-based, 0 in a kept conversation; the secret itself is
+    not kept.
+    """
 
     where: str
     line: int
@@ -26,11 +30,20 @@ class SecretPlace(msgspec.Struct, frozen=True):
 
 
 def audit(
-    home: Home, projects: list[Project], documents: list[Path], progress: Callable[[str, int, int], None] | None = None
+    home: Home,
+    projects: list[Project],
+    documents: list[Path],
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> list[SecretPlace]:
-    """Every secret in the projects' notes, in *documents* that lie beside them, and in the evidence archive."""
+    """Every secret in the projects' notes, in *documents* that lie beside them, and in the evidence
+    archive.
+    """
     found: list[SecretPlace] = []
-    files = [path for memory in dict.fromkeys(p.memory for p in projects) for path in list_notes(memory).files]
+    files = [
+        path
+        for memory in dict.fromkeys(p.memory for p in projects)
+        for path in list_notes(memory).files
+    ]
     for number, file in enumerate(files):
         if progress:
             progress("notes", number, len(files))
@@ -42,7 +55,11 @@ def audit(
         for finding in find(text, home):
             line = text.count("\n", 0, finding.start) + 1
             entry = next((e for e in document.entries if e.start_line <= line <= e.end_line), None)
-            found.append(SecretPlace(file.path, line, entry.id if entry else "", finding.rule, finding.fingerprint))
+            found.append(
+                SecretPlace(
+                    file.path, line, entry.id if entry else "", finding.rule, finding.fingerprint
+                )
+            )
     for path in documents:
         try:
             text = path.read_bytes().decode("utf-8", "replace")
@@ -59,6 +76,11 @@ def audit(
         turn = archive.get(*name)
         if turn is None:
             continue
-        text = "\n".join([turn.user, turn.assistant, *(f"{tool.input}\n{tool.output}" for tool in turn.tools)])
-        found += [SecretPlace(f"evidence {'/'.join(name)}", 0, "", f.rule, f.fingerprint) for f in find(text, home)]
+        text = "\n".join(
+            [turn.user, turn.assistant, *(f"{tool.input}\n{tool.output}" for tool in turn.tools)]
+        )
+        found += [
+            SecretPlace(f"evidence {'/'.join(name)}", 0, "", f.rule, f.fingerprint)
+            for f in find(text, home)
+        ]
     return found

@@ -1,6 +1,7 @@
 """Whether an agent writes, and which: what it writes is its word, not its user's.
 
-An agent's shells and servers are known by variables that it sets for them. A person's own terminal has none of these.
+An agent's shells and servers are known by variables that it sets for them. A person's own terminal
+has none of these.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.journal.instructions import instructs
 from memsearch_engine.journal.model import Waits
 
-#: Variables that agents of any make set for what they run (https://agents.md and the clients' own shells); of the last two only some values count.
+#: Variables that agents of any make set for what they run (https://agents.md and the clients' own
+#: shells); of the last two only some values count.
 _ANY = ("AI_AGENT", "AGENT")
 _NO = ("", "0", "false", "no")
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -38,7 +40,10 @@ def here(environment: Mapping[str, str] = os.environ) -> Author | None:
     """The agent that runs this process; None where a person does."""
     for known in agent_registry.everyone():
         if any(environment.get(mark, "") not in _NO for mark in known.shell_marks):
-            return Author(known.name, environment.get(known.session_variable, "") if known.session_variable else "")
+            return Author(
+                known.name,
+                environment.get(known.session_variable, "") if known.session_variable else "",
+            )
     for mark in _ANY:
         if environment.get(mark, "") not in _NO:
             value = environment[mark]
@@ -51,7 +56,10 @@ def named(client: str, environment: Mapping[str, str] = os.environ) -> Author:
     words = client.casefold().strip()
     for known in agent_registry.everyone():
         if words in (known.name, known.title.casefold(), known.program, *known.also_called):
-            return Author(known.name, environment.get(known.session_variable, "") if known.session_variable else "")
+            return Author(
+                known.name,
+                environment.get(known.session_variable, "") if known.session_variable else "",
+            )
     at_work = here(environment) if environment else None
     return at_work or Author(_NAME.sub("-", client).strip("-.")[:40] or "agent")
 
@@ -64,7 +72,9 @@ def doubt(home: Home, author: Author, root: str, text: str) -> Waits | None:
 
 
 def _took_outside(home: Home, author: Author, root: str) -> bool:
-    """Whether the session in which an agent writes took in content from outside; of an unknown session, whether one that goes on there has."""
+    """Whether the session in which an agent writes took in content from outside; of an unknown
+    session, whether one that goes on there has.
+    """
     folders = AgentFolders.from_env(seen=known_folders(home))
     where = find_session(author.agent, author.session, "", folders) if author.session else None
     found: list[Session] = [where] if where else []

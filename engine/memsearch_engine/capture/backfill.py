@@ -1,7 +1,8 @@
 """Old sessions into memory: what is there, what would be written, and writing it.
 
-A plan reads every session once and counts; running it reads the new turns again, one at a time, so memory stays flat over
-years of sessions. Both can be stopped at any point and begun again: a turn is the same entry whoever brings it in.
+A plan reads every session once and counts; running it reads the new turns again, one at a time, so
+memory stays flat over years of sessions. Both can be stopped at any point and begun again: a turn
+is the same entry whoever brings it in.
 """
 
 from __future__ import annotations
@@ -66,10 +67,12 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct):
-    """Counts by agent, the turns to write in the order they happened, what could not be read, and folders that are gone.
+    """Counts by agent, the turns to write in the order they happened, what could not be read, and
+    folders that are gone.
 
     Attributes:
-        passed_over: by agent and kind, records that were not read: of kinds that its reader does not know, or damaged.
+        passed_over: by agent and kind, records that were not read: of kinds that its reader
+            does not know, or damaged.
     """
 
     counts: dict[str, Count]
@@ -109,10 +112,16 @@ def plan(
         changed_only: pass over sessions that stand as they did when the ledger last saw them.
     """
     made = Plan({agent: Count() for agent in choice.agents}, [], [], {})
-    found = [where for agent in choice.agents for where in all_sessions(agent, folders, made.failed)]
+    found = [
+        where for agent in choice.agents for where in all_sessions(agent, folders, made.failed)
+    ]
     if changed_only:
         seen = keeper.ledger.sessions()
-        found = [w for w in found if _stamp(seen.get((w.agent, w.path, w.session))) != (w.modified, w.size)]
+        found = [
+            w
+            for w in found
+            if _stamp(seen.get((w.agent, w.path, w.session))) != (w.modified, w.size)
+        ]
     planned: set[str] = set()
     for number, where in enumerate(found):
         if progress:
@@ -123,7 +132,9 @@ def plan(
         except OSError as error:
             made.failed.append((f"{where.path} {where.session}", error.strerror or str(error)))
         except Exception as error:  # an odd session ends nobody's import
-            made.failed.append((f"{where.path} {where.session}", f"{type(error).__name__}: {error}"[:200]))
+            made.failed.append(
+                (f"{where.path} {where.session}", f"{type(error).__name__}: {error}"[:200])
+            )
     made.work.sort(key=lambda item: item[0])
     return made
 
@@ -133,17 +144,28 @@ def _stamp(seen: SeenSession | None) -> tuple[float, int] | None:
 
 
 def _count(
-    home: Home, keeper: Keeper, conversation: Conversation, choice: Choice, made: Plan, planned: set[str]
+    home: Home,
+    keeper: Keeper,
+    conversation: Conversation,
+    choice: Choice,
+    made: Plan,
+    planned: set[str],
 ) -> None:
     where = conversation.where
     count = made.counts[where.agent]
     keeper.ledger.note_session(
         SeenSession(
-            where.agent, where.session, where.path, where.modified, where.size, len(conversation.ids),
-            conversation.parent, conversation.version,
+            where.agent,
+            where.session,
+            where.path,
+            where.modified,
+            where.size,
+            len(conversation.ids),
+            conversation.parent,
+            conversation.version,
         ),
         conversation.unknown,
-    )  # fmt: skip
+    )
     if conversation.unknown:
         kinds = made.passed_over.setdefault(where.agent, {})
         for kind, number in conversation.unknown.items():
@@ -176,7 +198,9 @@ def _count(
         count.turns += 1
         outcome = known.get(turn.turn)
         started = when.timestamp() if when else 0.0
-        seen = SeenTurn(where.agent, turn.session, turn.turn, day, turn.cwd, outcome or "new", "", started)
+        seen = SeenTurn(
+            where.agent, turn.session, turn.turn, day, turn.cwd, outcome or "new", "", started
+        )
         if is_trivial(turn):
             count.trivial += 1
             outcome = "trivial"
@@ -209,7 +233,11 @@ def _count(
 
 
 def run(
-    keeper: Keeper, made: Plan, choice: Choice, progress: Progress | None = None, stop: Callable[[], bool] | None = None
+    keeper: Keeper,
+    made: Plan,
+    choice: Choice,
+    progress: Progress | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> ImportReport:
     """Write the planned turns, session after session, oldest first."""
     report = ImportReport(failed=[], memories=[])
@@ -230,10 +258,18 @@ def run(
             try:
                 for turn in in_context(conversation, place := conversation.find(name), place + 1):
                     memory = "" if home_of(turn.cwd, keeper.home) else orphans
-                    _tell(report, keeper.keep(turn, work.where, memory=memory, at=work.where.modified))
+                    _tell(
+                        report, keeper.keep(turn, work.where, memory=memory, at=work.where.modified)
+                    )
             except (OSError, MemsearchError) as error:
                 report.failed.append((f"{work.where.path} turn {name}", str(error)))
-                keeper.ledger.note([SeenTurn(work.where.agent, work.where.session, name, "", "", "failed", str(error))])
+                keeper.ledger.note(
+                    [
+                        SeenTurn(
+                            work.where.agent, work.where.session, name, "", "", "failed", str(error)
+                        )
+                    ]
+                )
     return report
 
 
@@ -251,7 +287,11 @@ def _tell(report: ImportReport, kept: object) -> None:
 
 def tokens_of(turn: Turn) -> int:
     """What a summariser would be given of a turn."""
-    text = turn.user + turn.assistant + "".join(tool.input + shortened(tool.output) for tool in turn.tools)
+    text = (
+        turn.user
+        + turn.assistant
+        + "".join(tool.input + shortened(tool.output) for tool in turn.tools)
+    )
     return min(estimate(text), _MAX_TOKENS)
 
 
@@ -261,7 +301,9 @@ def agents_here(folders: AgentFolders) -> list[str]:
 
 
 def _is_known(keeper: Keeper, memory: str, turn: Turn, planned: set[str]) -> bool:
-    """Whether a turn is in memory or planned already; if not, it is planned now: a fork's copy of it is no other turn."""
+    """Whether a turn is in memory or planned already; if not, it is planned now: a fork's copy of
+    it is no other turn.
+    """
     anchor = Anchor(turn.session, turn.turn, turn.agent)
     keys = {f"{memory} {key}" for key in names_of(anchor)}
     look = memory not in planned

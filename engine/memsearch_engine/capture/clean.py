@@ -1,4 +1,6 @@
-"""A turn as it may be written down: without secrets, without injected memory, without the middle of long outputs."""
+"""A turn as it may be written down: without secrets, without injected memory, without the middle of
+long outputs.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ from memsearch_engine.secrets.scan import redact
 
 
 def redacted(turn: Turn, home: Home) -> Turn:
-    """The turn with secrets replaced, outputs without their middle, and neither memory that was injected into it nor the
-    citations of such."""
+    """The turn with secrets replaced, outputs without their middle, and neither memory that was
+    injected into it nor the citations of such.
+    """
     user, assistant = (
-        redact(without_citations(without_injected(text)), home)[0] for text in (turn.user, turn.assistant)
+        redact(without_citations(without_injected(text)), home)[0]
+        for text in (turn.user, turn.assistant)
     )
     asked = redact(without_injected(turn.in_reply_to), home)[0] if turn.in_reply_to else ""
     clean = msgspec.structs.replace(turn, user=user, assistant=assistant, in_reply_to=asked)
@@ -33,8 +37,12 @@ def redacted(turn: Turn, home: Home) -> Turn:
 
 
 def without_secrets(turn: Turn, home: Home) -> Turn:
-    """The whole turn, to be read by somebody: only secrets are replaced, and what was told beside a tool's output is left out."""
-    user, assistant, asked = (redact(text, home)[0] for text in (turn.user, turn.assistant, turn.in_reply_to))
+    """The whole turn, to be read by somebody: only secrets are replaced, and what was told beside a
+    tool's output is left out.
+    """
+    user, assistant, asked = (
+        redact(text, home)[0] for text in (turn.user, turn.assistant, turn.in_reply_to)
+    )
     clean = msgspec.structs.replace(turn, user=user, assistant=assistant, in_reply_to=asked)
     clean.tools = [
         msgspec.structs.replace(

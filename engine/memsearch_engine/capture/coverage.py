@@ -1,6 +1,8 @@
-"""Is what was said in memory? Turns in transcripts against turns in the journal, and making up for what hooks missed.
+"""Is what was said in memory? Turns in transcripts against turns in the journal, and making up for
+what hooks missed.
 
-Only turns since an agent's capture began count: what lies before is history, which `import` brings in on request.
+Only turns since an agent's capture began count: what lies before is history, which `import` brings
+in on request.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
 
-#: A turn is finished for sure when its session has been quiet for so long, whatever its last line says.
+#: A turn is finished for sure when its session has been quiet for so long, whatever its last line
+#: says.
 _QUIET_S = 120.0
 #: Turns that are older than this and not taken mean that capture has stopped.
 _ALARM_S = 900.0
@@ -39,12 +42,16 @@ class Share(msgspec.Struct):
     waiting: int = 0
     failed: int = 0
     orphaned: int = 0  # their folder is gone; `import --orphans` gives them another home
-    covered: int = 0  # trivial turns and our own questions, too: they were looked at and left out on purpose
+    covered: int = (
+        0  # trivial turns and our own questions, too: they were looked at and left out on purpose
+    )
     percent: int = 100
 
 
 class Coverage(msgspec.Struct):
-    """Turns seen against turns in memory. ``agents``: since when each is captured, in seconds since 1970."""
+    """Turns seen against turns in memory. ``agents``: since when each is captured, in seconds since
+    1970.
+    """
 
     agents: dict[str, float]
     percent: int
@@ -60,14 +67,26 @@ class Coverage(msgspec.Struct):
 
 
 def reconcile(
-    keeper: Keeper, folders: AgentFolders, *, agents: tuple[str, ...] = (), take: bool = True, memory: str = ""
+    keeper: Keeper,
+    folders: AgentFolders,
+    *,
+    agents: tuple[str, ...] = (),
+    take: bool = True,
+    memory: str = "",
 ) -> list[str]:
-    """Look through sessions that changed since they were last read, and (with *take*) write finished turns that no hook
-    brought: a crash, an older client, a hook that is not trusted. Returns the memory folders that were written."""
+    """Look through sessions that changed since they were last read, and (with *take*) write
+    finished turns that no hook
+    brought: a crash, an older client, a hook that is not trusted. Returns the memory folders that
+    were written.
+    """
     since = keeper.ledger.captured_since()
     written: list[str] = []
     for agent in agents or tuple(since):
-        if agent not in since or agent not in agent_registry.names() or summaries.is_off(keeper.settings, agent):
+        if (
+            agent not in since
+            or agent not in agent_registry.names()
+            or summaries.is_off(keeper.settings, agent)
+        ):
             continue
         seen = keeper.ledger.sessions()
         for where in all_sessions(agent, folders):
@@ -83,14 +102,22 @@ def reconcile(
                 continue
             if whole:  # what is still open is looked at again
                 state = SeenSession(
-                    where.agent, where.session, where.path, where.modified, where.size, len(conversation.ids),
-                    conversation.parent, conversation.version,
-                )  # fmt: skip
+                    where.agent,
+                    where.session,
+                    where.path,
+                    where.modified,
+                    where.size,
+                    len(conversation.ids),
+                    conversation.parent,
+                    conversation.version,
+                )
                 keeper.ledger.note_session(state, conversation.unknown)
     return written
 
 
-def _reconcile(keeper: Keeper, conversation: Conversation, since: float, take: bool, written: list[str]) -> bool:
+def _reconcile(
+    keeper: Keeper, conversation: Conversation, since: float, take: bool, written: list[str]
+) -> bool:
     """Returns whether nothing is left to be looked at again."""
     where = conversation.where
     if conversation.parent:
@@ -104,7 +131,9 @@ def _reconcile(keeper: Keeper, conversation: Conversation, since: float, take: b
         for turn in in_context(conversation, place, place + 1):
             if keeper.started(turn) < since:
                 continue
-            open_still = place == len(conversation.ids) - 1 and turn.status == "interrupted" and not quiet
+            open_still = (
+                place == len(conversation.ids) - 1 and turn.status == "interrupted" and not quiet
+            )
             if open_still or not take:
                 whole = False
                 keeper.note_new(turn)

@@ -1,4 +1,6 @@
-"""Which agents are on this machine, where their sessions lie, and how many of their turns are in memory."""
+"""Which agents are on this machine, where their sessions lie, and how many of their turns are in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class Here(msgspec.Struct):
     Attributes:
         version: what the program says of itself; wrote: what wrote its newest session.
         folders: where its sessions lie, as far as they are there.
-        can: what it is good for here: ``sessions``, ``capture``, ``start``, ``prompt``, ``action``, ``compaction`` (when its sessions are
+        can: what it is good for here: ``sessions``, ``capture``, ``start``, ``prompt``,
+            ``action``, ``compaction`` (when its sessions are
             told something), ``native`` (its own model writes notes), ``mcp``.
     """
 
@@ -52,13 +55,19 @@ def _can(name: str) -> list[str]:
     tells = agent_registry.agent(name).tells
     parts = {"native": "native", "mcp_entry": "mcp"}
     return [
-        "sessions", *(["capture"] if tells else []), *tells,
+        "sessions",
+        *(["capture"] if tells else []),
+        *tells,
         *(word for part, word in parts.items() if agent_registry.part(name, part)),
-    ]  # fmt: skip
+    ]
 
 
 def discover(
-    home: Home, folders: AgentFolders, *, versions: bool = True, progress: Callable[[str, int, int], None] | None = None
+    home: Home,
+    folders: AgentFolders,
+    *,
+    versions: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Here]:
     """One row per agent. Sessions that did not change since they were last read are not read again."""
     keeper = Keeper(home)
@@ -74,7 +83,9 @@ def discover(
     rows = []
     for agent, path in paths.items():
         mine = [seen for seen in sessions if seen.agent == agent and os.path.exists(seen.path)]
-        outcomes = dict.fromkeys(("captured", "new", "trivial", "ours", "homeless", "deleted", "failed"), 0)
+        outcomes = dict.fromkeys(
+            ("captured", "new", "trivial", "ours", "homeless", "deleted", "failed"), 0
+        )
         for who, _, outcome, number in counts:
             if who == agent:
                 outcomes[outcome] += number

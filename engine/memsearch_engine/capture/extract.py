@@ -1,7 +1,8 @@
 """A turn -> notes that a person would keep, without a model.
 
-What was asked, what was decided or changed, which files and commands were touched, which errors were met and how they
-ended. Text from a transcript is untrusted: every line is escaped so that it cannot forge structure.
+What was asked, what was decided or changed, which files and commands were touched, which errors
+were met and how they ended. Text from a transcript is untrusted: every line is escaped so that it
+cannot forge structure.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ _INTENT = re.compile(
 )
 _TELLING = re.compile(
     r"\b(decid|chose|chang|fix|add|remov|creat|updat|renam|replac|because|root cause|instead|now |will |must |always|never|"
-    r"fail|error|pass|test|deploy|migrat|set |config)|决定|修复|改|因为|原因|增加|删除|更新|必须|不要|错误|通过", re.I
-)  # fmt: skip
+    r"fail|error|pass|test|deploy|migrat|set |config)|决定|修复|改|因为|原因|增加|删除|更新|必须|不要|错误|通过",
+    re.I,
+)
 _ERROR = re.compile(r"^.*\b(?:[A-Z]\w*(?:Error|Exception)|error|FAILED|panic|fatal)\b.*$", re.M)
 #: What is answered to a greeting or a yes and says nothing.
 _COURTESY = re.compile(
@@ -63,12 +65,16 @@ _LOOKING = re.compile(
 
 
 def is_trivial(turn: Turn) -> bool:
-    """Whether nothing came of a turn that anybody would want to remember: no request, or neither work nor an answer; for a greeting, a
-    yes or a no: no tool that changed anything, and no answer worth keeping."""
+    """Whether nothing came of a turn that anybody would want to remember: no request, or neither
+    work nor an answer; for a greeting, a
+    yes or a no: no tool that changed anything, and no answer worth keeping.
+    """
     if not turn.user.strip():
         return True
     if is_assent(turn.user):
-        return not any(changes(tool) for tool in turn.tools) and (turn.status == "failed" or not _tells(turn.assistant))
+        return not any(changes(tool) for tool in turn.tools) and (
+            turn.status == "failed" or not _tells(turn.assistant)
+        )
     return not turn.assistant.strip() and not turn.tools
 
 
@@ -85,7 +91,9 @@ def changes(tool: ToolCall) -> bool:
 
 
 def _tells(answer: str) -> bool:
-    """Whether the answer to a greeting or a yes says anything but courtesies, announcements and questions."""
+    """Whether the answer to a greeting or a yes says anything but courtesies, announcements and
+    questions.
+    """
     for sentence in _SENTENCE.split(plain(answer)):
         bare = _OPENING.sub("", _one_line(sentence))
         asks = bare.endswith(("?", "？"))
@@ -121,15 +129,20 @@ def _outcome(turn: Turn) -> list[str]:
     # what a yes or a no led to may stand in the first sentence alone ("Okay, I left it as it is.")
     text = _OPENING.sub("", text) if is_assent(turn.user) else _LEAD_IN.sub("", text)
     sentences = [_one_line(s).lstrip("-*#>0123456789. ") for s in _SENTENCE.split(text)]
-    sentences = list(dict.fromkeys(s for s in sentences if len(s) > 3 and not s.startswith(("<", "|"))))
+    sentences = list(
+        dict.fromkeys(s for s in sentences if len(s) > 3 and not s.startswith(("<", "|")))
+    )
     sentences = [s for s in sentences if not _INTENT.match(s)] or sentences[-1:]
     if not sentences:
         return []
     if len(sentences) <= _MAX_LINES:
         return [_clip(s) for s in sentences]
-    # what an agent says last is what came of it; what it says on the way matters where it tells of a change
+    # what an agent says last is what came of it; what it says on the way matters where it tells of
+    # a change
     telling = [s for s in sentences[::-1] if _TELLING.search(s)]
-    chosen = list(dict.fromkeys([sentences[-1], *telling[: _MAX_LINES - 2], sentences[0], *telling]))[:_MAX_LINES]
+    chosen = list(
+        dict.fromkeys([sentences[-1], *telling[: _MAX_LINES - 2], sentences[0], *telling])
+    )[:_MAX_LINES]
     chosen.sort(key=sentences.index)
     return [_clip(s) for s in chosen]
 
@@ -152,7 +165,11 @@ def _errors(turn: Turn) -> list[tuple[str, str]]:
         if match and (tool.failed or "rror" in match[0]):
             later = [other for other in turn.tools[number + 1 :] if other.input == tool.input]
             ending = (
-                "" if not later else " (still there at the end)" if later[-1].failed else " (mended: it passed later)"
+                ""
+                if not later
+                else " (still there at the end)"
+                if later[-1].failed
+                else " (mended: it passed later)"
             )
             found[_code(match[0].strip())] = ending
     return list(found.items())[:3]

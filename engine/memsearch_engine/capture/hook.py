@@ -1,9 +1,9 @@
-"""The hooks' entry point: a payload on stdin -> one small file in the inbox, and for a new session its prebuilt context on
-stdout, within tens of milliseconds.
+"""The hooks' entry point: a payload on stdin -> one small file in the inbox, and for a new session
+its prebuilt context on stdout, within tens of milliseconds.
 
-Standard library only; always exits 0 with valid output; reads stdin with a bound and a deadline, since some clients never
-close it. What is kept: ids, paths, the folder and times. Never text. The service is started where none runs, detached, and
-not waited for.
+Standard library only; always exits 0 with valid output; reads stdin with a bound and a deadline,
+since some clients never close it. What is kept: ids, paths, the folder and times. Never text. The
+service is started where none runs, detached, and not waited for.
 """
 
 from __future__ import annotations
@@ -36,11 +36,22 @@ _KEEP = (
     "source",
     "reason",
 )
-_FENCE = b"memsearch-memory id="  # of what we say: some agents write its angle brackets in other characters
+# of what we say: some agents write its angle brackets in other characters
+_FENCE = b"memsearch-memory id="
 #: Events around an action of the agent's.
 _ACTING = {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
 #: Of a tool's input what says what it does; the rest can be a whole file.
-_TOLD = ("file_path", "filePath", "notebook_path", "path", "command", "cmd", "input", "patch", "patchText")
+_TOLD = (
+    "file_path",
+    "filePath",
+    "notebook_path",
+    "path",
+    "command",
+    "cmd",
+    "input",
+    "patch",
+    "patchText",
+)
 #: Events after which turns may be finished. The others only answer.
 _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
 #: Events at which agents show what a hook printed, be it `{}`.
@@ -56,7 +67,8 @@ _MAX = 4096  # characters of an id or a path
 _MAX_PROMPT = 20_000  # characters of a prompt in which something is looked for
 _MAX_GIVEN = 200_000  # characters of a tool's input
 _MAX_ANSWER = 1 << 20
-#: Marks of a session, whichever agent's it is: a service that outlives it must not carry them, nor that agent's own.
+#: Marks of a session, whichever agent's it is: a service that outlives it must not carry them, nor
+#: that agent's own.
 _SESSION_MARKS = ("PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")
 
 
@@ -71,13 +83,23 @@ def main(agent: str, event: str) -> int:
             payload = _payload(start + _DEADLINE_S, chunks)
             if payload is None and event in _FINISHING and not _ended(chunks):
                 detached = _detach(quiet=_is_quiet(agent, event))
-                start = time.monotonic()  # the agent goes on; a process of its own waits for what comes late
+                start = (
+                    time.monotonic()
+                )  # the agent goes on; a process of its own waits for what comes late
                 if detached:
                     payload = _payload(time.monotonic() + _PATIENCE_S, chunks)
-            if payload is not None and not payload.get("agent_id"):  # a sub-agent's turns are its parent's
+            if payload is not None and not payload.get(
+                "agent_id"
+            ):  # a sub-agent's turns are its parent's
                 output = _take(agent, event, payload, start)
             elif payload is None and event in (*_FINISHING, "SessionStart"):
-                _log(agent, event, TimeoutError("the payload did not come; the transcripts are looked through instead"))
+                _log(
+                    agent,
+                    event,
+                    TimeoutError(
+                        "the payload did not come; the transcripts are looked through instead"
+                    ),
+                )
                 _start_service(paths.home_root())
     except Exception as error:  # noqa: BLE001 - last resort; the reason goes to the log, not to the agent
         _log(agent, event, error)
@@ -98,7 +120,11 @@ def main(agent: str, event: str) -> int:
 
 def _is_quiet(agent: str, event: str) -> bool:
     """Whether an agent shows an empty answer to a person, and does without one."""
-    return event in _SHOWN and agent in agent_registry.PACKAGES and agent_registry.agent(agent).is_quiet
+    return (
+        event in _SHOWN
+        and agent in agent_registry.PACKAGES
+        and agent_registry.agent(agent).is_quiet
+    )
 
 
 def _ended(chunks: list[bytes]) -> bool:
@@ -107,7 +133,9 @@ def _ended(chunks: list[bytes]) -> bool:
 
 
 def _detach(*, quiet: bool) -> bool:
-    """Go on in a process of its own. True in that process; the first one ends, having said ``{}`` unless it is to be *quiet*."""
+    """Go on in a process of its own. True in that process; the first one ends, having said ``{}``
+    unless it is to be *quiet*.
+    """
     if os.fork():
         try:
             sys.stdout.write("" if quiet else "{}\n")
@@ -129,11 +157,15 @@ def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict
     output = _answered(home, agent, event, payload, start)
     if known.tools and (told := output.get("hookSpecificOutput")):
         named = f"the tools {', '.join(known.tools)}, or"
-        told["additionalContext"] = str(told["additionalContext"]).replace("the memory-recall skill, or", named)
+        told["additionalContext"] = str(told["additionalContext"]).replace(
+            "the memory-recall skill, or", named
+        )
     if known.escapes and (told := output.get("hookSpecificOutput")):
         rows = str(told["additionalContext"]).split("\n")
         is_fence = ("<memsearch-memory ", "</memsearch-memory>")
-        told["additionalContext"] = "\n".join(f"[{r[1:-1]}]" if r.startswith(is_fence) else r for r in rows)
+        told["additionalContext"] = "\n".join(
+            f"[{r[1:-1]}]" if r.startswith(is_fence) else r for r in rows
+        )
     said = output.pop("hookSpecificOutput", None) if known.answers_flat else None
     return {**output, "additionalContext": said["additionalContext"]} if said else output
 
@@ -141,13 +173,19 @@ def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict
 def _transcript(known: agent_registry.Agent, payload: dict[str, Any]) -> str:
     """Where a session's file lies; '' where that can't be said."""
     session = payload.get("session_id")
-    if not isinstance(session, str) or os.path.basename(session) != session or session in ("", ".", ".."):
+    if (
+        not isinstance(session, str)
+        or os.path.basename(session) != session
+        or session in ("", ".", "..")
+    ):
         return ""
     base = _named_folder(known.home_variable) or _usual_home(known)
     return os.path.join(base, known.sessions, known.transcript.replace("{session}", session))
 
 
-def _answered(home: str, agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
+def _answered(
+    home: str, agent: str, event: str, payload: dict[str, Any], start: float
+) -> dict[str, Any]:
     if event == "UserPromptSubmit":
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or len(prompt.strip()) < _MIN_PROMPT:
@@ -163,7 +201,11 @@ def _answered(home: str, agent: str, event: str, payload: dict[str, Any], start:
         ready = {} if _was_told(agent, payload) else _current(home, agent, payload, place, start)
         texts = _at_start(home, agent, payload, place, ready, start)
         output = _said("SessionStart", "\n\n".join(texts)) if texts else {}
-        return output | ({"systemMessage": f"[memsearch] {problem}"} if (problem := _problem(home, ready)) else {})
+        return output | (
+            {"systemMessage": f"[memsearch] {problem}"}
+            if (problem := _problem(home, ready))
+            else {}
+        )
     if (
         event in _FINISHING and payload.get("transcript_path", "") is not None
     ):  # null: the agent keeps nothing of this session
@@ -178,18 +220,28 @@ def _said(event: str, text: str) -> dict[str, Any]:
 
 
 def _at_start(
-    home: str, agent: str, payload: dict[str, Any], place: dict[str, Any], context: dict[str, Any], start: float
+    home: str,
+    agent: str,
+    payload: dict[str, Any],
+    place: dict[str, Any],
+    context: dict[str, Any],
+    start: float,
 ) -> list[str]:
-    """What a session is told that begins, or goes on. *context*: what is ready for it, {} where it was told that."""
+    """What a session is told that begins, or goes on. *context*: what is ready for it, {} where it
+    was told that.
+    """
     texts = context.get("texts")
     text = texts.get(str(agent_registry.context_lines(agent))) if isinstance(texts, dict) else None
-    if isinstance(text, str) and (own := (_table(context.get("own")) or {}).get(str(payload.get("session_id")))):
+    if isinstance(text, str) and (
+        own := (_table(context.get("own")) or {}).get(str(payload.get("session_id")))
+    ):
         text = _without(text, own)
     _put(home, agent, "SessionStart", payload, start, context=context.get("id") if text else "")
     _start_service(home)
     told = [text] if isinstance(text, str) and text else []
     known = agent_registry.agent(agent)
-    # where nothing that is said at a start is kept, a session that was compacted lacks it again whenever it goes on
+    # where nothing that is said at a start is kept, a session that was compacted lacks it again
+    # whenever it goes on
     is_compacted = payload.get("source") == "compact" or (
         payload.get("source") == "resume"
         and not known.told_in
@@ -201,18 +253,24 @@ def _at_start(
 
 
 def _before_agent(home: str, agent: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
-    """What a session is told at a prompt, where that is the only place for it: at its first prompt, and at the first one after a
-    compaction, which nothing else tells of, also what is told at a start."""
+    """What a session is told at a prompt, where that is the only place for it: at its first prompt,
+    and at the first one after a compaction, which nothing else tells of, also what is told at a
+    start.
+    """
     texts: list[str] = []
     place = _place(home, payload)
     ready = _ready(home, place)
     # the plugin of an agent whose sessions branch knows both of the branch that it is on
     was_told, is_compacted = payload.get("told"), payload.get("compacted")
     if ready.get("texts") and not (
-        was_told if isinstance(was_told, bool) else _was_told(agent, {**payload, "source": "resume"})
+        was_told
+        if isinstance(was_told, bool)
+        else _was_told(agent, {**payload, "source": "resume"})
     ):
         if not isinstance(is_compacted, bool):
-            is_compacted = _is_in(payload.get("transcript_path"), agent_registry.agent(agent).compacted)
+            is_compacted = _is_in(
+                payload.get("transcript_path"), agent_registry.agent(agent).compacted
+            )
         source = "compact" if is_compacted else "startup"
         current = _current(home, agent, payload, place, start)
         texts = _at_start(home, agent, {**payload, "source": source}, place, current, start)
@@ -249,14 +307,30 @@ def _mapped(path: object) -> mmap.mmap:
 
 
 def _at_prompt(
-    home: str, agent: str, payload: dict[str, Any], prompt: str, place: dict[str, Any], ready: dict[str, Any], start: float
-) -> dict[str, Any]:  # fmt: skip
-    """What the service says within the time that the owner allows for it, or nothing; a line for the person where it does."""
+    home: str,
+    agent: str,
+    payload: dict[str, Any],
+    prompt: str,
+    place: dict[str, Any],
+    ready: dict[str, Any],
+    start: float,
+) -> dict[str, Any]:
+    """What the service says within the time that the owner allows for it, or nothing; a line for
+    the person where it does.
+    """
     output: dict[str, Any] = {}
     wait_ms = ready.get("wait_ms")
     if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return output
-    told = _ask(home, agent, "recall", payload, place, {"prompt": prompt[:_MAX_PROMPT]}, start + wait_ms / 1000)
+    told = _ask(
+        home,
+        agent,
+        "recall",
+        payload,
+        place,
+        {"prompt": prompt[:_MAX_PROMPT]},
+        start + wait_ms / 1000,
+    )
     if told is None:
         _start_service(home)
     elif isinstance(text := told.get("text"), str) and text:
@@ -266,8 +340,12 @@ def _at_prompt(
     return output
 
 
-def _around(home: str, agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
-    """What is known about an action that is about to be done, or about the error that it ended with."""
+def _around(
+    home: str, agent: str, event: str, payload: dict[str, Any], start: float
+) -> dict[str, Any]:
+    """What is known about an action that is about to be done, or about the error that it ended
+    with.
+    """
     place = _place(home, payload)
     ready = _ready(home, place)
     wait_ms = ready.get("act_ms")
@@ -287,7 +365,9 @@ def _around(home: str, agent: str, event: str, payload: dict[str, Any], start: f
     if event != "PreToolUse":
         output = payload.get("error") or payload.get("tool_response") or payload.get("tool_result")
         if isinstance(output, dict):
-            said = (output.get(key) for key in ("stdout", "stderr", "llmContent", "text_result_for_llm"))
+            said = (
+                output.get(key) for key in ("stdout", "stderr", "llmContent", "text_result_for_llm")
+            )
             output = "\n".join(value for value in said if isinstance(value, str))
         if not isinstance(output, str) or not output:
             return {}
@@ -296,16 +376,29 @@ def _around(home: str, agent: str, event: str, payload: dict[str, Any], start: f
     text, line = told.get("text"), told.get("line")
     if not isinstance(text, str) or not text:
         return {}
-    named = payload.get("hook_event_name")  # as the agent calls it, which may tell only after what ours tells before
+    named = payload.get(
+        "hook_event_name"
+    )  # as the agent calls it, which may tell only after what ours tells before
     name = named if isinstance(named, str) else event
     answer = _said(name, text)
-    return answer | {"systemMessage": line} if isinstance(line, str) and line and ready.get("hint") else answer
+    return (
+        answer | {"systemMessage": line}
+        if isinstance(line, str) and line and ready.get("hint")
+        else answer
+    )
 
 
 def _carried(
-    home: str, agent: str, payload: dict[str, Any], place: dict[str, Any], ready: dict[str, Any], start: float
+    home: str,
+    agent: str,
+    payload: dict[str, Any],
+    place: dict[str, Any],
+    ready: dict[str, Any],
+    start: float,
 ) -> str:
-    """What a session that goes on after a compaction is told beside what any new one is; '' where that is not said in time."""
+    """What a session that goes on after a compaction is told beside what any new one is; '' where
+    that is not said in time.
+    """
     wait_ms = ready.get("carry_ms")
     if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return ""
@@ -324,12 +417,18 @@ def _ask(
     params: dict[str, Any],
     end: float,
 ) -> dict[str, Any] | None:
-    """The service's answer, {} where it comes after *end* (monotonic); None where no service listens."""
+    """The service's answer, {} where it comes after *end* (monotonic); None where no service
+    listens.
+    """
     import _socket
 
     from memsearch_engine.core.local_socket import same_user
 
-    params |= {"agent": agent, "session": str(payload.get("session_id") or "")[:_MAX], "place": place}
+    params |= {
+        "agent": agent,
+        "session": str(payload.get("session_id") or "")[:_MAX],
+        "place": place,
+    }
     peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         try:
@@ -341,9 +440,13 @@ def _ask(
         if not same_user(peer):
             return {}
         params["deadline_s"] = max(0.001, end - time.monotonic())
-        # an older service finishes when it hears of a newer client; the next event then starts the new one
+        # an older service finishes when it hears of a newer client; the next event then starts the
+        # new one
         calls = [("hello", {"version": __version__}), (method, params)]
-        lines = [json.dumps({"jsonrpc": "2.0", "id": n, "method": m, "params": p}) for n, (m, p) in enumerate(calls)]
+        lines = [
+            json.dumps({"jsonrpc": "2.0", "id": n, "method": m, "params": p})
+            for n, (m, p) in enumerate(calls)
+        ]
         try:
             peer.sendall(("\n".join(lines) + "\n").encode())
             return _answer(peer, 1, end)
@@ -371,10 +474,11 @@ def _answer(peer: _socket.socket, number: int, end: float) -> dict[str, Any]:
 
 
 def _was_told(agent: str, payload: dict[str, Any]) -> bool:
-    """Whether a session that goes on still has what it was given: each resumption would add another copy.
+    """Whether a session that goes on still has what it was given: each resumption would add another
+    copy.
 
-    A fork brings its parent's along. A resumed session has it where its transcript names it after the last compaction, in a
-    line in which its agent keeps what hooks say.
+    A fork brings its parent's along. A resumed session has it where its transcript names it after
+    the last compaction, in a line in which its agent keeps what hooks say.
     """
     source = payload.get("source")
     if source != "resume":
@@ -383,11 +487,18 @@ def _was_told(agent: str, payload: dict[str, Any]) -> bool:
     try:
         with _mapped(payload.get("transcript_path")) as data:
             oldest = max(0, len(data) - _LOOKED_THROUGH)
-            oldest = max([oldest, *(data.rfind(mark, oldest) for mark in (*known.compacted, *known.replaced))])
+            oldest = max(
+                [
+                    oldest,
+                    *(data.rfind(mark, oldest) for mark in (*known.compacted, *known.replaced)),
+                ]
+            )
             at = data.rfind(_FENCE, oldest)
             while at >= 0 and time.monotonic() < end:
                 line = data.rfind(b"\n", oldest, at) + 1 or oldest
-                head = data[line : min(at, line + _LINE_HEAD)] + data[max(line, at - _LINE_NEAR) : at]
+                head = (
+                    data[line : min(at, line + _LINE_HEAD)] + data[max(line, at - _LINE_NEAR) : at]
+                )
                 if any(mark in head for mark in known.told_in):
                     return True
                 at = data.rfind(_FENCE, oldest, line)  # a line once, however often it says so
@@ -397,8 +508,10 @@ def _was_told(agent: str, payload: dict[str, Any]) -> bool:
 
 
 def _payload(end: float, chunks: list[bytes]) -> dict[str, Any] | None:
-    """JSON from stdin, read until it is whole, closed, too big or too late (*end*, monotonic). *chunks* holds what was read, so that
-    reading can go on; ``b""`` at its end says that stdin was closed."""
+    """JSON from stdin, read until it is whole, closed, too big or too late (*end*, monotonic).
+    *chunks* holds what was read, so that reading can go on; ``b""`` at its end says that stdin was
+    closed.
+    """
     fd = 0
     while sum(map(len, chunks)) <= MAX_PAYLOAD:
         ready, _, _ = select.select([fd], [], [], max(0.0, end - time.monotonic()))
@@ -441,8 +554,12 @@ def _ready(home: str, place: dict[str, Any]) -> dict[str, Any]:
         return {}
 
 
-def _current(home: str, agent: str, payload: dict[str, Any], place: dict[str, Any], start: float) -> dict[str, Any]:
-    """The prepared context where it is up to date, else what the service makes of it at once, else one that says nothing."""
+def _current(
+    home: str, agent: str, payload: dict[str, Any], place: dict[str, Any], start: float
+) -> dict[str, Any]:
+    """The prepared context where it is up to date, else what the service makes of it at once, else
+    one that says nothing.
+    """
     from memsearch_engine.core import freshness
 
     ready = _ready(home, place)
@@ -454,8 +571,9 @@ def _current(home: str, agent: str, payload: dict[str, Any], place: dict[str, An
 
 
 def _problem(home: str, ready: dict[str, Any]) -> str:
-    """What keeps memory from working as its owner has set it, in one line; '' for nothing. The settings are read only where they have changed
-    since the context was prepared."""
+    """What keeps memory from working as its owner has set it, in one line; '' for nothing. The
+    settings are read only where they have changed since the context was prepared.
+    """
     from memsearch_engine.core import freshness
 
     config = os.path.join(home, "config.toml")
@@ -475,7 +593,9 @@ def _problem(home: str, ready: dict[str, Any]) -> str:
 
 
 def _without(text: str, lines: object) -> str:
-    """A prepared context without these lines, and without the days of which nothing is left; '' where that is all."""
+    """A prepared context without these lines, and without the days of which nothing is left; ''
+    where that is all.
+    """
     gone = set(lines) if isinstance(lines, list) else set()
     rows = [row for row in text.split("\n") if row not in gone]
     after = [*rows[1:], ""]
@@ -487,16 +607,24 @@ def _is_day(row: str) -> bool:
     return len(row) == 10 and row[4] + row[7] == "--"
 
 
-def _put(home: str, agent: str, event: str, payload: dict[str, Any], start: float, **more: object) -> None:
+def _put(
+    home: str, agent: str, event: str, payload: dict[str, Any], start: float, **more: object
+) -> None:
     inbox = os.path.join(home, "inbox")
     os.makedirs(inbox, mode=0o700, exist_ok=True)
     now, known = time.time(), agent_registry.agent(agent)
     moved = _moved(known, payload)
-    record: dict[str, object] = {key: value[:_MAX] for key in _KEEP if isinstance(value := payload.get(key), str)}
+    record: dict[str, object] = {
+        key: value[:_MAX] for key in _KEEP if isinstance(value := payload.get(key), str)
+    }
     record.update(
-        agent=agent, event=event, at=now, memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
-        agent_home=moved, **more,
-    )  # fmt: skip
+        agent=agent,
+        event=event,
+        at=now,
+        memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
+        agent_home=moved,
+        **more,
+    )
     record["hook_ms"] = round((time.monotonic() - start) * 1000, 2)
     name = f"{now:.6f}-{os.getpid()}.json"
     temporary = os.path.join(inbox, f".{name}.tmp")
@@ -524,7 +652,9 @@ def _usual_home(known: agent_registry.Agent) -> str:
 
 
 def _moved(known: agent_registry.Agent, payload: dict[str, Any]) -> str:
-    """Where an agent's home was moved, '' where it was not. One that may be told any folder for its sessions says which by their file."""
+    """Where an agent's home was moved, '' where it was not. One that may be told any folder for its
+    sessions says which by their file.
+    """
     moved = _named_folder(known.sessions_variable) or _named_folder(known.home_variable)
     file = payload.get("transcript_path")
     if known.sessions or not isinstance(file, str) or not os.path.isabs(file):
@@ -534,13 +664,22 @@ def _moved(known: agent_registry.Agent, payload: dict[str, Any]) -> str:
 
 
 def _start_service(home: str) -> None:
-    """Start the service where none runs: its lock is free. Detached, nothing of ours stays open in it."""
+    """Start the service where none runs: its lock is free. Detached, nothing of ours stays open in
+    it.
+    """
     if os.environ.get("MEMSEARCH_NO_SERVICE") or not paths.is_free(paths.service_lock(home)):
         return
-    marks = (*_SESSION_MARKS, *(mark for agent in agent_registry.everyone() for mark in agent.session_marks))
+    marks = (
+        *_SESSION_MARKS,
+        *(mark for agent in agent_registry.everyone() for mark in agent.session_marks),
+    )
     environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
-    if sys.flags.ignore_environment:  # nor does what we start take modules from the variables of an agent's user
-        environment = {name: value for name, value in environment.items() if not name.startswith("PYTHON")}
+    if (
+        sys.flags.ignore_environment
+    ):  # nor does what we start take modules from the variables of an agent's user
+        environment = {
+            name: value for name, value in environment.items() if not name.startswith("PYTHON")
+        }
     environment["MEMSEARCH_HOME"] = home
     null = os.open(os.devnull, os.O_RDWR)
     os.posix_spawn(

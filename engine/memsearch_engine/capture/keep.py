@@ -1,6 +1,8 @@
-"""A finished turn -> an entry, its evidence, and a line in the ledger. Hooks, imports and reconciling all end here.
+"""A finished turn -> an entry, its evidence, and a line in the ledger. Hooks, imports and
+reconciling all end here.
 
-Idempotent on (agent, session, turn), and in that order: the entry is the memory, the rest can be made up for.
+Idempotent on (agent, session, turn), and in that order: the entry is the memory, the rest can be
+made up for.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What became of a turn. ``memory``: the folder that it belongs to; ``written``: whether an entry was added now."""
+    """What became of a turn. ``memory``: the folder that it belongs to; ``written``: whether an
+    entry was added now.
+    """
 
     outcome: Outcome
     memory: str = ""
@@ -47,7 +51,9 @@ class Kept(msgspec.Struct, frozen=True):
 class Keeper:
     """Writes turns of one home. Not shared between threads."""
 
-    def __init__(self, home: Home, journal: Journal | None = None, settings: Settings | None = None) -> None:
+    def __init__(
+        self, home: Home, journal: Journal | None = None, settings: Settings | None = None
+    ) -> None:
         self.home = home
         self.journal = journal or Journal(home)
         self.settings = settings or Settings()
@@ -61,11 +67,14 @@ class Keeper:
         if self.archive:
             self.archive.close()
 
-    def keep(self, turn: Turn, where: Session, *, memory: str = "", cwd: str = "", at: float = 0.0) -> Kept:
+    def keep(
+        self, turn: Turn, where: Session, *, memory: str = "", cwd: str = "", at: float = 0.0
+    ) -> Kept:
         """Write *turn* into the memory of its folder.
 
         Args:
-            memory: the memory folder where it is known already (``MEMSEARCH_DIR``, or the user's word).
+            memory: the memory folder where it is known already (``MEMSEARCH_DIR``, or the
+                user's word).
             cwd, at: the folder and time to use where the turn names none.
 
         Raises:
@@ -75,7 +84,13 @@ class Keeper:
         cwd = turn.cwd or cwd
         if ids := usage.cited(turn.assistant):
             usage.note(
-                self.home, ids, "cited", agent=turn.agent, session=turn.session, turn=turn.turn, at=when.timestamp()
+                self.home,
+                ids,
+                "cited",
+                agent=turn.agent,
+                session=turn.session,
+                turn=turn.turn,
+                at=when.timestamp(),
             )
             injection_log.cited(self.home, turn.agent, turn.session, ids)
         if turn.is_ours:
@@ -90,7 +105,9 @@ class Keeper:
         anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent, where.kind, where.path)
         body = extract(clean)
         marks: dict[str, str] = (
-            {"trust": Waits.OUTSIDE if turn.outside else Waits.SUSPECT} if turn.outside or orders(body) else {}
+            {"trust": Waits.OUTSIDE if turn.outside else Waits.SUSPECT}
+            if turn.outside or orders(body)
+            else {}
         )
         by_model = summaries.chosen(self.settings, turn.agent).provider != "extractive"
         if by_model:
@@ -105,13 +122,17 @@ class Keeper:
         )
         if added.skipped is Skipped.DELETED:
             return self._note(turn, when, cwd, Kept("deleted", memory, added.entry_id))
-        if not added.written and (newer := self.journal.refresh_turn(memory, anchor, turn.aliases, body, marks)):
+        if not added.written and (
+            newer := self.journal.refresh_turn(memory, anchor, turn.aliases, body, marks)
+        ):
             added = newer
         if self.archive:
             try:
                 self.archive.put(clean)
             except Unreachable:
-                pass  # the agent still has it; `memsearch evidence archive` makes up for it, and doctor says so
+                # the agent still has it; `memsearch evidence archive` makes up for it, and doctor
+                # says so
+                pass
         try:
             self.actions.put(clean, memory, added.entry_id, when.timestamp())
         except Unreachable:
@@ -145,21 +166,29 @@ class Keeper:
 
     def _note(self, turn: Turn, when: datetime, cwd: str, kept: Kept, reason: str = "") -> Kept:
         day, started = when.date().isoformat(), when.timestamp()
-        seen = SeenTurn(turn.agent, turn.session, turn.turn, day, cwd, kept.outcome, reason, started)
+        seen = SeenTurn(
+            turn.agent, turn.session, turn.turn, day, cwd, kept.outcome, reason, started
+        )
         self.ledger.note([seen])
         return kept
 
 
 def _branch(turn: Turn, cwd: str) -> str:
-    """The branch that a turn ran on: the one that is checked out where it has just ended, else what its agent has noted."""
+    """The branch that a turn ran on: the one that is checked out where it has just ended, else what
+    its agent has noted.
+    """
     ended = local_time(turn.ended) or local_time(turn.started)
-    is_new = ended is not None and abs((datetime.now().astimezone() - ended).total_seconds()) < _JUST_S
+    is_new = (
+        ended is not None and abs((datetime.now().astimezone() - ended).total_seconds()) < _JUST_S
+    )
     name = (current_branch(cwd) if is_new and os.path.isabs(cwd) else "") or turn.branch
     return branch_said(name)
 
 
 def noted_at(turn: Turn) -> list[str]:
-    """The minutes in which memsearch's stop script may have noted a turn: it wrote down the clock when the turn ended."""
+    """The minutes in which memsearch's stop script may have noted a turn: it wrote down the clock
+    when the turn ended.
+    """
     ended = local_time(turn.ended) or local_time(turn.started)
     if ended is None or not agent_registry.agent(turn.agent).noted_by_minute:
         return []
@@ -172,7 +201,9 @@ def _id(text: str) -> str:
 
 
 def home_of(cwd: str, home: Home) -> str:
-    """The memory folder for turns of *cwd*; '' where the project's folder is gone (nothing is made anew for it)."""
+    """The memory folder for turns of *cwd*; '' where the project's folder is gone (nothing is made
+    anew for it).
+    """
     if not os.path.isabs(cwd) or "\0" in cwd:
         return ""  # relative to what, nobody knows
     place = locate(cwd, home)
@@ -180,8 +211,10 @@ def home_of(cwd: str, home: Home) -> str:
 
 
 def local_time(stamp: str) -> datetime | None:
-    """An ISO time stamp in this machine's zone: the day under which a person looks for it. None where it is no time, or one at an end
-    of the calendar, which has no place in every zone, nor minutes on both sides."""
+    """An ISO time stamp in this machine's zone: the day under which a person looks for it. None
+    where it is no time, or one at an end of the calendar, which has no place in every zone, nor
+    minutes on both sides.
+    """
     try:
         when = datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone()
     except (ValueError, OverflowError):

@@ -1,4 +1,5 @@
-"""What became of every turn that was seen: in ``state.db``, so that coverage is counted and not assumed.
+"""What became of every turn that was seen: in ``state.db``, so that coverage is counted and not
+assumed.
 
 The journal is the truth about what is in it; the ledger knows what is not, and why.
 """
@@ -19,8 +20,9 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import Database, transaction
 from memsearch_engine.core.state import complaining, connect
 
-#: captured: in the journal. trivial: nothing to remember. ours: memsearch asked a model. deleted: the owner deleted it. homeless: its folder is gone.
-#: new: seen in a transcript and not taken. failed: taking it raised, ``reason`` says what.
+#: captured: in the journal. trivial: nothing to remember. ours: memsearch asked a model. deleted:
+#: the owner deleted it. homeless: its folder is gone. new: seen in a transcript and not taken.
+#: failed: taking it raised, ``reason`` says what.
 Outcome = Literal["captured", "trivial", "ours", "deleted", "homeless", "new", "failed"]
 
 _SCHEMA = """
@@ -103,7 +105,10 @@ class Ledger:
 
     def note(self, turns: Iterable[SeenTurn]) -> None:
         now = time.time()
-        rows = [(t.agent, t.session, t.turn, t.day, t.cwd, t.outcome, t.reason, now, t.started) for t in turns]
+        rows = [
+            (t.agent, t.session, t.turn, t.day, t.cwd, t.outcome, t.reason, now, t.started)
+            for t in turns
+        ]
         with self._using() as db, transaction(db):
             db.executemany(
                 "INSERT OR REPLACE INTO seen_turns (agent, session, turn, day, cwd, outcome, reason, at, started) "
@@ -137,7 +142,9 @@ class Ledger:
     def sessions(self) -> dict[tuple[str, str, str], SeenSession]:
         """Sessions as they were when they were last read, by (agent, path, session)."""
         with self._using() as db:
-            rows = db.execute("SELECT agent, session, path, modified, size, turns, parent, version FROM seen_sessions")
+            rows = db.execute(
+                "SELECT agent, session, path, modified, size, turns, parent, version FROM seen_sessions"
+            )
             return {(row[0], row[2], row[1]): SeenSession(*row) for row in rows}
 
     def outcomes(self, agent: str, session: str) -> dict[str, Outcome]:
@@ -154,8 +161,12 @@ class Ledger:
                 (since,),
             ).fetchall()
 
-    def counts_since(self, since: dict[str, float], day: str = "") -> list[tuple[str, str, str, int]]:
-        """(agent, day, outcome, turns) of turns begun after each agent's capture did, newest day first."""
+    def counts_since(
+        self, since: dict[str, float], day: str = ""
+    ) -> list[tuple[str, str, str, int]]:
+        """(agent, day, outcome, turns) of turns begun after each agent's capture did, newest day
+        first.
+        """
         rows: list[tuple[str, str, str, int]] = []
         with self._using() as db:
             for agent, begun in since.items():
@@ -185,13 +196,19 @@ class Ledger:
     def unknown(self) -> list[tuple[str, str, str, int]]:
         """(agent, record kind, agent's version, times) that no reader knows."""
         with self._using() as db:
-            return db.execute("SELECT agent, kind, version, count FROM unknown_records ORDER BY 1, 2, 3").fetchall()
+            return db.execute(
+                "SELECT agent, kind, version, count FROM unknown_records ORDER BY 1, 2, 3"
+            ).fetchall()
 
     def capturing(self, agent: str, since: float | None) -> None:
-        """Note since when an agent's turns are captured (the first time counts); None ends it, until it is called again."""
+        """Note since when an agent's turns are captured (the first time counts); None ends it,
+        until it is called again.
+        """
         with self._using() as db:
             if since is None:
-                db.execute("INSERT OR REPLACE INTO capturing (agent, since) VALUES (?,?)", (agent, _ENDED))
+                db.execute(
+                    "INSERT OR REPLACE INTO capturing (agent, since) VALUES (?,?)", (agent, _ENDED)
+                )
             else:
                 db.execute(
                     "INSERT INTO capturing (agent, since) VALUES (?,?) "
@@ -200,16 +217,24 @@ class Ledger:
                 )
 
     def is_capturing(self, agent: str, since: float) -> bool:
-        """Whether an agent's turns are captured. One that was never installed by us is from *since* on: it has a plug-in of
-        another source. One that was uninstalled is not, whatever it still sends."""
+        """Whether an agent's turns are captured. One that was never installed by us is from *since*
+        on: it has a plug-in of another source. One that was uninstalled is not, whatever it still
+        sends.
+        """
         with self._using() as db:
-            db.execute("INSERT OR IGNORE INTO capturing (agent, since) VALUES (?,?)", (agent, since))
-            return bool(db.execute("SELECT since >= 0 FROM capturing WHERE agent=?", (agent,)).fetchone()[0])
+            db.execute(
+                "INSERT OR IGNORE INTO capturing (agent, since) VALUES (?,?)", (agent, since)
+            )
+            return bool(
+                db.execute("SELECT since >= 0 FROM capturing WHERE agent=?", (agent,)).fetchone()[0]
+            )
 
     def captured_since(self) -> dict[str, float]:
         """agent -> since when its turns are captured."""
         with self._using() as db:
-            return dict(db.execute("SELECT agent, since FROM capturing WHERE since >= 0").fetchall())
+            return dict(
+                db.execute("SELECT agent, since FROM capturing WHERE since >= 0").fetchall()
+            )
 
     def remember_folder(self, agent: str, folder: str) -> None:
         """An agent's home as its own hook named it."""
@@ -221,11 +246,17 @@ class Ledger:
 
 
 def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
-    """The agents' homes that hooks have named, newest first, and known projects for those that keep their sessions there; only *roots*, which
-    are projects, too, where that can't be read."""
-    projects = [*roots, *(root for (root,) in _looked_up(home, "SELECT root FROM project_paths ORDER BY root"))]
+    """The agents' homes that hooks have named, newest first, and known projects for those that keep
+    their sessions there; only *roots*, which are projects, too, where that can't be read.
+    """
+    projects = [
+        *roots,
+        *(root for (root,) in _looked_up(home, "SELECT root FROM project_paths ORDER BY root")),
+    ]
     found = {agent.name: list(projects) for agent in agent_registry.everyone() if agent.in_projects}
-    for agent, folder in _looked_up(home, "SELECT agent, folder FROM agent_folders ORDER BY seen DESC"):
+    for agent, folder in _looked_up(
+        home, "SELECT agent, folder FROM agent_folders ORDER BY seen DESC"
+    ):
         found.setdefault(agent, []).append(folder)
     return found
 
@@ -236,7 +267,9 @@ def _looked_up(home: Home, query: str) -> list[tuple[str, ...]]:
         return []
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         with contextlib.suppress(sqlite3.Error):
-            db = sqlite3.connect(f"{home.state_db.as_uri()}?{mode}", uri=True, timeout=2, factory=Database)
+            db = sqlite3.connect(
+                f"{home.state_db.as_uri()}?{mode}", uri=True, timeout=2, factory=Database
+            )
             try:
                 return db.execute(query).fetchall()
             finally:

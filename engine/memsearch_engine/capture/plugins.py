@@ -1,5 +1,6 @@
-"""Installing our plugins into agents, taking them out again, and saying how they stand. What each agent needs, its own package knows
-(``installing.py`` says in what form)."""
+"""Installing our plugins into agents, taking them out again, and saying how they stand. What each
+agent needs, its own package knows (``installing.py`` says in what form).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from memsearch_engine.core.home import Home
 
 
 class Status(msgspec.Struct):
-    """How a plugin stands. ``problems``: what keeps it from working; ``peer``: memsearch's own plugin, found beside."""
+    """How a plugin stands. ``problems``: what keeps it from working; ``peer``: memsearch's own
+    plugin, found beside.
+    """
 
     agent: str
     installed: bool
@@ -36,13 +39,18 @@ def installer(agent: str) -> Installer:
     part = agent_registry.part(agent, "installer")
     if part is None:
         if agent not in agent_registry.names():
-            raise UsageError(f"no agent named {agent}", f"known: {', '.join(agent_registry.live())}")
+            raise UsageError(
+                f"no agent named {agent}", f"known: {', '.join(agent_registry.live())}"
+            )
         how = (
             f"install mcp --for {agent}` gives it our server"
             if agent_registry.part(agent, "mcp_entry")
             else "install mcp --print` is what to give it, if it takes servers"
         )
-        raise UsageError(f"sessions of {agent} are only read (`memsearch import {agent}`)", f"`memsearch plugins {how}")
+        raise UsageError(
+            f"sessions of {agent} are only read (`memsearch import {agent}`)",
+            f"`memsearch plugins {how}",
+        )
     made: Installer = part.Installer()
     return made
 
@@ -60,10 +68,13 @@ def install(
 
     Args:
         replace_peer: switch off memsearch's own plugin for this agent; without it, Conflict.
-        trust: let the agent know that its user trusts these hooks, where it wants to know (``Installer.trusted``).
-        allow: let the agent look things up without asking each time, where it asks (``Installer.rules``).
+        trust: let the agent know that its user trusts these hooks, where it wants to know
+            (``Installer.trusted``).
+        allow: let the agent look things up without asking each time, where it asks
+            (``Installer.rules``).
 
-    Where ours came by a marketplace of the agent's own, its hooks and skills are there: only trust and rules are added.
+    Where ours came by a marketplace of the agent's own, its hooks and skills are there: only trust
+    and rules are added.
     """
     kind = installer(agent)
     by_plugin = bool(kind.plugin()) and not kind.hooked()
@@ -90,7 +101,9 @@ def install(
 
 
 def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
-    """Put the agent's configuration back as it was, and end its capture: what waits is dropped, what still comes is not taken."""
+    """Put the agent's configuration back as it was, and end its capture: what waits is dropped,
+    what still comes is not taken.
+    """
     kind = installer(agent)
     done = revert(home, agent, kind.strip, dry_run=dry_run)
     if not dry_run:
@@ -104,14 +117,22 @@ def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
 
 
 def status(home: Home, agent: str) -> Status:
-    """How the plugin of *agent* stands; settings of its that can't be read are a problem of its own alone."""
+    """How the plugin of *agent* stands; settings of its that can't be read are a problem of its own
+    alone.
+    """
     try:
         return _status(home, agent)
     except (UsageError, Unreachable) as error:
         kept = record(home, agent)
         program = shutil.which(agent_registry.agent(agent).program) or ""
         return Status(
-            agent, kept is not None, kept.version if kept else "", program, [], [f"{error} ({error.hint})"], []
+            agent,
+            kept is not None,
+            kept.version if kept else "",
+            program,
+            [],
+            [f"{error} ({error.hint})"],
+            [],
         )
 
 
@@ -125,7 +146,10 @@ def _status(home: Home, agent: str) -> Status:
         changed = [patch.path for patch in kind.patches(replace_peer=False) if patch.changes]
         again = f"`memsearch plugins install {agent}` mends it"
         problems += [f"{path} is not as it was installed: {again}" for path in changed]
-        problems += [f"its hooks can't be started: {why}: {again}" for why in filter(None, map(missing, kind.starts()))]
+        problems += [
+            f"its hooks can't be started: {why}: {again}"
+            for why in filter(None, map(missing, kind.starts()))
+        ]
         problems += kind.problems()
     if plugin and not by_plugin:
         problems.append(f"it is here twice, and tells everything twice: {kind.one_way_out}")
@@ -133,6 +157,13 @@ def _status(home: Home, agent: str) -> Status:
         problems += kind.plugin_problems()
     program = shutil.which(agent_registry.agent(agent).program) or ""
     return Status(
-        agent, kept is not None or bool(plugin), kept.version if kept else plugin, program,
-        [f.path for f in kept.files] if kept else [], problems, kind.peer(), plugin, kind.notes() if kept or plugin else [],
-    )  # fmt: skip
+        agent,
+        kept is not None or bool(plugin),
+        kept.version if kept else plugin,
+        program,
+        [f.path for f in kept.files] if kept else [],
+        problems,
+        kind.peer(),
+        plugin,
+        kind.notes() if kept or plugin else [],
+    )

@@ -1,6 +1,8 @@
-"""What users had asked in the turns behind notes: from the kept conversations (``Archive.prompts``), else from the agents' own.
+"""What users had asked in the turns behind notes: from the kept conversations
+(``Archive.prompts``), else from the agents' own.
 
-It is embedded and searched with a note (``index/chunk.py``), since people look for a matter in the words in which they asked about it.
+It is embedded and searched with a note (``index/chunk.py``), since people look for a matter in the
+words in which they asked about it.
 """
 
 from __future__ import annotations
@@ -15,8 +17,11 @@ from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders, Home
 
 
-def live(home: Home, paths: Mapping[TurnName, str], stop: Callable[[], bool]) -> dict[TurnName, str]:
-    """What users had asked, from the agents' own sessions, secrets taken out; '' where a turn is not to be had any more.
+def live(
+    home: Home, paths: Mapping[TurnName, str], stop: Callable[[], bool]
+) -> dict[TurnName, str]:
+    """What users had asked, from the agents' own sessions, secrets taken out; '' where a turn is
+    not to be had any more.
 
     Args:
         paths: turns, and where their anchors say that they lie.

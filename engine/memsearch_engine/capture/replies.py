@@ -1,4 +1,6 @@
-"""Short replies ("yes", "2", "好的"): what they decide stands in the question before them, in the answer of the turn before."""
+"""Short replies ("yes", "2", "好的"): what they decide stands in the question before them, in the
+answer of the turn before.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ _ITEM = re.compile(r"\s*(?:[-*•]|\(?\w{1,2}[.):])\s")
 _QUESTION = re.compile(r"[?？]")
 _WORDS, _CHARS = 4, 40  # of a reply that no list knows
 _LOOKED_AT = 2000  # characters at an answer's end
-_SHORT = 48  # a question of fewer characters ("Shall I do that?") says nothing without the sentence before it
+# a question of fewer characters ("Shall I do that?") says nothing without the sentence before it
+_SHORT = 48
 _MAX_ITEMS = 9
 
 
@@ -33,20 +36,28 @@ def is_assent(text: str) -> bool:
 def is_short(text: str) -> bool:
     """Whether a prompt may be a reply that says nothing alone."""
     text = text.strip()
-    return is_assent(text) or (0 < len(text) <= _CHARS and len(text.split()) <= _WORDS and "/" not in text[:1])
+    return is_assent(text) or (
+        0 < len(text) <= _CHARS and len(text.split()) <= _WORDS and "/" not in text[:1]
+    )
 
 
 def question(answer: str, *, any_end: bool = False) -> str:
-    """The question at the end of an agent's answer, with the choices that it names; '' where it ends with none.
+    """The question at the end of an agent's answer, with the choices that it names; '' where it
+    ends with none.
 
     Args:
-        any_end: take its last sentence where it asks nothing: a yes may also follow "Ready to deploy.".
+        any_end: take its last sentence where it asks nothing: a yes may also follow "Ready to
+            deploy.".
     """
     text = _FENCED.sub(" ", plain(answer))[-_LOOKED_AT:]
     lines = [line for line in text.splitlines() if line.strip()]
     last = max((number for number, line in enumerate(lines) if _QUESTION.search(line)), default=-1)
     trailing = lines[last + 1 :]
-    if last < 0 or len(trailing) > _MAX_ITEMS or len([line for line in trailing if not _ITEM.match(line)]) > 1:
+    if (
+        last < 0
+        or len(trailing) > _MAX_ITEMS
+        or len([line for line in trailing if not _ITEM.match(line)]) > 1
+    ):
         return _end(lines) if any_end else ""
     first = last
     while first > 0 and last - first < _MAX_ITEMS and _ITEM.match(lines[first - 1]):
@@ -56,7 +67,11 @@ def question(answer: str, *, any_end: bool = False) -> str:
     begin = asked
     while begin > 0 and sum(map(len, sentences[begin : asked + 1])) < _SHORT:
         begin -= 1
-    parts = [*lines[first:last], *sentences[begin : asked + 1], *(line for line in trailing if _ITEM.match(line))]
+    parts = [
+        *lines[first:last],
+        *sentences[begin : asked + 1],
+        *(line for line in trailing if _ITEM.match(line)),
+    ]
     if first == last > 0 and begin == 0 and len(sentences[asked]) < _SHORT:
         parts.insert(0, _end(lines[:last]))
     return " ".join(" ".join(parts).split())
@@ -67,13 +82,21 @@ def _end(lines: list[str]) -> str:
 
 
 def in_context(conversation: Conversation, first: int, last: int) -> list[Turn]:
-    """Turns *first* up to, not including, *last*; short replies with the question that they answer. Raises OSError."""
+    """Turns *first* up to, not including, *last*; short replies with the question that they answer.
+    Raises OSError.
+    """
     turns = conversation.turns(first, last)
     for number, turn in enumerate(turns):
         if not is_short(turn.user):
             continue
         place = first + number
-        before = turns[number - 1 : number] if number else conversation.turns(place - 1, place) if place > 0 else []
+        before = (
+            turns[number - 1 : number]
+            if number
+            else conversation.turns(place - 1, place)
+            if place > 0
+            else []
+        )
         if before and (asked := question(before[0].assistant, any_end=is_assent(turn.user))):
             turn.in_reply_to = asked
             # what the note quotes may have come from outside

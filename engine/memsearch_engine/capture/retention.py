@@ -1,4 +1,6 @@
-"""Agents delete their transcripts. Which memories cite one that will go, and keeping those turns in time."""
+"""Agents delete their transcripts. Which memories cite one that will go, and keeping those turns in
+time.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _SOON_DAYS = 7
 
 
 class Expiring(msgspec.Struct):
-    """A transcript that its agent will delete in ``days``; ``unkept`` of the ``memories`` citing it have no kept copy."""
+    """A transcript that its agent will delete in ``days``; ``unkept`` of the ``memories`` citing it
+    have no kept copy.
+    """
 
     path: str
     days: int
@@ -72,14 +76,21 @@ def survey(home: Home, projects: list[Project], folders: AgentFolders) -> Survey
         if limit:
             left = limit - (now - os.stat(where.path).st_mtime) / 86400
             if left <= _SOON_DAYS:
-                result.expiring.append(Expiring(where.path, max(0, int(left)), len(anchors), unkept))
+                result.expiring.append(
+                    Expiring(where.path, max(0, int(left)), len(anchors), unkept)
+                )
     return result
 
 
 def archive_all(
-    home: Home, projects: list[Project], folders: AgentFolders, progress: Callable[[str, int, int], None] | None = None
+    home: Home,
+    projects: list[Project],
+    folders: AgentFolders,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[int, list[tuple[str, str]]]:
-    """Keep every cited turn that is live and not kept yet. Returns how many, and what could not be read."""
+    """Keep every cited turn that is live and not kept yet. Returns how many, and what could not be
+    read.
+    """
     archive = Archive(home)
     names = archive.names()
     wanted = cited(projects)

@@ -1,8 +1,10 @@
-"""Better notes, later: a model's summary takes the place of the extractive one, if nobody has edited it meanwhile.
+"""Better notes, later: a model's summary takes the place of the extractive one, if nobody has
+edited it meanwhile.
 
-The extractive entry is there at once, marked ``summary:pending``. What the model says is checked before it is written; a
-limit, a time-out or nonsense is tried again with growing pauses, and given up after ``_TRIES``: the extractive entry then
-simply stays. Spending is capped per turn and per day.
+The extractive entry is there at once, marked ``summary:pending``. What the model says is checked
+before it is written; a limit, a time-out or nonsense is tried again with growing pauses, and given
+up after ``_TRIES``: the extractive entry then simply stays. Spending is capped per turn and per
+day.
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ import msgspec
 from memsearch_engine.agents.transcripts.locate import open_anchor
 from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+from memsearch_engine.core.errors import (
+    Conflict,
+    MemsearchError,
+    NotFound,
+    SettingsError,
+    Unreachable,
+    UsageError,
+)
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.llm import native, spend
 from memsearch_engine.core.llm.providers import ModelError, complete
@@ -47,8 +56,9 @@ _BULLET = re.compile(r"^\s{0,3}(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 _FIRST_PERSON = re.compile(r"^(?:I|I'm|I'll|I've|We|Let me|Sure|Here)\b|^(?:我|好的)", re.I)
 _NO_SUMMARY = re.compile(
     r"rate.?limit|usage limit|quota|too many requests|overloaded|credit balance|as an ai|i can(?:no|')t (?:help|assist)|"
-    r"api error|invalid api key|please provide|no conversation", re.I
-)  # fmt: skip
+    r"api error|invalid api key|please provide|no conversation",
+    re.I,
+)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -75,7 +85,9 @@ def chosen(settings: Settings, agent: str) -> Summarize:
 
 
 def is_off(settings: Settings, agent: str) -> bool:
-    """Whether the owner switched an agent's capture off in memsearch's way: ``plugins.<agent>.summarize.enabled = false``."""
+    """Whether the owner switched an agent's capture off in memsearch's way:
+    ``plugins.<agent>.summarize.enabled = false``.
+    """
     own = settings.plugins.get(agent)
     return bool(own and own.summarize and not own.summarize.enabled)
 
@@ -86,7 +98,16 @@ def enqueue(home: Home, turn: Turn, memory: str, entry_id: str, path: str, trans
     if entry is None:
         return
     with using(home, _SCHEMA) as db:
-        values = (turn.agent, turn.session, turn.turn, memory, path, entry_id, entry.hash, transcript)
+        values = (
+            turn.agent,
+            turn.session,
+            turn.turn,
+            memory,
+            path,
+            entry_id,
+            entry.hash,
+            transcript,
+        )
         db.execute(
             "INSERT INTO summaries (agent, session, turn, memory, path, entry_id, hash, transcript, state, reason, tries, next_at) "
             "VALUES (?,?,?,?,?,?,?,?,'waiting','',0,0) ON CONFLICT (agent, session, turn) DO UPDATE SET "
@@ -108,7 +129,10 @@ def failures(home: Home, limit: int = 50) -> list[dict[str, str]]:
             "ORDER BY next_at DESC LIMIT ?",
             (limit,),
         )
-        return [dict(zip(("agent", "session", "turn", "entry_id", "state", "reason", "tries"), row)) for row in rows]
+        return [
+            dict(zip(("agent", "session", "turn", "entry_id", "state", "reason", "tries"), row))
+            for row in rows
+        ]
 
 
 def retry(home: Home) -> int:
@@ -131,7 +155,10 @@ def work(home: Home, journal: Journal, settings: Settings, *, limit: int = 20) -
         except ModelError as error:
             state, reason = ("again" if error.again else "failed"), str(error)
         except (MemsearchError, OSError) as error:
-            state, reason = ("failed" if isinstance(error, SettingsError | NotFound) else "again"), str(error)
+            state, reason = (
+                ("failed" if isinstance(error, SettingsError | NotFound) else "again"),
+                str(error),
+            )
         if state == "budget":
             _settle(home, job, "waiting", "the day's tokens are used up", time.time() + 3600)
             break
@@ -160,7 +187,10 @@ def _next(home: Home) -> SummaryJob | None:
             (now,),
         ).fetchone()
         if row:
-            db.execute("UPDATE summaries SET next_at=? WHERE agent=? AND session=? AND turn=?", (now + 300, *row[:3]))
+            db.execute(
+                "UPDATE summaries SET next_at=? WHERE agent=? AND session=? AND turn=?",
+                (now + 300, *row[:3]),
+            )
     return SummaryJob(*row) if row else None
 
 
@@ -181,14 +211,30 @@ def _summarise(home: Home, journal: Journal, settings: Settings, job: SummaryJob
     if entry is None or entry.hash != job.hash:
         return "kept"
     system = prompt(home)
-    question = _question(_turn(home, job), settings.capture.per_turn_tokens - estimate(system) - _ANSWER_TOKENS)
+    question = _question(
+        _turn(home, job), settings.capture.per_turn_tokens - estimate(system) - _ANSWER_TOKENS
+    )
     cost = estimate(system + question) + _ANSWER_TOKENS
     if spend.today(home, PURPOSE) + cost > settings.capture.daily_tokens:
         return "budget"
     reply = complete(
-        settings.llm, who.provider, system, question, agent=job.agent, model=who.model, max_tokens=_ANSWER_TOKENS
+        settings.llm,
+        who.provider,
+        system,
+        question,
+        agent=job.agent,
+        model=who.model,
+        max_tokens=_ANSWER_TOKENS,
     )
-    spend.note(home, settings.llm, reply, purpose=PURPOSE, provider=who.provider, model=who.model, agent=job.agent)
+    spend.note(
+        home,
+        settings.llm,
+        reply,
+        purpose=PURPOSE,
+        provider=who.provider,
+        model=who.model,
+        agent=job.agent,
+    )
     body = checked(reply.text, question, home)
     try:
         journal.upgrade(job.memory, Target(job.path, job.entry_id, job.hash), body)
@@ -222,8 +268,14 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
     question = f"<turn>\n{_short(redact(plain(text), home)[0], _MAX_FOREIGN)}\n</turn>"
     tokens = estimate(system + question) + _ANSWER_TOKENS
     booked = spend.reserve(
-        home, purpose=PURPOSE, provider=who.provider, model=who.model, agent=agent, tokens=tokens, cap=settings.capture.daily_tokens
-    )  # fmt: skip
+        home,
+        purpose=PURPOSE,
+        provider=who.provider,
+        model=who.model,
+        agent=agent,
+        tokens=tokens,
+        cap=settings.capture.daily_tokens,
+    )
     if not booked:
         raise Unreachable(
             f"the day's {settings.capture.daily_tokens:,} tokens are used up",
@@ -231,7 +283,13 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
         )
     try:
         reply = complete(
-            settings.llm, who.provider, system, question, agent=agent, model=who.model, max_tokens=_ANSWER_TOKENS
+            settings.llm,
+            who.provider,
+            system,
+            question,
+            agent=agent,
+            model=who.model,
+            max_tokens=_ANSWER_TOKENS,
         )
     except (ModelError, SettingsError) as error:
         outcome = error if isinstance(error, ModelError) else ModelError(str(error), again=False)
@@ -256,7 +314,9 @@ def _turn(home: Home, job: SummaryJob) -> Turn:
     if kept is not None:
         return kept
     folders = AgentFolders.from_env(seen=known_folders(home))
-    found = open_anchor(job.agent, job.session, job.turn, job.transcript, folders, context=0, cache=home.offsets)
+    found = open_anchor(
+        job.agent, job.session, job.turn, job.transcript, folders, context=0, cache=home.offsets
+    )
     return redacted(found.turns[found.index], home)
 
 
@@ -279,7 +339,11 @@ def _question(turn: Turn, max_tokens: int) -> str:
                 lines.append(
                     f"[{'Failed' if tool.failed else 'Output'}] {_short(tool.output, min(limit, _TOOL_CHARS))}"
                 )
-        lines += [f"[Agent] {_short(turn.assistant, limit)}", f"[Turn was {turn.status}]", "</turn>"]
+        lines += [
+            f"[Agent] {_short(turn.assistant, limit)}",
+            f"[Turn was {turn.status}]",
+            "</turn>",
+        ]
         text = plain("\n".join(lines))
         if estimate(text) <= max_tokens or limit < 100:
             return text
@@ -296,7 +360,8 @@ def checked(text: str, question: str, home: Home) -> str:
     """The bullets of a model's answer, made safe to stand in a day file.
 
     Raises:
-        ModelError: it is not a summary: no bullets, too many, the first person, an error text, another language.
+        ModelError: it is not a summary: no bullets, too many, the first person, an error text,
+            another language.
     """
     bullets = [m[1] for line in plain(text).splitlines() if (m := _BULLET.match(line))]
     if not 1 <= len(bullets) <= 10:

@@ -1,7 +1,9 @@
-"""Working the inbox off: find the turn, remove secrets, take notes, append. Run by one process at a time.
+"""Working the inbox off: find the turn, remove secrets, take notes, append. Run by one process at a
+time.
 
-Idempotent on (agent, session, turn): every finished turn of the session that is not in the journal yet is taken, so a
-hook that was killed is made up for by the next one. An event leaves the inbox only after its entries are on disk.
+Idempotent on (agent, session, turn): every finished turn of the session that is not in the journal
+yet is taken, so a hook that was killed is made up for by the next one. An event leaves the inbox
+only after its entries are on disk.
 """
 
 from __future__ import annotations
@@ -32,17 +34,20 @@ from memsearch_engine.journal.write import Journal
 
 log = logging.getLogger("memsearch.service")
 MAX_EVENT = 1024 * 1024
-#: A turn whose answer is not in the transcript yet is waited for: Claude Code's file may lag its Stop hook.
+#: A turn whose answer is not in the transcript yet is waited for: Claude Code's file may lag its
+#: Stop hook.
 _SETTLE_S = 3.0
 _GIVE_UP_S = 24 * 3600
-#: A plugin that was loaded without our installer: its first event is the end of a turn that had begun before.
+#: A plugin that was loaded without our installer: its first event is the end of a turn that had
+#: begun before.
 _BEGAN_BEFORE_S = 3600.0
 _NEWEST = 50  # events among which the start of a session that has just sent a prompt is looked for
 
 
 class Outcome(msgspec.Struct):
-    """What became of the inbox. ``waiting``: events that are kept for later, with the reason; ``memories``: folders that
-    were written; ``opened``: folders in which sessions have begun."""
+    """What became of the inbox. ``waiting``: events that are kept for later, with the reason;
+    ``memories``: folders that were written; ``opened``: folders in which sessions have begun.
+    """
 
     captured: int = 0
     skipped: int = 0
@@ -68,9 +73,15 @@ class Event(msgspec.Struct):
 
 
 def events(home: Home, newest: int = 0) -> Iterator[Event]:
-    """Events in the order they came, all or the *newest*. What can't be read as one is moved aside as ``*.bad``."""
+    """Events in the order they came, all or the *newest*. What can't be read as one is moved aside
+    as ``*.bad``.
+    """
     try:
-        names = sorted(name for name in os.listdir(home.inbox) if name.endswith(".json") and not name.startswith("."))
+        names = sorted(
+            name
+            for name in os.listdir(home.inbox)
+            if name.endswith(".json") and not name.startswith(".")
+        )
     except OSError:
         return
     for name in names[-newest:]:
@@ -100,7 +111,9 @@ def events(home: Home, newest: int = 0) -> Iterator[Event]:
 
 
 def note_starts(home: Home, agent: str, session: str) -> None:
-    """Note what a session was told at its start, if that still waits in the inbox: its first prompt may come right after."""
+    """Note what a session was told at its start, if that still waits in the inbox: its first prompt
+    may come right after.
+    """
     for event in events(home, newest=_NEWEST):
         if (event.agent, event.session) == (agent, session) and event.event == "SessionStart":
             _note_start(home, event)
@@ -110,7 +123,9 @@ def _note_start(home: Home, event: Event) -> None:
     if event.source in ("compact", "clear"):
         injection_log.compacted(home, event.at, event.agent, event.session, event.cwd)
     if event.context:
-        injection_log.at_start(home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
+        injection_log.at_start(
+            home, event.at, event.agent, event.session, event.event, event.cwd, event.context
+        )
 
 
 def _checked(event: Event) -> Event:
@@ -126,14 +141,21 @@ def _checked(event: Event) -> Event:
     ):
         if "\0" in value:
             raise ValueError("a zero byte in a path")
-        value.encode("utf-8", "strict" if any(0xD800 <= ord(char) < 0xDC80 for char in value) else "surrogateescape")
+        value.encode(
+            "utf-8",
+            "strict" if any(0xD800 <= ord(char) < 0xDC80 for char in value) else "surrogateescape",
+        )
     return event
 
 
 def set_aside(path: Path, reason: str) -> None:
-    """Keep an event that can't be taken out of the others' way, with the reason beside it; `memsearch inbox` lists it."""
+    """Keep an event that can't be taken out of the others' way, with the reason beside it;
+    `memsearch inbox` lists it.
+    """
     with contextlib.suppress(OSError):
-        path.with_suffix(".why").write_text(reason.encode("utf-8", "replace").decode()[:500], encoding="utf-8")
+        path.with_suffix(".why").write_text(
+            reason.encode("utf-8", "replace").decode()[:500], encoding="utf-8"
+        )
         path.replace(path.with_suffix(".bad"))
 
 
@@ -186,8 +208,10 @@ def retry(home: Home) -> int:
 
 
 def drop(home: Home, names: list[str]) -> int:
-    """Forget waiting events by file name; all of them where *names* is empty. Their turns stay in the agents' transcripts,
-    where reconciling or an import can still find them. Returns how many went."""
+    """Forget waiting events by file name; all of them where *names* is empty. Their turns stay in
+    the agents' transcripts, where reconciling or an import can still find them. Returns how many
+    went.
+    """
     count = 0
     for path in home.inbox.glob("*.*"):
         if path.suffix in (".json", ".bad") and (not names or path.name in names):
@@ -199,7 +223,11 @@ def drop(home: Home, names: list[str]) -> int:
 
 def drop_of(home: Home, agent: str) -> int:
     """Drop the waiting events of one agent, which was uninstalled. Returns how many."""
-    return drop(home, names) if (names := [os.path.basename(e.path) for e in events(home) if e.agent == agent]) else 0
+    return (
+        drop(home, names)
+        if (names := [os.path.basename(e.path) for e in events(home) if e.agent == agent])
+        else 0
+    )
 
 
 def _work(keeper: Keeper, outcome: Outcome) -> None:
@@ -209,9 +237,13 @@ def _work(keeper: Keeper, outcome: Outcome) -> None:
                 done, reason = _take(event, keeper, outcome)
             except (OSError, MemsearchError) as error:
                 done, reason = False, str(error)
-                if time.time() - event.at > _GIVE_UP_S:  # its turns are noted as failed, and tried again by reconciling
+                if (
+                    time.time() - event.at > _GIVE_UP_S
+                ):  # its turns are noted as failed, and tried again by reconciling
                     set_aside(Path(event.path), reason)
-            except Exception as error:  # one event that nobody thought of must not keep the others waiting
+            except (
+                Exception
+            ) as error:  # one event that nobody thought of must not keep the others waiting
                 log.exception("event %s", os.path.basename(event.path))
                 set_aside(Path(event.path), f"{type(error).__name__}: {error}")
                 outcome.waiting.append((event.path, f"set aside: {type(error).__name__}: {error}"))
@@ -236,7 +268,9 @@ def _named(memsearch_dir: str) -> str:
 
 
 def _has_plugin(agent: str, keeper: Keeper, since: float) -> bool:
-    """Whether an agent that was uninstalled has ours by a marketplace of its own now; then it is captured from *since* on."""
+    """Whether an agent that was uninstalled has ours by a marketplace of its own now; then it is
+    captured from *since* on.
+    """
     part = agent_registry.part(agent, "installer")
     try:
         found = part is not None and bool(part.Installer().plugin())
@@ -255,11 +289,20 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
         keeper.ledger.remember_folder(event.agent, event.agent_home)
     since = max(0.0, event.at - _BEGAN_BEFORE_S)
     is_ending = event.event != "SessionStart"
-    if is_ending and not keeper.ledger.is_capturing(event.agent, since) and not _has_plugin(event.agent, keeper, since):
-        return True, ""  # a session that was open when its agent was uninstalled still has our plug-in loaded
+    if (
+        is_ending
+        and not keeper.ledger.is_capturing(event.agent, since)
+        and not _has_plugin(event.agent, keeper, since)
+    ):
+        return (
+            True,
+            "",
+        )  # a session that was open when its agent was uninstalled still has our plug-in loaded
     if event.event == "SessionStart":
         _note_start(keeper.home, event)
-        memory = _named(event.memsearch_dir) if event.memsearch_dir else home_of(event.cwd, keeper.home)
+        memory = (
+            _named(event.memsearch_dir) if event.memsearch_dir else home_of(event.cwd, keeper.home)
+        )
         if has_notes(memory) and memory not in outcome.opened:
             outcome.opened.append(memory)
         return True, ""
@@ -277,7 +320,11 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     wanted = conversation.aliases.get(event.turn, event.turn)
     for place, name in enumerate(conversation.ids):
         last = place == len(conversation.ids) - 1
-        if known.get(name) in ("captured", "trivial", "ours", "deleted") and name != wanted and not last:
+        if (
+            known.get(name) in ("captured", "trivial", "ours", "deleted")
+            and name != wanted
+            and not last
+        ):
             continue
         found = in_context(conversation, place, place + 1)
         if not found:  # the file was cut meanwhile
@@ -285,7 +332,11 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
         turn = found[0]
         if turn.status == "interrupted" and last and not settled:
             return False, "the answer is not in the transcript yet"
-        if last and turn.status == "interrupted" and (event.event == "PreCompact" or turn.turn != wanted != ""):
+        if (
+            last
+            and turn.status == "interrupted"
+            and (event.event == "PreCompact" or turn.turn != wanted != "")
+        ):
             continue  # it is still going on, and will have its own event
         memory = _named(event.memsearch_dir) if event.memsearch_dir else ""
         try:

@@ -1,1 +1,3 @@
-"""What every other room stands on: paths, settings, errors, safe files, databases, projects, network. Knows no notes."""
+"""What every other room stands on: paths, settings, errors, safe files, databases, projects,
+network. Knows no notes.
+"""

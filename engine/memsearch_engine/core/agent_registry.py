@@ -1,10 +1,12 @@
 """The only list of agents, and the way to what is known of each.
 
-An agent is a package. Its ``__init__`` has ``AGENT``, the facts below; the rest are parts that the rooms which need them describe:
-``reader`` (``agents/transcripts/readers.py``), ``installer`` (``agents/installing.py``), and, where an agent has such a thing, ``native``
-(``core/llm/native.py``), ``compaction`` (``agents/transcripts/summary.py``), ``retention`` (``capture/retention.py``), ``memories`` (``agents/agent_files.py``)
-and ``mcp_entry`` (``agents/installing.py``). A part is imported when
-it is asked for. Standard library only: hooks ask, and count milliseconds.
+An agent is a package. Its ``__init__`` has ``AGENT``, the facts below; the rest are parts that the
+rooms which need them describe: ``reader`` (``agents/transcripts/readers.py``), ``installer``
+(``agents/installing.py``), and, where an agent has such a thing, ``native``
+(``core/llm/native.py``), ``compaction`` (``agents/transcripts/summary.py``), ``retention``
+(``capture/retention.py``), ``memories`` (``agents/agent_files.py``) and ``mcp_entry``
+(``agents/installing.py``). A part is imported when it is asked for. Standard library only: hooks
+ask, and count milliseconds.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 else:
 
     class NamedTuple:
-        """What an agent's facts need of ``typing.NamedTuple``, whose import costs a hook as much as its start."""
+        """What an agent's facts need of ``typing.NamedTuple``, whose import costs a hook as much as
+        its start.
+        """
 
         def __init__(self, **facts):
             self.__dict__.update(facts)
@@ -61,28 +65,36 @@ class Agent(NamedTuple):
 
     Attributes:
         name, title, tag: as commands name it; as people do; in two letters, in lists.
-        program: its command; resume: what goes on with a session, ``{session}`` in its place; () where no command does.
-        home_variable, home, sessions: the variable that moves its home; its home below the user's; where sessions lie in it ('': it can be told
+        program: its command; resume: what goes on with a session, ``{session}`` in its place;
+            () where no command does.
+        home_variable, home, sessions: the variable that moves its home; its home below the
+            user's; where sessions lie in it ('': it can be told
             any folder for them).
         writes: how the files of its sessions end.
         context_lines: lines of recent notes that a new session is told.
         sessions_variable: the variable that moves nothing but its sessions ('': none does).
         also_called: other names of it in a query.
-        anchor: the word for the path in an anchor that names no agent and is its; anchor_path: what stands in such a path ('': any).
+        anchor: the word for the path in an anchor that names no agent and is its; anchor_path:
+            what stands in such a path ('': any).
         noted_by_minute: memsearch's anchors of its turns name no turn.
         session_marks: how variables begin that tell its programs that they run in a session.
-        told_in, compacted: in a line of a session, what says that a hook was the one to speak; that all before it was summed up.
+        told_in, compacted: in a line of a session, what says that a hook was the one to speak;
+            that all before it was summed up.
         replaced: what says that of all before it only that counts which this line repeats.
-        transcript: where below its sessions the file of one lies, ``{session}`` in its place, where its hooks do not say so.
+        transcript: where below its sessions the file of one lies, ``{session}`` in its place,
+            where its hooks do not say so.
         answers_flat: its hooks say what they add at the top of their answer.
         escapes: it escapes angle brackets in what its hooks add.
         is_quiet: a hook that has nothing to say may print nothing.
         tools: its own tools by which it reads memory.
-        shell_marks: variables of which its shells and servers have one: what runs with it was started by the agent.
+        shell_marks: variables of which its shells and servers have one: what runs with it was
+            started by the agent.
         session_variable: the one of these programs that names the session.
         elsewhere: further folders below the user's home in which sessions lie.
-        in_projects: its sessions lie in the projects that they were held in, each of which is a home of it.
-        tells: when its sessions can be told something. An agent that can be told nothing is one whose sessions are only read: it has no
+        in_projects: its sessions lie in the projects that they were held in, each of which is a
+            home of it.
+        tells: when its sessions can be told something. An agent that can be told nothing is one
+            whose sessions are only read: it has no
             ``installer``.
     """
 
@@ -168,8 +180,14 @@ def part(name: str, which: str) -> ModuleType | None:
 
 
 def owner(kind: str, path: str) -> str:
-    """Whose an anchor is that names no agent: the one with its mark in the path before those that take any; '' where nobody's."""
+    """Whose an anchor is that names no agent: the one with its mark in the path before those that
+    take any; '' where nobody's.
+    """
     known = everyone()
-    theirs = [one for one in known if one.anchor_path and one.anchor_path in path and kind in one.anchor.split()]
+    theirs = [
+        one
+        for one in known
+        if one.anchor_path and one.anchor_path in path and kind in one.anchor.split()
+    ]
     theirs += [one for one in known if kind and kind == one.anchor and not one.anchor_path]
     return theirs[0].name if theirs else ""

@@ -1,8 +1,8 @@
 """memsearch's own settings, read from the file that both share (``~/.memsearch/config.toml``).
 
-A user who moves in keeps his file. What it says and we do otherwise is translated here, with a word on what happens instead;
-what has no meaning here is known, so that nobody is warned about it, and answered to scripts that ask. Keys and defaults are those
-of memsearch 0.4.23.
+A user who moves in keeps his file. What it says and we do otherwise is translated here, with a word
+on what happens instead; what has no meaning here is known, so that nobody is warned about it, and
+answered to scripts that ask. Keys and defaults are those of memsearch 0.4.23.
 """
 
 from __future__ import annotations
@@ -35,15 +35,25 @@ KEYS: dict[str, Any] = {
         f"plugins.dsh.{task}.{name}": value
         for task, more in _TASKS.items()
         for name, value in {
-            "enabled": False, "provider": "native", "model": "", "min_interval_hours": 24, "input_dir": ".memsearch/memory", **more,
+            "enabled": False,
+            "provider": "native",
+            "model": "",
+            "min_interval_hours": 24,
+            "input_dir": ".memsearch/memory",
+            **more,
         }.items()
     },
-}  # fmt: skip
+}
 #: What names the model of its digests there, the last one first, and here.
 _COMPACT = {
-    "compact.llm_provider": "compact.provider", "compact.llm_model": "compact.model", "llm.provider": "compact.provider",
-    "llm.model": "compact.model", "llm.base_url": "compact.base_url", "llm.api_key": "compact.api_key", "prompts.compact": "compact.prompt_file",
-}  # fmt: skip
+    "compact.llm_provider": "compact.provider",
+    "compact.llm_model": "compact.model",
+    "llm.provider": "compact.provider",
+    "llm.model": "compact.model",
+    "llm.base_url": "compact.base_url",
+    "llm.api_key": "compact.api_key",
+    "prompts.compact": "compact.prompt_file",
+}
 #: The keys that a file of its own in a project may set.
 PROJECT_KEYS = ("milvus.collection", "chunking.max_chunk_size", "chunking.overlap_lines")
 #: What an embedding flag may name; a project is not called so.
@@ -54,7 +64,8 @@ _HUB_MODEL = re.compile(r"[\w.-]+/[\w.-]+$")
 
 
 def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """Settings by dotted key as we understand them, and (key -> what is done instead) where that differs.
+    """Settings by dotted key as we understand them, and (key -> what is done instead) where that
+    differs.
 
     Args:
         known_model: name -> whether that model is here.
@@ -64,7 +75,9 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
     for key, value in flat.items():
         if key == "chunking.max_chunk_size" and isinstance(value, int):
             found.setdefault("chunking.max_chars", max(200, min(value, 20_000)))
-        elif key in _COMPACT and isinstance(value, str) and value and _COMPACT[key] not in flat:  # ours goes before
+        elif (
+            key in _COMPACT and isinstance(value, str) and value and _COMPACT[key] not in flat
+        ):  # ours goes before
             found[_COMPACT[key]] = _last_of(flat, _COMPACT[key])
         elif key in KEYS:
             continue
@@ -81,11 +94,15 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
         elif key == "embedding.model" and isinstance(value, str) and _HUB_MODEL.match(value):
             onnx = flat.get("embedding.provider", "onnx") in ("onnx", "local", "")
             if onnx and not known_model(value):
-                said[key] = f"{value} is not here: the built-in model is used (`memsearch models list` has others)"
+                said[key] = (
+                    f"{value} is not here: the built-in model is used (`memsearch models list` has others)"
+                )
                 value = ""
             found[key] = value
         elif key.startswith("llm.providers.") and key.endswith(".type"):
-            found[key] = "openai" if value in ("openai-compatible", "gemini") else value or _named(key)
+            found[key] = (
+                "openai" if value in ("openai-compatible", "gemini") else value or _named(key)
+            )
             if value == "gemini" and f"{key[:-5]}.base_url" not in flat:
                 found[f"{key[:-5]}.base_url"] = _GEMINI
         elif key.startswith("plugins.") and key.endswith(".summarize.provider") and value == "":
@@ -106,7 +123,9 @@ def _last_of(flat: dict[str, Any], ours: str) -> str:
 
 
 def collection_of(folder: str) -> str:
-    """What memsearch's plugins call the collection of a project's folder (or of ``MEMSEARCH_DIR``): the end of its name tells."""
+    """What memsearch's plugins call the collection of a project's folder (or of ``MEMSEARCH_DIR``):
+    the end of its name tells.
+    """
     import hashlib
 
     return hashlib.sha256(folder.encode()).hexdigest()[:8]
@@ -115,14 +134,17 @@ def collection_of(folder: str) -> str:
 def plain_query(text: str) -> str:
     """A query of memsearch's tools, which know no filters: words that would be some here are words."""
     words = [
-        word.lstrip("-").replace(":", " ") if ":" in word or word.startswith("-") else word for word in text.split()
+        word.lstrip("-").replace(":", " ") if ":" in word or word.startswith("-") else word
+        for word in text.split()
     ]
     return " ".join(words).replace('"', " ")
 
 
 def note_indexed(folder: str) -> None:
-    """Bring memsearch's own note on the index of a ``.memsearch`` folder up to date, where it has left one: its hooks warn of a
-    stale index for as long as that says so. Nothing is made where there is none."""
+    """Bring memsearch's own note on the index of a ``.memsearch`` folder up to date, where it has
+    left one: its hooks warn of a stale index for as long as that says so. Nothing is made where
+    there is none.
+    """
     from memsearch_engine.core import safe_files
 
     path = os.path.join(folder, ".index-state.json")
@@ -137,8 +159,11 @@ def note_indexed(folder: str) -> None:
 
 
 def urges_its_upgrade(home: Path, version: str) -> bool:
-    """Whether memsearch's hooks will tell the user to ``pip install --upgrade memsearch``, which puts its command in the place of
-    ours: they compare our version with the newest of its own that they have looked up (``.pypi-latest``)."""
+    """Whether memsearch's hooks will tell the user to ``pip install --upgrade memsearch``, which
+    puts its command in the place of
+    ours: they compare our version with the newest of its own that they have looked up
+    (``.pypi-latest``).
+    """
     try:
         newest = (home / ".pypi-latest").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):

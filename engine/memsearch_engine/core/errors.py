@@ -38,11 +38,15 @@ class SettingsError(MemsearchError):
 
 
 class Conflict(MemsearchError):
-    """A note is not what the caller saw. ``expected`` and ``current`` are the two texts where they are known."""
+    """A note is not what the caller saw. ``expected`` and ``current`` are the two texts where they
+    are known.
+    """
 
     exit_code = 4
 
-    def __init__(self, message: str, hint: str = "", *, expected: str = "", current: str = "") -> None:
+    def __init__(
+        self, message: str, hint: str = "", *, expected: str = "", current: str = ""
+    ) -> None:
         super().__init__(message, hint)
         self.expected = expected
         self.current = current

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 
 def digest(*parts: str | bytes, size: int = 6) -> str:
-    """A hex name of ``2 * size`` digits for *parts*; a separator keeps ("ab", "c") and ("a", "bc") apart."""
+    """A hex name of ``2 * size`` digits for *parts*; a separator keeps ("ab", "c") and ("a", "bc")
+    apart.
+    """
     try:
         from _blake2 import blake2b  # the same function; hashlib itself costs a hook 3 ms
     except ImportError:

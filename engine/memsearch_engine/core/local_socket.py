@@ -8,7 +8,9 @@ import struct
 
 
 def same_user(peer: socket.socket) -> bool:
-    """Whether the process on the other end runs as this user. Both ends ask: who makes the socket first may be anybody."""
+    """Whether the process on the other end runs as this user. Both ends ask: who makes the socket
+    first may be anybody.
+    """
     if hasattr(socket, "SO_PEERCRED"):
         packed = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return bool(struct.unpack("3i", packed)[1] == os.getuid())

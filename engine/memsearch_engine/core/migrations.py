@@ -1,8 +1,11 @@
-"""What all SQLite files here share: write-ahead logging, transactions, and durable ones brought to this program's layout when they are opened.
+"""What all SQLite files here share: write-ahead logging, transactions, and durable ones brought to
+this program's layout when they are opened.
 
-A database says its layout in ``PRAGMA user_version`` (SQLite, pragma.html#pragma_user_version): how many of its steps were done.
-Steps are only ever added at the end. All that a file has not seen are done in one transaction with the number that they lead to, so
-that a crash, and whoever else opens it meanwhile, finds the layout before or the newest, nothing between. Caches are no business of this room: they are thrown away instead.
+A database says its layout in ``PRAGMA user_version`` (SQLite, pragma.html#pragma_user_version): how
+many of its steps were done. Steps are only ever added at the end. All that a file has not seen are
+done in one transaction with the number that they lead to, so that a crash, and whoever else opens
+it meanwhile, finds the layout before or the newest, nothing between. Caches are no business of this
+room: they are thrown away instead.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ Step = Callable[[sqlite3.Connection], None]
 class Database(sqlite3.Connection):
     """A connection that raises SQLite's errors only, the ``factory`` of all that open one.
 
-    What is malformed in a damaged file's schema is quoted in SQLite's message. It need not be UTF-8, and Python then raises UnicodeDecodeError
-    in the error's place.
+    What is malformed in a damaged file's schema is quoted in SQLite's message. It need not be
+    UTF-8, and Python then raises UnicodeDecodeError in the error's place.
     """
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
@@ -48,7 +51,8 @@ class Database(sqlite3.Connection):
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """All or nothing, and nobody else writes meanwhile. *db*: in autocommit mode.
 
-    A full disk, and a few more errors, end the transaction by themselves (SQLite, lang_transaction.html).
+    A full disk, and a few more errors, end the transaction by themselves (SQLite,
+    lang_transaction.html).
     """
     db.execute("BEGIN IMMEDIATE")
     try:
@@ -63,8 +67,9 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
     """Let readers and one writer of *db* work at the same time.
 
-    Only the first connection to a new file changes anything, and while it does SQLite answers SQLITE_BUSY to others at once: its
-    busy timeout is not heeded where waiting could be a deadlock (SQLite, c3ref/busy_handler.html). Hence the tries.
+    Only the first connection to a new file changes anything, and while it does SQLite answers
+    SQLITE_BUSY to others at once: its busy timeout is not heeded where waiting could be a deadlock
+    (SQLite, c3ref/busy_handler.html). Hence the tries.
 
     Raises:
         sqlite3.Error: the file is no database, or it was in use for *within_s* seconds.
@@ -81,19 +86,23 @@ def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
 
 
 def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups: Path) -> None:
-    """Do the steps that *db*, the file at *path*, has not seen. What it held before is kept in *backups*.
+    """Do the steps that *db*, the file at *path*, has not seen. What it held before is kept in
+    *backups*.
 
     Args:
         db: in autocommit mode; nothing of this program's was written to it yet.
-        steps: from an empty file or from what a version before layouts were counted left: each finds out what there is.
+        steps: from an empty file or from what a version before layouts were counted left: each
+            finds out what there is.
 
     Raises:
-        Unreachable: a newer memsearch has written it, and nothing was touched; or it can't be written.
-        sqlite3.Error: it is no database, or it is in use.
+        Unreachable: a newer memsearch has written it, and nothing was touched; or it can't be
+            written. sqlite3.Error: it is no database, or it is in use.
     """
     if _known(layout_of(db), path, steps) == len(steps):
         return
-    with transaction(db):  # waits for another process that does the same; then there may be nothing left to do
+    with transaction(
+        db
+    ):  # waits for another process that does the same; then there may be nothing left to do
         layout = _known(layout_of(db), path, steps)
         if layout < len(steps) and tables_of(db):
             _keep(path, backups, layout)
@@ -120,8 +129,10 @@ def tables_of(db: sqlite3.Connection) -> set[str]:
 
 
 def _keep(path: Path, backups: Path, layout: int) -> None:
-    """A copy of the database at *path*, whole or not at all; one of that layout that is there already stays. The caller holds the
-    write lock, so what is copied is what the steps begin with; a connection that writes can't be copied from (SQLITE_LOCKED)."""
+    """A copy of the database at *path*, whole or not at all; one of that layout that is there
+    already stays. The caller holds the write lock, so what is copied is what the steps begin with;
+    a connection that writes can't be copied from (SQLITE_LOCKED).
+    """
     target = backups / f"{path.name}.layout{layout}"
     if target.exists():
         return
@@ -142,7 +153,8 @@ def _keep(path: Path, backups: Path, layout: int) -> None:
             os.link(made, target)
     except OSError as error:
         raise Unreachable(
-            f"{target} can't be written: {error.strerror}", "nothing was changed: a copy comes first"
+            f"{target} can't be written: {error.strerror}",
+            "nothing was changed: a copy comes first",
         ) from error
     finally:
         made.unlink(missing_ok=True)

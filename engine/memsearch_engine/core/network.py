@@ -1,8 +1,10 @@
-"""The two questions before anything is sent: may it leave this machine, and does it go through a proxy?
+"""The two questions before anything is sent: may it leave this machine, and does it go through a
+proxy?
 
-``network.offline``, ``memsearch --offline`` or ``MEMSEARCH_OFFLINE=1`` refuse every connection but those to this machine itself.
-Those never go through a proxy, so that offline none is used at all. For the rest the environment names the proxy (``https_proxy``,
-``http_proxy``, ``all_proxy``, ``no_proxy``, in lower or upper case), as it does for curl.
+``network.offline``, ``memsearch --offline`` or ``MEMSEARCH_OFFLINE=1`` refuse every connection but
+those to this machine itself. Those never go through a proxy, so that offline none is used at all.
+For the rest the environment names the proxy (``https_proxy``, ``http_proxy``, ``all_proxy``,
+``no_proxy``, in lower or upper case), as it does for curl.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def is_local(address: str) -> bool:
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The IP address that *host* is written as, short forms such as ``127.1`` included; None for a name."""
+    """The IP address that *host* is written as, short forms such as ``127.1`` included; None for a
+    name.
+    """
     try:
         if re.fullmatch(r"[0-9a-fx.]*[0-9][0-9a-fx.]*", host):
             return ipaddress.ip_address(socket.inet_aton(host))
@@ -72,7 +76,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_alias(name: str) -> bool:
-    """Whether the hosts file gives *name* loopback addresses alone. DNS is not asked: the question would leave the machine."""
+    """Whether the hosts file gives *name* loopback addresses alone. DNS is not asked: the question
+    would leave the machine.
+    """
     try:
         lines = _HOSTS.read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -83,7 +89,9 @@ def _is_alias(name: str) -> bool:
 
 
 def check(address: str) -> None:
-    """Raises Offline where *address* (a URL, a host, or a program that will connect somewhere) may not be asked."""
+    """Raises Offline where *address* (a URL, a host, or a program that will connect somewhere) may
+    not be asked.
+    """
     if is_offline() and not is_local(address):
         raise Offline(
             f"offline: {address} is not asked",
@@ -92,7 +100,9 @@ def check(address: str) -> None:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the key to another host, past the question whether anything may leave this machine."""
+    """A redirect would carry the key to another host, past the question whether anything may leave
+    this machine.
+    """
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
@@ -102,7 +112,8 @@ def proxy_for(address: str, *, grpc: bool = False) -> str:
     """The URL of the proxy through which *address* is asked; '' for none.
 
     Args:
-        grpc: a gRPC server, which has ``grpc_proxy`` and ``no_grpc_proxy`` first, and can use http proxies alone.
+        grpc: a gRPC server, which has ``grpc_proxy`` and ``no_grpc_proxy`` first, and can use
+            http proxies alone.
 
     Raises:
         Unreachable: the proxy is of a kind that can't be used.
@@ -135,7 +146,9 @@ def proxy_for(address: str, *, grpc: bool = False) -> str:
 
 
 def _is_exempt(host: str, port: int, names: str) -> bool:
-    """Whether a list as ``no_proxy`` is names *host*: domains with or without ``*.``, ports, addresses and networks, ``*``."""
+    """Whether a list as ``no_proxy`` is names *host*: domains with or without ``*.``, ports,
+    addresses and networks, ``*``.
+    """
     address = _address(host)
     for entry in re.split(r"[,\s]+", names.lower()):
         name, _, wanted = entry.removeprefix("*.").lstrip(".").partition(":")
@@ -150,7 +163,9 @@ def _is_exempt(host: str, port: int, names: str) -> bool:
 
 
 def exemption(address: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables with which a program or library that looks for proxies by itself asks *address* of this machine without one."""
+    """The variables with which a program or library that looks for proxies by itself asks *address*
+    of this machine without one.
+    """
     host = (urlsplit(address).hostname or "") if "://" in address and is_local(address) else ""
     if not host:
         return {}
@@ -160,7 +175,9 @@ def exemption(address: str, environment: Mapping[str, str] = os.environ) -> dict
 
 
 def grpc_options(address: str) -> dict[str, Any]:
-    """Options of a gRPC channel to *address*: gRPC would read the environment by itself. Raises Unreachable, see ``proxy_for``."""
+    """Options of a gRPC channel to *address*: gRPC would read the environment by itself. Raises
+    Unreachable, see ``proxy_for``.
+    """
     proxy = "" if address.startswith("unix:") else proxy_for(address, grpc=True)
     return {"grpc.http_proxy": proxy} if proxy else {"grpc.enable_http_proxy": 0}
 
@@ -200,12 +217,20 @@ def _open_through(proxy: str, request: urllib.request.Request, timeout_s: float)
     try:
         with manager:
             response = manager.request(
-                request.get_method(), url, body=data, headers=dict(request.header_items()),
-                redirect=False, retries=False, timeout=timeout_s, preload_content=False,
-            )  # fmt: skip
+                request.get_method(),
+                url,
+                body=data,
+                headers=dict(request.header_items()),
+                redirect=False,
+                retries=False,
+                timeout=timeout_s,
+                preload_content=False,
+            )
             body = io.BytesIO(response.read(_MAX_ANSWER))
     except urllib3.exceptions.TimeoutError as error:
-        raise TimeoutError(f"no answer within {timeout_s:.0f} s, asked through {parts.hostname}") from error
+        raise TimeoutError(
+            f"no answer within {timeout_s:.0f} s, asked through {parts.hostname}"
+        ) from error
     except urllib3.exceptions.HTTPError as error:
         raise urllib.error.URLError(f"{error}, asked through the proxy {parts.hostname}") from error
     if not 200 <= response.status < 300:

@@ -1,7 +1,9 @@
-"""The mark that every prompt of ours to a model carries, and how to tell such a prompt in a transcript.
+"""The mark that every prompt of ours to a model carries, and how to tell such a prompt in a
+transcript.
 
-A client that answers for us may keep a session of it. Read as anybody's, that session would become a note, which would be
-summarised and extracted again. The lowest room of all: it knows nothing of the others.
+A client that answers for us may keep a session of it. Read as anybody's, that session would become
+a note, which would be summarised and extracted again. The lowest room of all: it knows nothing of
+the others.
 """
 
 from __future__ import annotations
@@ -21,5 +23,7 @@ def marked(prompt: str) -> str:
 
 
 def is_ours(prompt: str) -> bool:
-    """Whether a user's message was a prompt of ours. `opencode run` puts quotes around its argument."""
+    """Whether a user's message was a prompt of ours. `opencode run` puts quotes around its
+    argument.
+    """
     return prompt.lstrip("\"' \n").startswith((MARK, *_OLDER))

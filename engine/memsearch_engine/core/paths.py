@@ -1,6 +1,7 @@
 """The paths that hooks use, as strings, and locks on them: ``pathlib`` alone costs a hook 4 ms.
 
-``home`` has the same paths as ``Path``, and all others. Standard library only, and of that only what every hook imports anyway.
+``home`` has the same paths as ``Path``, and all others. Standard library only, and of that only
+what every hook imports anyway.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import os
 import stat
 
-#: A Unix socket path longer than this does not fit ``sockaddr_un`` on every system (104 bytes on macOS).
+#: A Unix socket path longer than this does not fit ``sockaddr_un`` on every system (104 bytes on
+#: macOS).
 MAX_SOCKET_PATH = 100
 MARKER = ".memsearch"
 _LONGEST_SOCKET = "m-00000000.sock"
@@ -40,8 +42,9 @@ def user_home() -> str:
 
 
 def temporary() -> str:
-    """The machine's temporary folder; not TMPDIR: agents give their commands one of their own, and all of them must
-    find the same service."""
+    """The machine's temporary folder; not TMPDIR: agents give their commands one of their own, and
+    all of them must find the same service.
+    """
     if os.path.isdir("/tmp"):
         return "/tmp"
     import tempfile  # 5 ms, and hooks count them
@@ -50,13 +53,17 @@ def temporary() -> str:
 
 
 def home_root() -> str:
-    """``MEMSEARCH_HOME``, or its default. Raises RuntimeError where it names the home of a user who does not exist."""
+    """``MEMSEARCH_HOME``, or its default. Raises RuntimeError where it names the home of a user who
+    does not exist.
+    """
     root = os.environ.get("MEMSEARCH_HOME") or os.path.join(user_home(), ".memsearch")
     if not os.path.isabs(root):
         from pathlib import Path
 
         root = str(Path(root).expanduser())
-    return os.path.normpath(os.path.join(user_home(), root))  # a relative one is not meant for each folder anew
+    return os.path.normpath(
+        os.path.join(user_home(), root)
+    )  # a relative one is not meant for each folder anew
 
 
 def context(root: str, memory: str) -> str:
@@ -79,8 +86,11 @@ def logs(root: str) -> str:
 
 
 def socket(root: str, name: str = "engine.sock") -> str:
-    """A socket of the service: in ``run/``, or in a private temporary folder where that path would be too long."""
-    # one folder for all of them, by the longest name: the service makes it, and sees to it that it is private
+    """A socket of the service: in ``run/``, or in a private temporary folder where that path would
+    be too long.
+    """
+    # one folder for all of them, by the longest name: the service makes it, and sees to it that it
+    # is private
     if len(os.fsencode(os.path.join(run(root), _LONGEST_SOCKET))) + 2 <= MAX_SOCKET_PATH:
         return os.path.join(run(root), name)
     from memsearch_engine.core.ids import digest
@@ -89,20 +99,31 @@ def socket(root: str, name: str = "engine.sock") -> str:
 
 
 def check_socket_folder(root: str) -> None:
-    """Refuse a socket in a folder that another user prepared: he would read what is asked and write what is answered.
-    Raises OSError, PermissionError among them."""
+    """Refuse a socket in a folder that another user prepared: he would read what is asked and write
+    what is answered. Raises OSError, PermissionError among them.
+    """
     folder = os.path.dirname(socket(root))
     info = os.lstat(folder)
-    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or (folder != run(root) and info.st_mode & 0o077):
+    if (
+        not stat.S_ISDIR(info.st_mode)
+        or info.st_uid != os.getuid()
+        or (folder != run(root) and info.st_mode & 0o077)
+    ):
         raise PermissionError(1, f"{folder} is not a private folder of this user", folder)
 
 
 def lock(path: str | os.PathLike[str], *, shared: bool = False, make: bool = True) -> int | None:
-    """Take a lock (flock(2)) without waiting: an open descriptor that holds it until it is closed, or the process ends; None where somebody
-    else has it. *make*: a file that does not exist is made. Raises OSError."""
+    """Take a lock (flock(2)) without waiting: an open descriptor that holds it until it is closed,
+    or the process ends; None where somebody else has it. *make*: a file that does not exist is
+    made. Raises OSError.
+    """
     import fcntl
 
-    fd = os.open(path, os.O_CLOEXEC | (os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | make * os.O_CREAT), 0o600)
+    fd = os.open(
+        path,
+        os.O_CLOEXEC | (os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | make * os.O_CREAT),
+        0o600,
+    )
     try:
         fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError as error:

@@ -1,7 +1,9 @@
-"""Where a folder's project lies, from the file system alone and with the standard library alone: hooks ask it.
+"""Where a folder's project lies, from the file system alone and with the standard library alone:
+hooks ask it.
 
-The main worktree's root (through git's common directory), else the nearest folder that has a ``.memsearch``, else the
-folder itself. One function decides it, for hooks, commands, the service and the app alike.
+The main worktree's root (through git's common directory), else the nearest folder that has a
+``.memsearch``, else the folder itself. One function decides it, for hooks, commands, the service
+and the app alike.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ _MAX_AUTHOR = 40
 
 
 def find(cwd: str, home_root: str) -> tuple[str, str, str]:
-    """(project root, its memory folder, git's common directory) for *cwd*; works for folders that are gone.
+    """(project root, its memory folder, git's common directory) for *cwd*; works for folders that
+    are gone.
 
     Args:
         home_root: ``MEMSEARCH_HOME``, which is no project's ``.memsearch``.
@@ -30,14 +33,18 @@ def find(cwd: str, home_root: str) -> tuple[str, str, str]:
         return root, os.path.join(home_root, "root-project", "memory"), common
     override = os.environ.get("MEMSEARCH_DIR")
     # where the owner names a folder, a link is his word; in a project it may have come with a clone
-    base = os.path.realpath(os.path.expanduser(override)) if override else os.path.join(root, MARKER)
+    base = (
+        os.path.realpath(os.path.expanduser(override)) if override else os.path.join(root, MARKER)
+    )
     if os.path.realpath(base) == home_root:  # a session started in the user's home folder itself
         base = os.path.join(home_root, "home-project")
     return root, os.path.join(base, "memory"), common
 
 
 def shared_beside(memory: str) -> str:
-    """The folder of the notes that a project's team shares, beside its memory folder; '' for a memory folder that lies in no project."""
+    """The folder of the notes that a project's team shares, beside its memory folder; '' for a
+    memory folder that lies in no project.
+    """
     base = os.path.dirname(memory)
     return os.path.join(base, SHARED_FOLDER) if os.path.basename(base) == MARKER else ""
 
@@ -48,7 +55,9 @@ def has_notes(memory: str) -> bool:
 
 
 def author_of(path: str) -> str:
-    """Who shared the notes of a file; '' for a file that is not shared, or by nobody who has a name (``author_name``)."""
+    """Who shared the notes of a file; '' for a file that is not shared, or by nobody who has a name
+    (``author_name``).
+    """
     folder, name = os.path.split(os.path.dirname(path))
     base, between = os.path.split(folder)
     is_shared = between == SHARED_FOLDER and os.path.basename(base) == MARKER
@@ -56,12 +65,17 @@ def author_of(path: str) -> str:
 
 
 def author_name(name: str) -> str:
-    """A person's name as that of a folder: one word in small letters; '' where nothing is left of it."""
+    """A person's name as that of a folder: one word in small letters; '' where nothing is left of
+    it.
+    """
     import re
     import unicodedata  # a hook asks for no names
 
     plain = unicodedata.normalize("NFC", name).strip().lower()
-    kept = (char if char.isalnum() or char in "._" or unicodedata.category(char)[0] == "M" else "-" for char in plain)
+    kept = (
+        char if char.isalnum() or char in "._" or unicodedata.category(char)[0] == "M" else "-"
+        for char in plain
+    )
     return re.sub("-+", "-", "".join(kept))[:_MAX_AUTHOR].strip("-._")
 
 
@@ -77,7 +91,10 @@ def _git(start: str) -> tuple[str, str]:
     for folder in _ancestors(start):
         dot = os.path.join(folder, ".git")
         if os.path.islink(dot):
-            return folder, ""  # git makes none: it would make this folder a part of somebody's project
+            return (
+                folder,
+                "",
+            )  # git makes none: it would make this folder a part of somebody's project
         if os.path.isdir(dot) and os.path.exists(os.path.join(dot, "HEAD")):
             return folder, dot
         if os.path.isfile(dot):
@@ -88,8 +105,8 @@ def _git(start: str) -> tuple[str, str]:
 def _linked(folder: str, dot: str) -> tuple[str, str]:
     """A worktree's or submodule's ``.git`` file.
 
-    What it names counts only where that names it back, as git writes both ends: a file in somebody's archive must not make its
-    folder a part of the owner's own project.
+    What it names counts only where that names it back, as git writes both ends: a file in
+    somebody's archive must not make its folder a part of the owner's own project.
     """
     git_dir = git_folder(folder, dot)
     common = _common(git_dir) if git_dir else ""
@@ -101,7 +118,9 @@ def _linked(folder: str, dot: str) -> tuple[str, str]:
 
 
 def git_folder(folder: str, dot: str) -> str:
-    """The git folder of a worktree or submodule whose ``.git`` file *dot* is; '' where that does not name it back."""
+    """The git folder of a worktree or submodule whose ``.git`` file *dot* is; '' where that does
+    not name it back.
+    """
     git_dir = os.path.realpath(os.path.join(folder, _line(dot).removeprefix("gitdir:").strip()))
     if _common(git_dir) == git_dir:
         is_named = _names_back(git_dir, folder)
@@ -112,7 +131,9 @@ def git_folder(folder: str, dot: str) -> str:
 
 def _common(git_dir: str) -> str:
     """What the worktrees of a repository share."""
-    return os.path.realpath(os.path.join(git_dir, _line(os.path.join(git_dir, "commondir")) or os.curdir))
+    return os.path.realpath(
+        os.path.join(git_dir, _line(os.path.join(git_dir, "commondir")) or os.curdir)
+    )
 
 
 def _names_back(git_dir: str, folder: str) -> bool:
@@ -122,11 +143,15 @@ def _names_back(git_dir: str, folder: str) -> bool:
     from memsearch_engine.core import safe_files
 
     try:
-        text = safe_files.read(os.path.join(git_dir, "config"), safe_files.MAX_SETTINGS).decode("utf-8", "replace")
+        text = safe_files.read(os.path.join(git_dir, "config"), safe_files.MAX_SETTINGS).decode(
+            "utf-8", "replace"
+        )
     except OSError:
         return False
     worktree = re.search(r"(?m)^\s*worktree\s*=\s*\"?(.+?)\"?\s*$", text)
-    return worktree is not None and os.path.realpath(os.path.join(git_dir, worktree[1])) == os.path.realpath(folder)
+    return worktree is not None and os.path.realpath(
+        os.path.join(git_dir, worktree[1])
+    ) == os.path.realpath(folder)
 
 
 def _line(path: str) -> str:
@@ -134,13 +159,20 @@ def _line(path: str) -> str:
     from memsearch_engine.core import safe_files  # most folders have no such file
 
     try:
-        return safe_files.read(path, _MAX_LINE).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
+        return (
+            safe_files.read(path, _MAX_LINE)
+            .decode("utf-8", "surrogateescape")
+            .partition("\n")[0]
+            .strip()
+        )
     except OSError:
         return ""
 
 
 def _ours(folder: str) -> bool:
-    """Whether it is a folder of this user's: somebody else's ``/tmp/.memsearch`` must not gather our notes."""
+    """Whether it is a folder of this user's: somebody else's ``/tmp/.memsearch`` must not gather
+    our notes.
+    """
     try:
         info = os.stat(folder)
     except OSError:

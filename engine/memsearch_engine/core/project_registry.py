@@ -1,7 +1,7 @@
 """The registry of projects, in ``state.db``.
 
-It knows a project by its first commit and remote, so that a rename, a move, a second worktree or a clone keeps its
-memory, and two folders of the same name don't share one.
+It knows a project by its first commit and remote, so that a rename, a move, a second worktree or a
+clone keeps its memory, and two folders of the same name don't share one.
 """
 
 from __future__ import annotations
@@ -51,13 +51,17 @@ class Registry:
         for mode in ("mode=ro", "immutable=1"):
             try:
                 uri = f"{self.home.state_db.as_uri()}?{mode}"
-                db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Database)
+                db = sqlite3.connect(
+                    uri, uri=True, isolation_level=None, check_same_thread=False, factory=Database
+                )
                 db.execute("SELECT count(*) FROM project_paths").fetchone()
                 self.read_only = True
                 return db
             except sqlite3.Error:
                 continue
-        raise Unreachable(f"the project registry {self.home.state_db} can't be opened: {reason}") from reason
+        raise Unreachable(
+            f"the project registry {self.home.state_db} can't be opened: {reason}"
+        ) from reason
 
     def close(self) -> None:
         if self._connection is not None:
@@ -65,15 +69,20 @@ class Registry:
             self._connection = None
 
     def at(self, place: Place, *, register: bool = False) -> Project:
-        """The project of *place*. A folder with notes is registered on first sight; another one only where *register* says that something is
-        done for it, else it is named as it would be: looking something up leaves no trace. Raises Unreachable where the home can't be written."""
+        """The project of *place*. A folder with notes is registered on first sight; another one
+        only where *register* says that something is
+        done for it, else it is named as it would be: looking something up leaves no trace. Raises
+        Unreachable where the home can't be written.
+        """
         with self._lock, complaining(self.home):
             return self._at(place, register or has_notes(place.memory))
 
     def knows(self, root: str) -> bool:
         """Whether the folder *root* is a project's."""
         with self._lock, complaining(self.home):
-            return bool(self._db().execute("SELECT 1 FROM project_paths WHERE root=?", (root,)).fetchone())
+            return bool(
+                self._db().execute("SELECT 1 FROM project_paths WHERE root=?", (root,)).fetchone()
+            )
 
     def _at(self, place: Place, register: bool) -> Project:
         db = self._db()
@@ -84,16 +93,22 @@ class Registry:
         ).fetchone()
         if row:
             if row[3] != place.memory and not self.read_only:
-                db.execute("UPDATE project_paths SET memory=? WHERE root=?", (place.memory, place.root))
+                db.execute(
+                    "UPDATE project_paths SET memory=? WHERE root=?", (place.memory, place.root)
+                )
             return Project(row[0], row[1], row[2], place.root, place.memory)
         if self.read_only and register:
-            raise Unreachable(f"{place.root} is not registered, and {self.home.state_db} can't be written")
+            raise Unreachable(
+                f"{place.root} is not registered, and {self.home.state_db} can't be written"
+            )
         commit, remote = fingerprint(place.common_dir)
         remote = clean_remote(remote)
         identity = identity_of(commit, remote, place.root)
         slug = slug_of(os.path.basename(place.root))
         if not register:
-            known = db.execute("SELECT slug, collection FROM projects WHERE id=?", (identity,)).fetchone()
+            known = db.execute(
+                "SELECT slug, collection FROM projects WHERE id=?", (identity,)
+            ).fetchone()
             slug, collection = known or (slug, f"ms_{slug}_{identity[:8]}")
             return Project(identity, slug, collection, place.root, place.memory)
         now = time.time()

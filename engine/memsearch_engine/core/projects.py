@@ -46,14 +46,18 @@ def locate(cwd: str | os.PathLike[str] | None = None, home: Home | None = None) 
 
 
 def slug_of(name: str) -> str:
-    """A readable ASCII slug: letters and digits, other scripts as their code points, at most 32 characters."""
+    """A readable ASCII slug: letters and digits, other scripts as their code points, at most 32
+    characters.
+    """
     folded = unicodedata.normalize("NFKD", name)
     words = []
     for char in folded:
         if unicodedata.combining(char):
             continue
         words.append(char if char.isascii() else f"u{ord(char):x}")
-    return re.sub(r"[^a-z0-9]+", "_", "".join(words).lower()).strip("_")[:32].strip("_") or "project"
+    return (
+        re.sub(r"[^a-z0-9]+", "_", "".join(words).lower()).strip("_")[:32].strip("_") or "project"
+    )
 
 
 def clean_remote(url: str) -> str:
@@ -68,7 +72,9 @@ def identity_of(commit: str, remote: str, root: str) -> str:
 
 
 def offline_project(place: Place) -> Project:
-    """A project by its path alone, for where the registry can't be opened (an agent's read-only sandbox)."""
+    """A project by its path alone, for where the registry can't be opened (an agent's read-only
+    sandbox).
+    """
     identity = identity_of("", "", place.root)
     slug = slug_of(os.path.basename(place.root))
     return Project(identity, slug, f"ms_{slug}_{identity[:8]}", place.root, place.memory)

@@ -1,6 +1,8 @@
-"""``json`` for hooks: its C parts without the package, whose import (``re``, ``enum``, ``functools``) takes as long as Python's start.
+"""``json`` for hooks: its C parts without the package, whose import (``re``, ``enum``,
+``functools``) takes as long as Python's start.
 
-What the C parts do not do at once, and every error, is left to ``json``, so that both give the same answers. Standard library only.
+What the C parts do not do at once, and every error, is left to ``json``, so that both give the same
+answers. Standard library only.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ class _Decoder:
     """What ``make_scanner`` reads of a ``json.JSONDecoder`` without options."""
 
     strict, object_hook, object_pairs_hook, parse_float, parse_int = True, None, None, float, int
-    parse_constant = {"-Infinity": -float("inf"), "Infinity": float("inf"), "NaN": float("nan")}.__getitem__
+    parse_constant = {
+        "-Infinity": -float("inf"),
+        "Infinity": float("inf"),
+        "NaN": float("nan"),
+    }.__getitem__
 
 
 _DECODER: Any = _Decoder()

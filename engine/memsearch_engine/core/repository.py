@@ -1,8 +1,9 @@
 """What a git repository says about a project, read as files: git itself is never run.
 
-git's configuration can name programs (a remote's ``uploadpack``, ``core.fsmonitor``, hooks, pagers, credential helpers), and an
-unpacked archive brings its own. So objects and references are read by dulwich's object store, which runs nothing and fetches
-nothing, and only where the repository belongs to this user and consists of regular files.
+git's configuration can name programs (a remote's ``uploadpack``, ``core.fsmonitor``, hooks, pagers,
+credential helpers), and an unpacked archive brings its own. So objects and references are read by
+dulwich's object store, which runs nothing and fetches nothing, and only where the repository
+belongs to this user and consists of regular files.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _LOOSE = ("HEAD", "config", "packed-refs", "shallow")
 
 
 def fingerprint(common_dir: str) -> tuple[str, str]:
-    """(first commit, URL of the remote ``origin``) of the repository whose git folder *common_dir* is; '' for what it does not
-    have, or can't be read without trusting it.
+    """(first commit, URL of the remote ``origin``) of the repository whose git folder *common_dir*
+    is; '' for what it does not have, or can't be read without trusting it.
 
-    The first commit is the oldest of those without parents: the newest of them would change when histories are merged.
+    The first commit is the oldest of those without parents: the newest of them would change when
+    histories are merged.
     """
     if not common_dir or not is_ours(common_dir):
         return "", ""
@@ -37,15 +39,23 @@ def fingerprint(common_dir: str) -> tuple[str, str]:
 
 
 def is_ours(folder: str) -> bool:
-    """Whether a folder of git's belongs to this user and holds nothing but regular files, where dulwich will open them."""
+    """Whether a folder of git's belongs to this user and holds nothing but regular files, where
+    dulwich will open them.
+    """
     try:
         if os.stat(folder).st_uid != os.geteuid():
             return False
-        names = [os.path.join(folder, name) for name in _LOOSE if os.path.lexists(os.path.join(folder, name))]
+        names = [
+            os.path.join(folder, name)
+            for name in _LOOSE
+            if os.path.lexists(os.path.join(folder, name))
+        ]
         for place in ("refs", "objects"):
             for base, folders, files in os.walk(os.path.join(folder, place)):
                 names += [os.path.join(base, name) for name in (*folders, *files)]
-        return _kinds(names) <= {stat.S_IFREG, stat.S_IFDIR} and all(map(_is_store, _alternates(folder)))
+        return _kinds(names) <= {stat.S_IFREG, stat.S_IFDIR} and all(
+            map(_is_store, _alternates(folder))
+        )
     except OSError:
         return False
 
@@ -54,7 +64,11 @@ def _is_store(objects: str) -> bool:
     """The same for a folder of objects that another repository lends; it lends none itself."""
     names = [os.path.join(base, name) for base, _, files in os.walk(objects) for name in files]
     ours = os.stat(objects).st_uid == os.geteuid()
-    return ours and _kinds(names) <= {stat.S_IFREG} and not os.path.exists(os.path.join(objects, "info", "alternates"))
+    return (
+        ours
+        and _kinds(names) <= {stat.S_IFREG}
+        and not os.path.exists(os.path.join(objects, "info", "alternates"))
+    )
 
 
 def _kinds(names: Iterable[str]) -> set[int]:
@@ -68,7 +82,9 @@ def _kinds(names: Iterable[str]) -> set[int]:
 
 def _alternates(folder: str) -> list[str]:
     try:
-        text = safe_files.read(os.path.join(folder, "objects", "info", "alternates"), safe_files.MAX_SETTINGS)
+        text = safe_files.read(
+            os.path.join(folder, "objects", "info", "alternates"), safe_files.MAX_SETTINGS
+        )
     except FileNotFoundError:
         return []
     lines = [os.fsdecode(line) for line in text.splitlines() if line and not line.startswith(b"#")]
@@ -100,15 +116,18 @@ def _first_commit(folder: str) -> str:
                     seen.add(parent)
                     waiting.append(parent)
         return min(roots)[1].decode("ascii") if roots else ""
-    except Exception:  # a damaged repository, or a part that was never fetched: dulwich has many words for it
+    except (
+        Exception
+    ):  # a damaged repository, or a part that was never fetched: dulwich has many words for it
         return ""
     finally:
         store.close()
 
 
 def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
-    """The e-mail addresses (lower case) of all who committed a version of a file; empty where that can't be told, or where the
-    file as it stands is not what the last commit has."""
+    """The e-mail addresses (lower case) of all who committed a version of a file; empty where that
+    can't be told, or where the file as it stands is not what the last commit has.
+    """
     if not common_dir or not is_ours(common_dir):
         return set()
     from dulwich.object_store import DiskObjectStore, tree_lookup_path
@@ -150,14 +169,18 @@ def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
 
 
 def at_commit(common_dir: str, commit: str, relative: str) -> bytes | None:
-    """What a file of the repository was at *commit* (40 hex digits); None where it was not there, or can't be read without trusting it."""
+    """What a file of the repository was at *commit* (40 hex digits); None where it was not there,
+    or can't be read without trusting it.
+    """
     if not is_ours(common_dir):
         return None
     from dulwich.object_store import DiskObjectStore, tree_lookup_path
 
     store: Any = DiskObjectStore(os.path.join(common_dir, "objects"))
     try:
-        name = tree_lookup_path(store.__getitem__, store[commit.encode("ascii")].tree, os.fsencode(relative))[1]
+        name = tree_lookup_path(
+            store.__getitem__, store[commit.encode("ascii")].tree, os.fsencode(relative)
+        )[1]
         return bytes(store[name].data)
     except Exception:  # not there; a damaged repository, or a part that was never fetched
         return None
@@ -171,15 +194,17 @@ def worktrees(common_dir: str) -> list[str]:
     with contextlib.suppress(OSError):
         for name in os.listdir(os.path.join(common_dir, "worktrees")) if common_dir else ():
             with contextlib.suppress(OSError):
-                line = safe_files.read(os.path.join(common_dir, "worktrees", name, "gitdir"), _MAX_LINE).decode(
-                    "utf-8", "replace"
-                )
+                line = safe_files.read(
+                    os.path.join(common_dir, "worktrees", name, "gitdir"), _MAX_LINE
+                ).decode("utf-8", "replace")
                 found.append(os.path.dirname(line.strip()))
     return [folder for folder in found if os.path.isabs(folder)]
 
 
 def user_name(common_dir: str) -> str:
-    """What git calls this user in a repository (``user.name``), by its own configuration or the user's; '' where that says nothing."""
+    """What git calls this user in a repository (``user.name``), by its own configuration or the
+    user's; '' where that says nothing.
+    """
     from dulwich.config import ConfigFile
 
     own = [os.path.join(common_dir, "config")] if common_dir and is_ours(common_dir) else []
@@ -187,14 +212,20 @@ def user_name(common_dir: str) -> str:
     for path in (*own, "~/.gitconfig", f"{xdg}/git/config"):
         try:
             text = safe_files.read(os.path.expanduser(path), safe_files.MAX_SETTINGS)
-            return ConfigFile.from_file(io.BytesIO(text)).get((b"user",), b"name").decode("utf-8", "replace")
+            return (
+                ConfigFile.from_file(io.BytesIO(text))
+                .get((b"user",), b"name")
+                .decode("utf-8", "replace")
+            )
         except (OSError, KeyError, ValueError):
             continue
     return ""
 
 
 def foreign_format(folder: str) -> str:
-    """In which format a repository keeps its references or objects, where that can't be read here: ``reftable``, ``sha256``; else ''."""
+    """In which format a repository keeps its references or objects, where that can't be read here:
+    ``reftable``, ``sha256``; else ''.
+    """
     from dulwich.config import ConfigFile
 
     try:
@@ -213,7 +244,9 @@ def foreign_format(folder: str) -> str:
 
 def shallow(folder: str) -> set[bytes]:
     try:
-        return set(safe_files.read(os.path.join(folder, "shallow"), safe_files.MAX_SETTINGS).split())
+        return set(
+            safe_files.read(os.path.join(folder, "shallow"), safe_files.MAX_SETTINGS).split()
+        )
     except OSError:
         return set()
 
@@ -223,13 +256,19 @@ def _remote(folder: str) -> str:
 
     try:
         text = safe_files.read(os.path.join(folder, "config"), safe_files.MAX_SETTINGS)
-        return ConfigFile.from_file(io.BytesIO(text)).get((b"remote", b"origin"), b"url").decode("utf-8", "replace")
+        return (
+            ConfigFile.from_file(io.BytesIO(text))
+            .get((b"remote", b"origin"), b"url")
+            .decode("utf-8", "replace")
+        )
     except (OSError, KeyError, ValueError):
         return ""
 
 
 def current_branch(folder: str) -> str:
-    """The branch that is checked out where *folder* lies (also in a linked worktree); '' where none is."""
+    """The branch that is checked out where *folder* lies (also in a linked worktree); '' where none
+    is.
+    """
     folder = os.path.realpath(folder)
     while not os.path.lexists(os.path.join(folder, ".git")):
         if folder == os.path.dirname(folder):
@@ -239,7 +278,11 @@ def current_branch(folder: str) -> str:
     try:
         if not os.path.isdir(git):
             git = git_folder(folder, git)  # '' where a stranger's file names somebody else's
-        head = safe_files.read(os.path.join(git, "HEAD"), _MAX_LINE).decode("utf-8", "replace").strip() if git else ""
+        head = (
+            safe_files.read(os.path.join(git, "HEAD"), _MAX_LINE).decode("utf-8", "replace").strip()
+            if git
+            else ""
+        )
     except OSError:
         return ""
     name = head.removeprefix(_ON_BRANCH) if head.startswith(_ON_BRANCH) else ""
@@ -249,23 +292,36 @@ def current_branch(folder: str) -> str:
 def head_of(common_dir: str) -> str:
     """The commit that HEAD names; '' where that can't be told without more."""
     try:
-        head = safe_files.read(os.path.join(common_dir, "HEAD"), _MAX_LINE).decode("ascii", "replace").strip()
+        head = (
+            safe_files.read(os.path.join(common_dir, "HEAD"), _MAX_LINE)
+            .decode("ascii", "replace")
+            .strip()
+        )
         if not head.startswith("ref: "):
             return head
         name = head.removeprefix("ref: ")
         if ".." in name or name.endswith(f"/{_ELSEWHERE}") or not name.startswith("refs/"):
             return ""
         try:
-            return safe_files.read(os.path.join(common_dir, name), _MAX_LINE).decode("ascii", "replace").strip()
+            return (
+                safe_files.read(os.path.join(common_dir, name), _MAX_LINE)
+                .decode("ascii", "replace")
+                .strip()
+            )
         except FileNotFoundError:
-            packed = safe_files.read(os.path.join(common_dir, "packed-refs"), _MAX_INDEX).decode("utf-8", "replace")
-            return next((line.split()[0] for line in packed.splitlines() if line.endswith(f" {name}")), "")
+            packed = safe_files.read(os.path.join(common_dir, "packed-refs"), _MAX_INDEX).decode(
+                "utf-8", "replace"
+            )
+            return next(
+                (line.split()[0] for line in packed.splitlines() if line.endswith(f" {name}")), ""
+            )
     except OSError:
         return ""
 
 
 def came_along(path: str) -> bool:
-    """Whether a file of a project's came with it: its repository tracks it, or it is another user's. What can't be told counts as so.
+    """Whether a file of a project's came with it: its repository tracks it, or it is another
+    user's. What can't be told counts as so.
 
     The index is read as a file (git's ``index-format``); git is never run.
     """
@@ -284,10 +340,13 @@ def came_along(path: str) -> bool:
         index = _index_of(os.path.join(root, ".git"))
         if not os.path.exists(index):
             return False  # nothing was ever added
-        name = os.fsencode(os.path.relpath(os.path.join(folder, os.path.basename(path)), root)).replace(
-            os.fsencode(os.sep), b"/"
+        name = os.fsencode(
+            os.path.relpath(os.path.join(folder, os.path.basename(path)), root)
+        ).replace(os.fsencode(os.sep), b"/")
+        return any(
+            entry.name == name
+            for entry in read_index(io.BytesIO(safe_files.read(index, _MAX_INDEX)))
         )
-        return any(entry.name == name for entry in read_index(io.BytesIO(safe_files.read(index, _MAX_INDEX))))
     except Exception:  # a made-up index may break its reader in any way
         return True
 

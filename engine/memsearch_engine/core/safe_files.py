@@ -1,12 +1,14 @@
-"""Opening what lies in a project: regular files of bounded size, below the folder that the owner chose.
+"""Opening what lies in a project: regular files of bounded size, below the folder that the owner
+chose.
 
-A project's files come with clones, archives and other people's folders. A link planted there must lead nowhere else, a pipe
-or a device must hang nobody, and a file without end must fill no memory. Every part of a path below its *base* is opened by
-descriptor and without following links (so nothing can be swapped between a check and its use); a link whose target lies
-below the base as well is followed once, by its real path.
+A project's files come with clones, archives and other people's folders. A link planted there must
+lead nowhere else, a pipe or a device must hang nobody, and a file without end must fill no memory.
+Every part of a path below its *base* is opened by descriptor and without following links (so
+nothing can be swapped between a check and its use); a link whose target lies below the base as well
+is followed once, by its real path.
 
-This room knows paths and descriptors, nothing of notes. Standard library only: hooks come through here
-in a worktree.
+This room knows paths and descriptors, nothing of notes. Standard library only: hooks come through
+here in a worktree.
 """
 
 from __future__ import annotations
@@ -25,15 +27,19 @@ _LINK = (errno.ELOOP, errno.ENOTDIR)
 
 
 def base_of(path: str) -> str:
-    """The folder down to which *path* is the owner's word: the project's root for what lies in its ``.memsearch``, else the
-    folder that holds the file."""
+    """The folder down to which *path* is the owner's word: the project's root for what lies in its
+    ``.memsearch``, else the folder that holds the file.
+    """
     place = f"{path}{os.sep}".rfind(f"{os.sep}{MARKER}{os.sep}")
     return (path[:place] or os.sep) if place >= 0 else os.path.dirname(path)
 
 
 def real(path: str) -> str:
-    """*path* with links resolved. Raises OSError where they lead out of the project's ``.memsearch`` (which is no link itself), or,
-    for other files, out of their folder: a link to another file of the project would have us write into that."""
+    """*path* with links resolved. Raises OSError where they lead out of the project's
+    ``.memsearch`` (which is no link itself), or,
+    for other files, out of their folder: a link to another file of the project would have us write
+    into that.
+    """
     base = os.path.realpath(base_of(path))
     if path.startswith(os.path.join(base_of(path), MARKER)):
         base = os.path.join(base, MARKER)
@@ -44,7 +50,8 @@ def real(path: str) -> str:
 
 
 def open_folder(path: str, *, create: bool = False) -> int:
-    """A descriptor of a folder. Raises OSError: no folder, a link that leads out, or somebody else's ``.memsearch``.
+    """A descriptor of a folder. Raises OSError: no folder, a link that leads out, or somebody
+    else's ``.memsearch``.
 
     Args:
         create: make what is missing.
@@ -103,8 +110,9 @@ def folder_of(path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
 
 
 def open_in(folder: int, name: str, flags: int = os.O_RDONLY, *, max_bytes: int = MAX_NOTES) -> int:
-    """A descriptor of a regular file in an open folder. Never blocks. Raises OSError: EINVAL for what is no regular file,
-    EFBIG for one of more than *max_bytes*."""
+    """A descriptor of a regular file in an open folder. Never blocks. Raises OSError: EINVAL for
+    what is no regular file, EFBIG for one of more than *max_bytes*.
+    """
     fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         info = os.fstat(fd)
@@ -128,11 +136,13 @@ def read(path: str | os.PathLike[str], max_bytes: int = MAX_NOTES) -> bytes:
 
 
 def put(path: str, data: bytes, *, private: bool = False) -> None:
-    """Have a file of a project hold *data*: whoever reads it sees the old text or the new one, whole. For small files of ours; notes are
-    written by ``journal/disk.py``, which compares first. Raises OSError.
+    """Have a file of a project hold *data*: whoever reads it sees the old text or the new one,
+    whole. For small files of ours; notes are written by ``journal/disk.py``, which compares first.
+    Raises OSError.
 
     Args:
-        private: only its owner may read it from now on. Else it keeps its mode; a new one is private.
+        private: only its owner may read it from now on. Else it keeps its mode; a new one is
+            private.
     """
     with folder_of(path) as (folder, name):
         made = f".{name}.{os.urandom(6).hex()}.tmp"

@@ -1,7 +1,9 @@
-"""Typed settings in four layers: defaults, the user's ``config.toml``, a project's ``.memsearch.toml``, the call.
+"""Typed settings in four layers: defaults, the user's ``config.toml``, a project's
+``.memsearch.toml``, the call.
 
-A project's file comes with a clone, so it may only set what can do no harm (``PROJECT_KEYS``); anything else in it is
-ignored and named in ``Settings.warnings``. Errors name the file, the line and the key.
+A project's file comes with a clone, so it may only set what can do no harm (``PROJECT_KEYS``);
+anything else in it is ignored and named in ``Settings.warnings``. Errors name the file, the line
+and the key.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ PROJECT_KEYS = (
 
 
 class Embedding(msgspec.Struct, kw_only=True):
-    """``provider``: onnx (local) or an HTTP preset; ``model``: a name, or a folder with model.onnx + tokenizer.json."""
+    """``provider``: onnx (local) or an HTTP preset; ``model``: a name, or a folder with model.onnx
+    + tokenizer.json.
+    """
 
     provider: Literal["onnx", "openai", "google", "voyage", "jina", "mistral", "ollama"] = "onnx"
     model: str = ""
@@ -57,10 +61,12 @@ class Chunking(msgspec.Struct, kw_only=True):
 
 
 class Indexing(msgspec.Struct, kw_only=True):
-    """``ignore_files``: whether the ignore files of a repository hold for folders that are indexed beside the notes, or the names
-    of those that do. ``prompts``: whether what you had asked is searched with the note of its turn; ``native_memories``: whether agents'
-    own memories are (``kind:native``); auto: where the model that reads it is on this machine. ``references``: whether what notes name is
-    compared with their project's repository, when that changes."""
+    """``ignore_files``: whether the ignore files of a repository hold for folders that are indexed
+    beside the notes, or the names of those that do. ``prompts``: whether what you had asked is
+    searched with the note of its turn; ``native_memories``: whether agents' own memories are
+    (``kind:native``); auto: where the model that reads it is on this machine. ``references``:
+    whether what notes name is compared with their project's repository, when that changes.
+    """
 
     ignore_files: bool | list[str] = True
     exclude: list[str] = []
@@ -74,8 +80,10 @@ class Watch(msgspec.Struct, kw_only=True):
 
 
 class Search(msgspec.Struct, kw_only=True):
-    """``models``: both asks multilingual-e5-small beside the installed model; auto: where it lies in ``models/``. ``rerank``: a cross-encoder
-    that reads the best hits again, a folder with model.onnx and tokenizer.json or a name that `memsearch models pull` knows."""
+    """``models``: both asks multilingual-e5-small beside the installed model; auto: where it lies
+    in ``models/``. ``rerank``: a cross-encoder that reads the best hits again, a folder with
+    model.onnx and tokenizer.json or a name that `memsearch models pull` knows.
+    """
 
     fusion: Literal["weighted", "rrf"] = "weighted"
     top_k: int = 10
@@ -84,20 +92,26 @@ class Search(msgspec.Struct, kw_only=True):
 
 
 class Mcp(msgspec.Struct, kw_only=True):
-    """``projects``: whether a client of `memsearch mcp` may ask for other projects than the one that it works in."""
+    """``projects``: whether a client of `memsearch mcp` may ask for other projects than the one
+    that it works in.
+    """
 
     projects: Literal["own", "all"] = "own"
 
 
 class Service(msgspec.Struct, kw_only=True):
-    """``idle_minutes``: without a client or an event of a hook, after which the service ends. Its own work does not count."""
+    """``idle_minutes``: without a client or an event of a hook, after which the service ends. Its
+    own work does not count.
+    """
 
     idle_minutes: float = 15.0
 
 
 class Summarize(msgspec.Struct, kw_only=True):
-    """``provider``: extractive (free, no model), native (the command line of the agent that the turn came from), or a name
-    under ``core.llm.providers``. ``model``: another model than the provider's own."""
+    """``provider``: extractive (free, no model), native (the command line of the agent that the
+    turn came from), or a name under ``core.llm.providers``. ``model``: another model than the
+    provider's own.
+    """
 
     enabled: bool = True
     provider: str = "extractive"
@@ -105,8 +119,9 @@ class Summarize(msgspec.Struct, kw_only=True):
 
 
 class Capture(msgspec.Struct, kw_only=True):
-    """``enabled`` off: finished turns leave no trace; search goes on. ``daily_tokens``, ``per_turn_tokens``: what summaries
-    may use at most; what does not fit stays extractive."""
+    """``enabled`` off: finished turns leave no trace; search goes on. ``daily_tokens``,
+    ``per_turn_tokens``: what summaries may use at most; what does not fit stays extractive.
+    """
 
     enabled: bool = True
     summarize: Summarize = msgspec.field(default_factory=Summarize)
@@ -115,11 +130,13 @@ class Capture(msgspec.Struct, kw_only=True):
 
 
 class Task(msgspec.Struct, kw_only=True):
-    """A page that a model keeps proposing changes to, each for the owner's word. Off until asked for.
+    """A page that a model keeps proposing changes to, each for the owner's word. Off until asked
+    for.
 
     Attributes:
         provider: as of Summarize; native is the agent in whose table it stands.
-        min_interval_hours: the pause after each time. input_dir: where the notes lie; output_file: the page; both below the project,
+        min_interval_hours: the pause after each time. input_dir: where the notes lie;
+            output_file: the page; both below the project,
             '' where they are anyway.
     """
 
@@ -132,16 +149,20 @@ class Task(msgspec.Struct, kw_only=True):
 
 
 class SkillTask(Task, kw_only=True):
-    """Skills drafted from what recurs. ``min_occurrences``: the days or sessions in which a procedure has to be seen; ``paths``: folders that
-    one is installed into where nobody says (`memsearch skills install`)."""
+    """Skills drafted from what recurs. ``min_occurrences``: the days or sessions in which a
+    procedure has to be seen; ``paths``: folders that one is installed into where nobody says
+    (`memsearch skills install`).
+    """
 
     min_occurrences: Annotated[int, msgspec.Meta(ge=1, le=100)] = 3
     paths: list[str] = []
 
 
 class Plugin(msgspec.Struct, kw_only=True):
-    """memsearch's own table of an agent; its ``summarize`` goes before ``capture.summarize``. ``project_review`` keeps PROJECT.md,
-    ``user_profile`` USER.md, ``memory_to_skill`` drafts skills."""
+    """memsearch's own table of an agent; its ``summarize`` goes before ``capture.summarize``.
+    ``project_review`` keeps PROJECT.md, ``user_profile`` USER.md, ``memory_to_skill`` drafts
+    skills.
+    """
 
     summarize: Summarize | None = None
     project_review: Task | None = None
@@ -158,8 +179,10 @@ class Prompts(msgspec.Struct, kw_only=True):
 
 
 class Documents(msgspec.Struct, kw_only=True):
-    """PROJECT.md, USER.md and skills. ``daily_tokens``: what they may use in a day; ``input_tokens``: of notes that a model is shown; ``max_tokens``:
-    what a new session is told of PROJECT.md at most."""
+    """PROJECT.md, USER.md and skills. ``daily_tokens``: what they may use in a day;
+    ``input_tokens``: of notes that a model is shown; ``max_tokens``: what a new session is told of
+    PROJECT.md at most.
+    """
 
     daily_tokens: Annotated[int, msgspec.Meta(ge=0)] = 200_000
     input_tokens: Annotated[int, msgspec.Meta(ge=1000, le=500_000)] = 20_000
@@ -168,7 +191,9 @@ class Documents(msgspec.Struct, kw_only=True):
 
 
 class Provider(msgspec.Struct, kw_only=True):
-    """A model behind an API. ``api_key``: a key, or ``env:NAME``; prices in US dollars per million tokens, for ``spend``."""
+    """A model behind an API. ``api_key``: a key, or ``env:NAME``; prices in US dollars per million
+    tokens, for ``spend``.
+    """
 
     type: Literal["openai", "anthropic"] = "openai"
     model: str = ""
@@ -187,11 +212,13 @@ class Compact(msgspec.Struct, kw_only=True):
     """Digests that are asked for (`memsearch compact`).
 
     Attributes:
-        provider: a name under ``core.llm.providers``, an agent whose command line answers (claude-code, codex), openai, anthropic or
+        provider: a name under ``core.llm.providers``, an agent whose command line answers
+            (claude-code, codex), openai, anthropic or
             gemini; empty or extractive: no model, the notes' own words.
         base_url, api_key: of one of the last three that stands under no ``core.llm.providers``.
         prompt_file: a template of yours, with ``{chunks}`` where the notes shall stand.
-        daily_tokens: what digests may use in a day. part_tokens: what a model reads at once; answer_tokens: what it may say.
+        daily_tokens: what digests may use in a day. part_tokens: what a model reads at once;
+            answer_tokens: what it may say.
     """
 
     provider: str = ""
@@ -205,11 +232,14 @@ class Compact(msgspec.Struct, kw_only=True):
 
 
 class Recall(msgspec.Struct, kw_only=True):
-    """What agents are told unasked. ``inject``: notes at the start of a session, at most ``max_tokens`` of them;
-    ``hint``: one line for the user where notes were injected (costs no tokens); ``prompt``: the notes that bear on a prompt, at most
-    ``prompt_tokens`` for one and ``session_tokens`` in a session, where they are found within ``wait_ms``; ``action``: one line about a file, a
-    command or an error, before it is edited or run, or after it came up, out of the same ``session_tokens``; ``compaction``: what a
-    session had noted that its own summary has lost, at most ``compaction_tokens``."""
+    """What agents are told unasked. ``inject``: notes at the start of a session, at most
+    ``max_tokens`` of them; ``hint``: one line for the user where notes were injected (costs no
+    tokens); ``prompt``: the notes that bear on a prompt, at most ``prompt_tokens`` for one and
+    ``session_tokens`` in a session, where they are found within ``wait_ms``; ``action``: one line
+    about a file, a command or an error, before it is edited or run, or after it came up, out of the
+    same ``session_tokens``; ``compaction``: what a session had noted that its own summary has lost,
+    at most ``compaction_tokens``.
+    """
 
     inject: bool = True
     max_tokens: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 1500
@@ -224,8 +254,10 @@ class Recall(msgspec.Struct, kw_only=True):
 
 
 class Model(msgspec.Struct, kw_only=True):
-    """Whom a phase of the long-term memory asks. ``provider``: a name under ``core.llm.providers``, an agent whose command line
-    answers (claude-code, codex), native (the session's own agent), or empty: then the phase does not run."""
+    """Whom a phase of the long-term memory asks. ``provider``: a name under ``core.llm.providers``,
+    an agent whose command line answers (claude-code, codex), native (the session's own agent), or
+    empty: then the phase does not run.
+    """
 
     provider: str = ""
     model: str = ""
@@ -242,7 +274,8 @@ class Longterm(msgspec.Struct, kw_only=True):
         daily_tokens: what both phases may use in a day.
         run_turns, run_minutes, run_tokens: where one consolidation is ended, whatever it is doing.
         memories: how many sessions' memories one consolidation weighs at most.
-        unused_days: a memory that nobody used for so long is forgotten (and can be restored for as long again).
+        unused_days: a memory that nobody used for so long is forgotten (and can be restored for
+            as long again).
         max_tokens: what a new session is told of it at most.
         outside: whether sessions that took in content from outside (web, MCP) are left out.
         auto_accept: changes take effect without review.
@@ -269,7 +302,9 @@ class Longterm(msgspec.Struct, kw_only=True):
 
 
 class Evidence(msgspec.Struct, kw_only=True):
-    """The conversations behind memories. ``max_mb``, ``max_days``: the oldest go beyond these; 0 is no limit."""
+    """The conversations behind memories. ``max_mb``, ``max_days``: the oldest go beyond these; 0 is
+    no limit.
+    """
 
     enabled: bool = True
     max_mb: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 500.0
@@ -277,7 +312,9 @@ class Evidence(msgspec.Struct, kw_only=True):
 
 
 class History(msgspec.Struct, kw_only=True):
-    """What undo can bring back. ``max_mb``, ``max_days``: older changes go beyond these; 0 is no limit."""
+    """What undo can bring back. ``max_mb``, ``max_days``: older changes go beyond these; 0 is no
+    limit.
+    """
 
     max_mb: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 200.0
     max_days: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
@@ -290,9 +327,11 @@ class Network(msgspec.Struct, kw_only=True):
 
 
 class Sync(msgspec.Struct, kw_only=True):
-    """``remote``: a git repository of yours in which your machines meet (`memsearch sync add`); ``every_minutes``: how often the service
-    goes there by itself, 0: only when asked; ``encrypt``: nothing that can be read is to lie there (`sync.key` in the home is the key);
-    ``evidence``: the conversations behind notes travel, too."""
+    """``remote``: a git repository of yours in which your machines meet (`memsearch sync add`);
+    ``every_minutes``: how often the service
+    goes there by itself, 0: only when asked; ``encrypt``: nothing that can be read is to lie there
+    (`sync.key` in the home is the key); ``evidence``: the conversations behind notes travel, too.
+    """
 
     remote: str = ""
     encrypt: bool = False
@@ -301,7 +340,9 @@ class Sync(msgspec.Struct, kw_only=True):
 
 
 class Share(msgspec.Struct, kw_only=True):
-    """``author``: the name under which you share notes with a project's team; what git calls you where it is empty."""
+    """``author``: the name under which you share notes with a project's team; what git calls you
+    where it is empty.
+    """
 
     author: str = ""
 
@@ -340,7 +381,9 @@ class Settings(msgspec.Struct, kw_only=True):
     warnings: list[str] = []
 
 
-def load(home: Home, project_file: Path | None = None, overrides: dict[str, Any] | None = None) -> Settings:
+def load(
+    home: Home, project_file: Path | None = None, overrides: dict[str, Any] | None = None
+) -> Settings:
     """Read all layers.
 
     Args:
@@ -357,25 +400,37 @@ def load(home: Home, project_file: Path | None = None, overrides: dict[str, Any]
         if path is None:
             continue
         try:
-            text = (path.read_bytes() if allowed is None else safe_files.read(path, safe_files.MAX_SETTINGS)).decode(
-                "utf-8"
-            )
+            text = (
+                path.read_bytes()
+                if allowed is None
+                else safe_files.read(path, safe_files.MAX_SETTINGS)
+            ).decode("utf-8")
         except FileNotFoundError:
             continue
         except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path} can't be read: {getattr(error, 'strerror', '') or error}") from error
+            raise SettingsError(
+                f"{path} can't be read: {getattr(error, 'strerror', '') or error}"
+            ) from error
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise SettingsError(f"{path}: not valid TOML: {error}", "correct the file, or move it aside") from error
-        flat, said = compatibility.translated(flatten(table), lambda model: (home.models / model).is_dir())
-        warnings += [f"{where(path, text, key)}: `{key}`: {instead}" for key, instead in said.items()]
+            raise SettingsError(
+                f"{path}: not valid TOML: {error}", "correct the file, or move it aside"
+            ) from error
+        flat, said = compatibility.translated(
+            flatten(table), lambda model: (home.models / model).is_dir()
+        )
+        warnings += [
+            f"{where(path, text, key)}: `{key}`: {instead}" for key, instead in said.items()
+        ]
         for key, value in flat.items():
             if allowed is not None and not key.startswith(allowed):
                 warnings.append(f"{path}: `{key}` ignored: a project's file may not set it")
                 continue
             if allowed is not None and not _fits(key, value):
-                warnings.append(f"{where(path, text, key)}: `{key}` ignored: it wants {type_name(_hint(key))}")
+                warnings.append(
+                    f"{where(path, text, key)}: `{key}` ignored: it wants {type_name(_hint(key))}"
+                )
                 continue
             _put(merged, key, value)
             sources[key] = (path, text)
@@ -392,12 +447,16 @@ def _fits(key: str, value: Any) -> bool:
     return True
 
 
-def _typed(merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warnings: list[str]) -> Settings:
+def _typed(
+    merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warnings: list[str]
+) -> Settings:
     for key in list(flatten(merged)):
         if key not in keys() and _hint(key) is None:
             path, text = sources.get(key, (None, ""))
             if path is None:
-                raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
+                raise SettingsError(
+                    f"unknown setting `{key}`", "`memsearch config list` shows them all"
+                )
             warnings.append(f"{where(path, text, key)}: unknown setting `{key}` ignored")
             _drop(merged, key)
     try:
@@ -407,14 +466,17 @@ def _typed(merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warning
         reason = str(error).partition(" - at")[0]
         path, text = sources.get(key, (None, ""))
         place = where(path, text, key) if path else "command line"
-        raise SettingsError(f"{place}: `{key}`: {reason}", "`memsearch config list` shows the types") from error
+        raise SettingsError(
+            f"{place}: `{key}`: {reason}", "`memsearch config list` shows the types"
+        ) from error
     settings.warnings = [*warnings, *_nameless_models(settings)]
     return settings
 
 
 def _key_in(message: str, merged: dict[str, Any]) -> str:
-    """The dotted key that a validation error is about. Inside named tables the message says ``[...]`` instead of the name:
-    then it is the first such key whose value has not the right type."""
+    """The dotted key that a validation error is about. Inside named tables the message says
+    ``[...]`` instead of the name: then it is the first such key whose value has not the right type.
+    """
     path = message.rpartition("`$.")[2].rstrip("`") if "`$." in message else ""
     if "[...]" not in path:
         return path
@@ -437,7 +499,10 @@ def where(path: Path, text: str, key: str) -> str:
         if header := re.match(r"\[\s*([^\[\]]+?)\s*\]", stripped):
             current = header[1].replace('"', "")
         match = re.match(r"([\w.\-\"]+)\s*=", stripped)
-        if match and (f"{current}.{match[1]}" if current else match[1]).replace('"', "") in (key, table):
+        if match and (f"{current}.{match[1]}" if current else match[1]).replace('"', "") in (
+            key,
+            table,
+        ):
             return f"{path}:{number}"
     return str(path)
 
@@ -486,7 +551,9 @@ def _hint(key: str) -> Any:
         return typing.get_type_hints(Provider, include_extras=True).get(name)
     if re.fullmatch(r"plugins\.[^.]+\.summarize", table):
         return typing.get_type_hints(Summarize, include_extras=True).get(name)
-    if match := re.fullmatch(r"plugins\.[^.]+\.(project_review|user_profile|memory_to_skill)", table):
+    if match := re.fullmatch(
+        r"plugins\.[^.]+\.(project_review|user_profile|memory_to_skill)", table
+    ):
         struct = SkillTask if match[1] == "memory_to_skill" else Task
         return typing.get_type_hints(struct, include_extras=True).get(name)
     return keys().get(key)
@@ -502,7 +569,8 @@ def type_name(hint: Any) -> str:
     return str(hint.__name__)
 
 
-#: What a ``provider`` may say beside a name under ``core.llm.providers``; who summarises, also ``extractive``.
+#: What a ``provider`` may say beside a name under ``core.llm.providers``; who summarises, also
+#: ``extractive``.
 _WITHOUT_PROVIDER = ("", "native", *agent_registry.names())
 
 
@@ -513,7 +581,13 @@ def _nameless_models(settings: Settings) -> list[str]:
         "longterm.extract": settings.longterm.extract.provider,
         "longterm.consolidate": settings.longterm.consolidate.provider,
     }
-    if settings.compact.provider not in ("extractive", "openai", "openai-compatible", "anthropic", "gemini"):
+    if settings.compact.provider not in (
+        "extractive",
+        "openai",
+        "openai-compatible",
+        "anthropic",
+        "gemini",
+    ):
         chosen["compact"] = settings.compact.provider
     for agent, own in settings.plugins.items():
         if own.summarize:
@@ -544,27 +618,39 @@ def set_values(home: Home, raw: dict[str, str]) -> dict[str, Any]:
             continue
         hint = _hint(key)
         if hint is None:
-            raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
+            raise SettingsError(
+                f"unknown setting `{key}`", "`memsearch config list` shows them all"
+            )
         values[key] = _parse_value(key, text, hint)
     home.ensure()
-    _write(Path(os.path.realpath(home.config)), values, private=True)  # the owner may keep it elsewhere
+    _write(
+        Path(os.path.realpath(home.config)), values, private=True
+    )  # the owner may keep it elsewhere
     return values
 
 
 def set_in_project(file: Path, key: str, raw: str) -> Any:
-    """Write one of the few keys that a project's file may set. Returns the typed value. Raises SettingsError."""
+    """Write one of the few keys that a project's file may set. Returns the typed value. Raises
+    SettingsError.
+    """
     if key in compatibility.PROJECT_KEYS:
-        value: Any = int(raw) if isinstance(compatibility.KEYS[key], int) and raw.isdecimal() else raw
+        value: Any = (
+            int(raw) if isinstance(compatibility.KEYS[key], int) and raw.isdecimal() else raw
+        )
     elif key.startswith(PROJECT_KEYS) and (hint := _hint(key)) is not None:
         value = _parse_value(key, raw, hint)
     else:
-        raise SettingsError(f"a project's file may not set `{key}`", f"it may set {', '.join(PROJECT_KEYS)}")
+        raise SettingsError(
+            f"a project's file may not set `{key}`", f"it may set {', '.join(PROJECT_KEYS)}"
+        )
     _write(file, {key: value})
     return value
 
 
 def unset(home: Home, key: str) -> None:
-    """Take one key out of the user's ``config.toml``: its default holds again. Raises SettingsError."""
+    """Take one key out of the user's ``config.toml``: its default holds again. Raises
+    SettingsError.
+    """
     if key not in compatibility.KEYS and _hint(key) is None:
         raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
     if home.config.exists():
@@ -572,7 +658,9 @@ def unset(home: Home, key: str) -> None:
 
 
 def _parts(key: str) -> list[str]:
-    """The tables of a dotted key, and its name in the last. Names of actions have dots of their own."""
+    """The tables of a dotted key, and its name in the last. Names of actions have dots of their
+    own.
+    """
     name = key.removeprefix(_KEYS_TABLE)
     return key.split(".") if name == key else [*_KEYS_TABLE.strip(".").split("."), name]
 
@@ -586,8 +674,9 @@ def _pop_nested(table: Any, parts: list[str]) -> None:
 
 
 def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None:
-    """Put keys into a TOML file (None: take them out), keeping what else stands in it, comments too. Links in a project lead nowhere
-    else. ``private``: it may hold keys."""
+    """Put keys into a TOML file (None: take them out), keeping what else stands in it, comments
+    too. Links in a project lead nowhere else. ``private``: it may hold keys.
+    """
     import tomlkit  # only here: 40 ms
 
     try:
@@ -595,7 +684,9 @@ def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None
     except FileNotFoundError:
         text = ""
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} can't be read: {getattr(error, 'strerror', '') or error}") from error
+        raise SettingsError(
+            f"{file} can't be read: {getattr(error, 'strerror', '') or error}"
+        ) from error
     document = tomlkit.parse(text)
     for key, value in values.items():
         table: Any = document
@@ -618,10 +709,14 @@ def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None
 
 
 def raw_value(home: Home, project_file: Path, key: str, default: Any = None) -> Any:
-    """A value as memsearch's scripts ask for it: from the project's file, the user's, else its default, or *default*."""
+    """A value as memsearch's scripts ask for it: from the project's file, the user's, else its
+    default, or *default*.
+    """
     for file in (project_file, Path(os.path.realpath(home.config))):
         with contextlib.suppress(OSError, ValueError):
-            flat = flatten(tomllib.loads(safe_files.read(file, safe_files.MAX_SETTINGS).decode("utf-8")))
+            flat = flatten(
+                tomllib.loads(safe_files.read(file, safe_files.MAX_SETTINGS).decode("utf-8"))
+            )
             if key in flat:
                 return flat[key]
     return compatibility.KEYS.get(key, default)
@@ -632,7 +727,9 @@ def _own_type(default: Any, raw: str) -> Any:
     if isinstance(default, bool):
         return raw.strip().lower() in ("1", "true", "yes", "on")
     if isinstance(default, list):
-        return [part.strip() for part in raw.strip("[]").replace('"', "").split(",") if part.strip()]
+        return [
+            part.strip() for part in raw.strip("[]").replace('"', "").split(",") if part.strip()
+        ]
     return int(raw) if isinstance(default, int) and raw.isdecimal() else raw
 
 
@@ -643,7 +740,11 @@ def _parse_value(key: str, raw: str, hint: Any) -> Any:
     if hint is bool and raw.lower() in _SWITCHES:
         return _SWITCHES[raw.lower()]
     try:
-        value: Any = raw if hint is str or typing.get_origin(hint) is Literal else tomllib.loads(f"v = {raw}")["v"]
+        value: Any = (
+            raw
+            if hint is str or typing.get_origin(hint) is Literal
+            else tomllib.loads(f"v = {raw}")["v"]
+        )
         return msgspec.convert(value, hint, strict=True)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise SettingsError(f"`{key}` wants {type_name(hint)}, not {raw!r}") from error

@@ -1,6 +1,8 @@
-"""``state.db``: opened here and nowhere else. Each room that keeps something durable brings its own tables.
+"""``state.db``: opened here and nowhere else. Each room that keeps something durable brings its own
+tables.
 
-Write-ahead logging lets readers and one writer work at the same time; a writer that has to wait does so for up to 20 s.
+Write-ahead logging lets readers and one writer work at the same time; a writer that has to wait
+does so for up to 20 s.
 """
 
 from __future__ import annotations
@@ -29,7 +31,11 @@ def connect(home: Home, schema: str) -> sqlite3.Connection:
     home.ensure()
     private(home.state_db)
     db = sqlite3.connect(
-        home.state_db, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, factory=Database
+        home.state_db,
+        timeout=_BUSY_S,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=Database,
     )
     try:
         bring_up(db, home.state_db, _STEPS, home.backups)
@@ -43,8 +49,9 @@ def connect(home: Home, schema: str) -> sqlite3.Connection:
 
 
 def _begin_origin(db: sqlite3.Connection) -> None:
-    """The tables of ``journal.origin``, made before anything else is: what a home of an earlier version has registered by now is
-    its owner's, what comes later may be anybody's."""
+    """The tables of ``journal.origin``, made before anything else is: what a home of an earlier
+    version has registered by now is its owner's, what comes later may be anybody's.
+    """
     tables = tables_of(db)
     if "origin_folders" in tables:
         return
@@ -69,20 +76,25 @@ def _forget_untold(db: sqlite3.Connection) -> None:
 
 
 def _begin_states(db: sqlite3.Connection) -> None:
-    """The tables of the owner's decisions (``journal.origin``). Folders that are known by now are read once for them."""
+    """The tables of the owner's decisions (``journal.origin``). Folders that are known by now are
+    read once for them.
+    """
     db.execute(
         "CREATE TABLE IF NOT EXISTS origin_states (hash BLOB NOT NULL, day INTEGER NOT NULL, id BLOB NOT NULL,"
         " verdict INTEGER NOT NULL, key BLOB, PRIMARY KEY (hash, day)) WITHOUT ROWID"
     )
     db.execute("CREATE INDEX IF NOT EXISTS origin_states_id ON origin_states (id)")
-    db.execute("CREATE INDEX IF NOT EXISTS origin_states_key ON origin_states (key) WHERE key IS NOT NULL")
+    db.execute(
+        "CREATE INDEX IF NOT EXISTS origin_states_key ON origin_states (key) WHERE key IS NOT NULL"
+    )
     db.execute("CREATE TABLE IF NOT EXISTS origin_unread (memory TEXT PRIMARY KEY) WITHOUT ROWID")
     db.execute("INSERT OR IGNORE INTO origin_unread (memory) SELECT memory FROM origin_folders")
     if "project_paths" in tables_of(db):
         db.execute("INSERT OR IGNORE INTO origin_unread (memory) SELECT memory FROM project_paths")
 
 
-#: Of all rooms' tables, in the order in which the layouts came. Rooms make their own tables (``CREATE … IF NOT EXISTS``) after it.
+#: Of all rooms' tables, in the order in which the layouts came. Rooms make their own tables
+#: (``CREATE … IF NOT EXISTS``) after it.
 _STEPS = (_begin_origin, _drop_proposals, _forget_untold, _begin_states)
 
 
@@ -103,7 +115,9 @@ def complaining(home: Home) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(
+            error, sqlite3.OperationalError
+        )
         hint = (
             "move it aside: a new one is made"
             if damaged

@@ -1,8 +1,9 @@
 """Text -> search terms, the same for indexing and for queries, on every backend.
 
-Milvus Lite neither stems nor splits Chinese, and its tokenizer is ``\\w+``. So the terms are made here: English
-Snowball stems (Porter2) without stop words, identifiers and paths both whole and in parts, CJK as bigrams. Each term is
-one ``\\w+`` token, and the result is a blank-separated string that any tokenizer splits in the same way.
+Milvus Lite neither stems nor splits Chinese, and its tokenizer is ``\\w+``. So the terms are made
+here: English Snowball stems (Porter2) without stop words, identifiers and paths both whole and in
+parts, CJK as bigrams. Each term is one ``\\w+`` token, and the result is a blank-separated string
+that any tokenizer splits in the same way.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from functools import lru_cache
 
 from Stemmer import Stemmer
 
-#: Function words that say nothing about a note. Question words are here too: queries are often questions.
+#: Function words that say nothing about a note. Question words are here too: queries are often
+#: questions.
 STOP_WORDS = frozenset(
     [
         "a",
@@ -171,12 +173,14 @@ _CJK_STOP = frozenset(
 
 _CJK = "\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _IS_CJK = re.compile(rf"[{_CJK}]")
-#: A look ahead, since the ranges hold characters that are no letters (and some that are none yet): a term is one ``\w+``.
+#: A look ahead, since the ranges hold characters that are no letters (and some that are none yet):
+#: a term is one ``\w+``.
 _TOKEN = re.compile(rf"(?:(?=\w)[{_CJK}])+|[^\W{_CJK}]+(?:[-./:@#\\]+[^\W{_CJK}]+)*", re.U)
 _WORD = re.compile(rf"[^\W{_CJK}]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
 _MAX_TERM = 80
-#: Tokens remembered with their terms, in every process that shows hits; more would save little beside a stemmer in C.
+#: Tokens remembered with their terms, in every process that shows hits; more would save little
+#: beside a stemmer in C.
 _CACHED = 2048
 
 
@@ -195,20 +199,37 @@ def stem(word: str) -> str:
     return _STEMMER.stem(word) if word.isascii() else word
 
 
-#: Letters that no normal form takes apart, as they are written without a special keyboard; and signs inside a word that nobody sees.
+#: Letters that no normal form takes apart, as they are written without a special keyboard; and
+#: signs inside a word that nobody sees.
 _LETTER = str.maketrans(
-    {"ı": "i", "ß": "ss", "ẞ": "SS", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}
+    {
+        "ı": "i",
+        "ß": "ss",
+        "ẞ": "SS",
+        "ø": "o",
+        "Ø": "O",
+        "ł": "l",
+        "Ł": "L",
+        "đ": "d",
+        "Đ": "D",
+        "æ": "ae",
+        "Æ": "AE",
+        "œ": "oe",
+        "Œ": "OE",
+    }
     | dict.fromkeys("\u00ad\u0640\u200c\u200d\u200e\u200f\u2060\ufeff", "")
-)  # fmt: skip
+)
 _SPELLED = re.compile(rf"[^\x00-\x7f{_CJK}]+")
 
 
 def plain(text: str) -> str:
-    """Text in one spelling: composed, without accents and vowel signs, so that ``für`` and ``fur`` meet, with or without them. Capitals,
-    and Chinese, Japanese and Korean signs, stay."""
+    """Text in one spelling: composed, without accents and vowel signs, so that ``für`` and ``fur``
+    meet, with or without them. Capitals, and Chinese, Japanese and Korean signs, stay.
+    """
     if text.isascii():
         return text
-    # what is decomposed is composed first: a mark belongs to the letter before it, which may be ASCII
+    # what is decomposed is composed first: a mark belongs to the letter before it, which may be
+    # ASCII
     return _SPELLED.sub(_spelled, unicodedata.normalize("NFKC", text))
 
 
@@ -227,7 +248,9 @@ def is_cjk(char: str) -> bool:
 
 
 def script(text: str) -> str:
-    """In which writing a text is: ``cjk`` where more than a seventh of its letters are such characters, else ''."""
+    """In which writing a text is: ``cjk`` where more than a seventh of its letters are such
+    characters, else ''.
+    """
     letters = [char for char in text if char.isalpha()]
     return "cjk" if sum(map(is_cjk, letters)) > 0.15 * len(letters) else ""
 
@@ -267,7 +290,9 @@ def _bigrams(run: str) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a query. A query made of stop words only keeps them, so that it can still match."""
+    """The distinct terms of a query. A query made of stop words only keeps them, so that it can
+    still match.
+    """
     found = list(dict.fromkeys(terms(text)))
     if len(found) > 1:  # a query's last single character is only needed when it stands alone
         found = [term for term in found if not (len(term) == 1 and is_cjk(term))] or found
@@ -275,7 +300,9 @@ def query_terms(text: str) -> list[str]:
 
 
 def words(text: str) -> str:
-    """The words as they are written, lower case and in one spelling: what prefixes of half-typed words are looked up in."""
+    """The words as they are written, lower case and in one spelling: what prefixes of half-typed
+    words are looked up in.
+    """
     return " ".join(dict.fromkeys(word.lower() for word in _WORD.findall(plain(text))))
 
 
@@ -289,7 +316,9 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def is_english(text: str) -> bool:
-    """Whether a note is English, as far as script and function words tell; terse notes and code count as English."""
+    """Whether a note is English, as far as script and function words tell; terse notes and code
+    count as English.
+    """
     words = [word.lower() for word in _LETTERS.findall(text)]
     letters = sum(map(len, words))
     if not letters:

@@ -1,7 +1,8 @@
 """The catalog: files, entries, chunks and full text in ``cache.db`` (SQLite, FTS5).
 
-It answers lists, counts, lexical search and health without Milvus or a model. One process writes it (the service);
-any process may read it. It is a cache: a file of another layout or a damaged one is set aside and built again.
+It answers lists, counts, lexical search and health without Milvus or a model. One process writes it
+(the service); any process may read it. It is a cache: a file of another layout or a damaged one is
+set aside and built again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memsearch_engine.core.migrations import Database, transaction, write_ahead
-from memsearch_engine.index.rows import APART, LONGTERM_KINDS, CatalogBroken, Row, Title, decode_marks, decoder
+from memsearch_engine.index.rows import (
+    APART,
+    LONGTERM_KINDS,
+    CatalogBroken,
+    Row,
+    Title,
+    decode_marks,
+    decoder,
+)
 from memsearch_engine.journal.files import DayFile, original_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.staleness.finding import Checked, Reference, Standing
@@ -59,8 +68,9 @@ CREATE VIRTUAL TABLE words USING fts5(terms, written, tokenize="unicode61 remove
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, col);
 """
 
-#: ``entries.asked``: what is embedded before the first chunk; NULL: not looked for. A catalog from before it gets it when it is opened to
-#: be written; programs from before it write and read such a catalog as well.
+#: ``entries.asked``: what is embedded before the first chunk; NULL: not looked for. A catalog from
+#: before it gets it when it is opened to be written; programs from before it write and read such a
+#: catalog as well.
 _ADDED = """
 BEGIN;
 ALTER TABLE entries ADD COLUMN asked TEXT;
@@ -68,8 +78,8 @@ CREATE INDEX entries_not_asked ON entries(project, day, time) WHERE asked IS NUL
 COMMIT;
 """
 
-#: Which notes were compared with those near to them, by which model's vectors, and which was found to amend which (``search.chains``). Made
-#: where it is missing: programs from before it don't mind.
+#: Which notes were compared with those near to them, by which model's vectors, and which was found
+#: to amend which (``search.chains``). Made where it is missing: programs from before it don't mind.
 _LINKS = """
 CREATE TABLE IF NOT EXISTS compared (
   project TEXT NOT NULL, entry_id TEXT NOT NULL, hash TEXT NOT NULL, space TEXT NOT NULL,
@@ -94,7 +104,8 @@ HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line,
  e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path,
  CASE WHEN c.part=0 THEN coalesce(e.asked, '') ELSE '' END, coalesce(g.stale, ''), coalesce(g.words, ''),
  coalesce(g.unmerged, '')"""
-#: The projects whose files were read to the end at least once; before that, the files themselves are searched.
+#: The projects whose files were read to the end at least once; before that, the files themselves
+#: are searched.
 _TAKEN_IN = """
 BEGIN;
 CREATE TABLE taken_in (project TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -109,7 +120,9 @@ HIT_FROM = """chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e
 
 
 class Link(msgspec.Struct, frozen=True):
-    """One note amends another, as their words tell. ``sure``: how likely, 0 to 1; ``shared``: their rarest common words."""
+    """One note amends another, as their words tell. ``sure``: how likely, 0 to 1; ``shared``: their
+    rarest common words.
+    """
 
     project: str
     older: str
@@ -119,7 +132,9 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """With which commit notes were compared, when (seconds since 1970), and why they could not be ('': they could)."""
+    """With which commit notes were compared, when (seconds since 1970), and why they could not be
+    ('': they could).
+    """
 
     head: str
     at: float
@@ -127,7 +142,9 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 class Stale(msgspec.Struct, frozen=True):
-    """A note of which something is gone or elsewhere; its first chunk, and how what it names stands."""
+    """A note of which something is gone or elsewhere; its first chunk, and how what it names
+    stands.
+    """
 
     row: Row
     standing: Standing
@@ -171,19 +188,31 @@ class Catalog:
 
     @classmethod
     def open_or_rebuild(cls, path: Path) -> tuple[Catalog, str]:
-        """A writable catalog; one that can't be used is set aside. Returns it with a sentence on what was done."""
+        """A writable catalog; one that can't be used is set aside. Returns it with a sentence on
+        what was done.
+        """
         try:
             return cls(path, writable=True), ""
         except CatalogBroken as error:
-            files = [file for suffix in ("", "-wal", "-shm") if (file := Path(f"{path}{suffix}")).exists()]
-            if error.is_ours:  # of another version: a cache, and a copy of all notes that nobody would remove
+            files = [
+                file
+                for suffix in ("", "-wal", "-shm")
+                if (file := Path(f"{path}{suffix}")).exists()
+            ]
+            if (
+                error.is_ours
+            ):  # of another version: a cache, and a copy of all notes that nobody would remove
                 for file in files:
                     file.unlink()
-                return cls(path, writable=True), f"the catalog is built again for this version ({error})"
+                return cls(
+                    path, writable=True
+                ), f"the catalog is built again for this version ({error})"
             aside = path.with_name(f"{path.name}.broken-{int(time.time())}")
             for file in files:
                 os.replace(file, f"{aside}{file.name.removeprefix(path.name)}")
-            return cls(path, writable=True), f"the catalog was unusable ({error}); set aside as {aside.name}, rebuilt"
+            return cls(
+                path, writable=True
+            ), f"the catalog was unusable ({error}); set aside as {aside.name}, rebuilt"
 
     @classmethod
     def open_readonly(cls, path: Path) -> Catalog | None:
@@ -212,7 +241,13 @@ class Catalog:
 
     def _connect(self) -> sqlite3.Connection:
         if self.writable:
-            db = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database)
+            db = sqlite3.connect(
+                self.path,
+                timeout=20,
+                isolation_level=None,
+                check_same_thread=False,
+                factory=Database,
+            )
             write_ahead(db)
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute("PRAGMA foreign_keys=ON")
@@ -220,14 +255,20 @@ class Catalog:
         uri = f"{self.path.as_uri()}?mode=ro"
         try:
             db = sqlite3.connect(
-                uri, uri=True, timeout=5, isolation_level=None, check_same_thread=False, factory=Database
+                uri,
+                uri=True,
+                timeout=5,
+                isolation_level=None,
+                check_same_thread=False,
+                factory=Database,
             )
             db.execute(
                 "PRAGMA cache_size=-500"
             )  # each thread of an app has its own, and the system keeps the file's pages as well
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
-            # a read-only mount: WAL needs a writable -shm. Files newer than the catalog are read from disk anyway.
+            # a read-only mount: WAL needs a writable -shm. Files newer than the catalog are read
+            # from disk anyway.
             db = sqlite3.connect(
                 f"{uri}&immutable=1",
                 uri=True,
@@ -247,16 +288,27 @@ class Catalog:
             ours = db.execute(
                 "SELECT count(*) FROM sqlite_master WHERE name IN ('files', 'entries', 'chunks', 'words')"
             )
-            raise CatalogBroken(f"layout {version}, this version uses {LAYOUT}", is_ours=ours.fetchone()[0] == 4)
-        elif not db.execute("SELECT count(*) FROM pragma_table_info('entries') WHERE name='asked'").fetchone()[0]:
+            raise CatalogBroken(
+                f"layout {version}, this version uses {LAYOUT}", is_ours=ours.fetchone()[0] == 4
+            )
+        elif not db.execute(
+            "SELECT count(*) FROM pragma_table_info('entries') WHERE name='asked'"
+        ).fetchone()[0]:
             if not self.writable:
                 raise CatalogBroken("it is of an earlier version", is_ours=True)
             db.executescript(_ADDED)
         if self.writable:
             db.executescript(_LINKS + _GROUND)
-            if not db.execute("SELECT count(*) FROM sqlite_master WHERE name='taken_in'").fetchone()[0]:
+            if not db.execute(
+                "SELECT count(*) FROM sqlite_master WHERE name='taken_in'"
+            ).fetchone()[0]:
                 db.executescript(_TAKEN_IN)
-        elif db.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('links', 'ground')").fetchone()[0] < 2:
+        elif (
+            db.execute(
+                "SELECT count(*) FROM sqlite_master WHERE name IN ('links', 'ground')"
+            ).fetchone()[0]
+            < 2
+        ):
             raise CatalogBroken("it is of an earlier version", is_ours=True)
         if self.writable and tables:
             problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -295,14 +347,17 @@ class Catalog:
         except sqlite3.DatabaseError as error:
             raise CatalogBroken(str(error)) from error
 
-    # -- files ----------------------------------------------------------------------------------------------
+    # -- files
+    # ----------------------------------------------------------------------------------------------
 
     def is_taken_in(self, project: str) -> bool:
         """Whether all files of a project were read at least once, by this process or one before it."""
         return bool(self.query("SELECT 1 FROM taken_in WHERE project=?", (project,)))
 
     def taken_in(self, project: str, *, is_so: bool = True) -> None:
-        """Note that all files of a project were read; or, with *is_so* false, that they are to be read again."""
+        """Note that all files of a project were read; or, with *is_so* false, that they are to be
+        read again.
+        """
         with self.transaction() as db:
             change = (
                 "INSERT OR IGNORE INTO taken_in (project) VALUES (?)"
@@ -313,8 +368,13 @@ class Catalog:
 
     def files(self, project: str) -> dict[str, tuple[DayFile, str, str]]:
         """path -> (file as it was indexed, content hash, state)."""
-        rows = self.query("SELECT path, day, mtime_ns, size, hash, state FROM files WHERE project=?", (project,))
-        return {path: (DayFile(path, day, mtime, size), hash_, state) for path, day, mtime, size, hash_, state in rows}
+        rows = self.query(
+            "SELECT path, day, mtime_ns, size, hash, state FROM files WHERE project=?", (project,)
+        )
+        return {
+            path: (DayFile(path, day, mtime, size), hash_, state)
+            for path, day, mtime, size, hash_, state in rows
+        }
 
     def put_file(
         self,
@@ -328,10 +388,13 @@ class Catalog:
         """Replace all that is known of one file, in one transaction.
 
         Args:
-            entries: each with what is embedded before it (None: not looked for) and its chunks. kind: of all of them, instead of each
+            entries: each with what is embedded before it (None: not looked for) and its chunks.
+                kind: of all of them, instead of each
                 one's own.
         """
-        from memsearch_engine.index import analyze  # readers do without it, and an app that starts reads
+        from memsearch_engine.index import (
+            analyze,
+        )  # readers do without it, and an app that starts reads
         from memsearch_engine.index.chunk import with_asked
 
         with self.transaction() as db:
@@ -390,10 +453,18 @@ class Catalog:
                             chunk.embedded,
                         ),
                     )
-                    searched = with_asked(asked or "", chunk.embedded) if chunk.part == 0 else chunk.embedded
+                    searched = (
+                        with_asked(asked or "", chunk.embedded)
+                        if chunk.part == 0
+                        else chunk.embedded
+                    )
                     db.execute(
                         "INSERT INTO words (rowid, terms, written) VALUES (?,?,?)",
-                        (added.lastrowid, " ".join(analyze.terms(searched)), analyze.words(searched)),
+                        (
+                            added.lastrowid,
+                            " ".join(analyze.terms(searched)),
+                            analyze.words(searched),
+                        ),
                     )
 
     def asked(self, project: str, entry_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -428,7 +499,9 @@ class Catalog:
         return [row[0] for row in rows]
 
     def whole_texts(self, chunk_rows: Iterable[int]) -> dict[int, str]:
-        """Catalog id of a chunk -> all that is embedded of its entry, before anything is asked (``chunk.text_of``)."""
+        """Catalog id of a chunk -> all that is embedded of its entry, before anything is asked
+        (``chunk.text_of``).
+        """
         return {
             chunk: "\n".join(
                 text
@@ -441,14 +514,17 @@ class Catalog:
         }
 
     def set_asked(self, asked: Mapping[int, str | None]) -> None:
-        """Note what is embedded before first chunks (catalog id -> that, '' for nothing, None: not looked for), as long as they are
-        there."""
+        """Note what is embedded before first chunks (catalog id -> that, '' for nothing, None: not
+        looked for), as long as they are there.
+        """
         from memsearch_engine.index import analyze
         from memsearch_engine.index.chunk import text_hash, with_asked
 
         with self.transaction() as db:
             for chunk, text in asked.items():
-                row = db.execute("SELECT entry, embedded FROM chunks WHERE id=?", (chunk,)).fetchone()
+                row = db.execute(
+                    "SELECT entry, embedded FROM chunks WHERE id=?", (chunk,)
+                ).fetchone()
                 if row is None:
                     continue
                 db.execute("UPDATE entries SET asked=? WHERE id=?", (text, row[0]))
@@ -457,10 +533,13 @@ class Catalog:
                 words = (" ".join(analyze.terms(searched)), analyze.words(searched), chunk)
                 db.execute("UPDATE words SET terms=?, written=? WHERE rowid=?", words)
 
-    # -- what amends what -----------------------------------------------------------------------------------
+    # -- what amends what
+    # -----------------------------------------------------------------------------------
 
     def not_compared(self, project: str, space: str, after: int, limit: int) -> list[Row]:
-        """First chunks of dated entries that were not compared as they are now, in the order of their catalog ids, from after *after*."""
+        """First chunks of dated entries that were not compared as they are now, in the order of
+        their catalog ids, from after *after*.
+        """
         rows = self.query(
             f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE c.id IN (SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry"
             " WHERE e.project=? AND c.part=0 AND e.day<>'' AND c.id>? AND NOT EXISTS (SELECT 1 FROM compared k"
@@ -472,21 +551,32 @@ class Catalog:
 
     def is_compared(self, row: Row, space: str) -> bool:
         values = (row.project, row.entry_id, row.hash, space)
-        return bool(self.query("SELECT 1 FROM compared WHERE project=? AND entry_id=? AND hash=? AND space=?", values))
+        return bool(
+            self.query(
+                "SELECT 1 FROM compared WHERE project=? AND entry_id=? AND hash=? AND space=?",
+                values,
+            )
+        )
 
     def was_compared(self, row: Row) -> bool:
         """The same by any model's vectors."""
         values = (row.project, row.entry_id, row.hash)
-        return bool(self.query("SELECT 1 FROM compared WHERE project=? AND entry_id=? AND hash=?", values))
+        return bool(
+            self.query("SELECT 1 FROM compared WHERE project=? AND entry_id=? AND hash=?", values)
+        )
 
     def put_links(self, rows: Iterable[Row], space: str, links: Iterable[Link]) -> None:
-        """Note that *rows* were compared as they are, and all that was found of them; what was known of them before goes."""
+        """Note that *rows* were compared as they are, and all that was found of them; what was
+        known of them before goes.
+        """
         with self.transaction() as db:
             for row in rows:
                 db.execute(
-                    "DELETE FROM links WHERE project=? AND (older=? OR newer=?)", (row.project, *[row.entry_id] * 2)
+                    "DELETE FROM links WHERE project=? AND (older=? OR newer=?)",
+                    (row.project, *[row.entry_id] * 2),
                 )
-                # not of what has the same id in another file of the project: each would be compared anew for the other
+                # not of what has the same id in another file of the project: each would be compared
+                # anew for the other
                 db.execute(
                     "DELETE FROM compared WHERE project=? AND entry_id=?"
                     " AND hash NOT IN (SELECT hash FROM entries WHERE project=? AND entry_id=?)",
@@ -498,16 +588,30 @@ class Catalog:
                 )
             db.executemany(
                 "INSERT OR REPLACE INTO links (project, older, newer, sure, shared) VALUES (?,?,?,?,?)",
-                [(k.project, k.older, k.newer, k.sure, msgspec.json.encode(k.shared)) for k in links],
+                [
+                    (k.project, k.older, k.newer, k.sure, msgspec.json.encode(k.shared))
+                    for k in links
+                ],
             )
 
     def links(self, project: str, *, older: str = "", newer: str = "") -> list[Link]:
-        """What was found to amend what in a project, the surest first: of all notes, or of one as the older or as the newer one."""
-        where, value = ("AND older=?", older) if older else ("AND newer=?", newer) if newer else ("AND ''=?", "")
-        rows = self.query(
-            f"SELECT older, newer, sure, shared FROM links WHERE project=? {where} ORDER BY sure DESC", (project, value)
+        """What was found to amend what in a project, the surest first: of all notes, or of one as
+        the older or as the newer one.
+        """
+        where, value = (
+            ("AND older=?", older)
+            if older
+            else ("AND newer=?", newer)
+            if newer
+            else ("AND ''=?", "")
         )
-        return [Link(project, one, two, sure, _decode_shared(shared)) for one, two, sure, shared in rows]
+        rows = self.query(
+            f"SELECT older, newer, sure, shared FROM links WHERE project=? {where} ORDER BY sure DESC",
+            (project, value),
+        )
+        return [
+            Link(project, one, two, sure, _decode_shared(shared)) for one, two, sure, shared in rows
+        ]
 
     def forget_links(self, project: str) -> None:
         """Forget what was found of entries that are not there any more."""
@@ -521,13 +625,21 @@ class Catalog:
         if gone:
             with self.transaction() as db:
                 for name in gone:
-                    db.execute("DELETE FROM compared WHERE project=? AND entry_id=?", (project, name))
-                    db.execute("DELETE FROM links WHERE project=? AND (older=? OR newer=?)", (project, name, name))
+                    db.execute(
+                        "DELETE FROM compared WHERE project=? AND entry_id=?", (project, name)
+                    )
+                    db.execute(
+                        "DELETE FROM links WHERE project=? AND (older=? OR newer=?)",
+                        (project, name, name),
+                    )
 
-    # -- how what they name stands --------------------------------------------------------------------------
+    # -- how what they name stands
+    # --------------------------------------------------------------------------
 
     def grounded(self, project: str) -> dict[tuple[str, str], list[Reference]]:
-        """(entry id, hash) -> what it names, of the notes of a project that were looked at as they are."""
+        """(entry id, hash) -> what it names, of the notes of a project that were looked at as they
+        are.
+        """
         rows = self.query("SELECT entry_id, hash, names FROM grounded WHERE project=?", (project,))
         return {(name, hash_): _decode_names(names) for name, hash_, names in rows}
 
@@ -540,7 +652,9 @@ class Catalog:
         return bool(self.query(query, (project,)))
 
     def ground(self, project: str) -> Compared | None:
-        """With what, and when, the notes of a project were compared last; None where they never were."""
+        """With what, and when, the notes of a project were compared last; None where they never
+        were.
+        """
         rows = self.query("SELECT head, at, problem FROM ground WHERE project=?", (project,))
         return Compared(*rows[0]) if rows else None
 
@@ -585,9 +699,12 @@ class Catalog:
             db.execute("DELETE FROM ground WHERE project=?", (project,))
 
     def standing(self, project: str, entry_id: str, hash_: str) -> Standing | None:
-        """How what a note names stands; None where that was not looked for, or the note has changed since."""
+        """How what a note names stands; None where that was not looked for, or the note has changed
+        since.
+        """
         rows = self.query(
-            "SELECT standing FROM grounded WHERE project=? AND entry_id=? AND hash=?", (project, entry_id, hash_)
+            "SELECT standing FROM grounded WHERE project=? AND entry_id=? AND hash=?",
+            (project, entry_id, hash_),
         )
         return _decode_standing(rows[0][0]) if rows else None
 
@@ -601,7 +718,9 @@ class Catalog:
         return [Stale(Row.of(row[:-1]), _decode_standing(row[-1])) for row in rows]
 
     def outdated(self, project: str) -> dict[tuple[str, str], str]:
-        """(entry id, hash) -> what to say beside a note: what of that which it names is gone or elsewhere, and the branch that was not merged."""
+        """(entry id, hash) -> what to say beside a note: what of that which it names is gone or
+        elsewhere, and the branch that was not merged.
+        """
         query = "SELECT entry_id, hash, words, unmerged FROM grounded WHERE project=? AND (stale<>'' OR unmerged<>'')"
         found = {}
         for name, hash_, words, unmerged in self.query(query, (project,)):
@@ -611,7 +730,9 @@ class Catalog:
         return found
 
     def likely_to_state(self, project: str) -> list[Row]:
-        """Dated chunks of a project that may give a name a value: with an underscore, a dot or code in them, and a sign or a word for it."""
+        """Dated chunks of a project that may give a name a value: with an underscore, a dot or code
+        in them, and a sign or a word for it.
+        """
         rows = self.query(
             f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.project=? AND e.day<>''"
             " AND (c.text LIKE '%=%' OR c.text LIKE '%` is %' OR c.text LIKE '%` stays%' OR c.text LIKE '% set to %' OR c.text LIKE '%defaults to %'"
@@ -626,12 +747,18 @@ class Catalog:
             f"SELECT id, entry_id, hash, day, time, marks FROM entries WHERE project=? AND day<>'' AND {_NOTES}",
             (project,),
         )
-        return [Dated(row, name, hash_, day, at, decode_marks(marks)) for row, name, hash_, day, at, marks in rows]
+        return [
+            Dated(row, name, hash_, day, at, decode_marks(marks))
+            for row, name, hash_, day, at, marks in rows
+        ]
 
     def text_of(self, entry: int) -> str:
         """All that an entry (its catalog id) says, as it is written."""
         return "\n".join(
-            text for (text,) in self.query("SELECT text FROM chunks WHERE entry=? ORDER BY part", (entry,))
+            text
+            for (text,) in self.query(
+                "SELECT text FROM chunks WHERE entry=? ORDER BY part", (entry,)
+            )
         )
 
     def touch_file(self, project: str, file: DayFile) -> None:
@@ -649,10 +776,13 @@ class Catalog:
     def fail_file(self, project: str, root: str, path: str, reason: str) -> None:
         """Note that a file could not be read; what was known of it stays findable."""
         with self.transaction() as db:
-            known = db.execute("SELECT 1 FROM files WHERE project=? AND path=?", (project, path)).fetchone()
+            known = db.execute(
+                "SELECT 1 FROM files WHERE project=? AND path=?", (project, path)
+            ).fetchone()
             if known:
                 db.execute(
-                    "UPDATE files SET state='failed', reason=? WHERE project=? AND path=?", (reason, project, path)
+                    "UPDATE files SET state='failed', reason=? WHERE project=? AND path=?",
+                    (reason, project, path),
                 )
             else:
                 db.execute(
@@ -671,7 +801,8 @@ class Catalog:
         db.executemany("DELETE FROM words WHERE rowid=?", rows)
         db.execute("DELETE FROM files WHERE project=? AND path=?", (project, path))
 
-    # -- reading --------------------------------------------------------------------------------------------
+    # -- reading
+    # --------------------------------------------------------------------------------------------
 
     def rows(self, chunk_rows: Iterable[int]) -> list[Row]:
         """Chunks by their catalog ids, in the order given."""
@@ -680,21 +811,27 @@ class Catalog:
         for start in range(0, len(ids), 500):
             batch = ids[start : start + 500]
             marks = ",".join("?" * len(batch))
-            for row in self.query(f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE c.id IN ({marks})", batch):
+            for row in self.query(
+                f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE c.id IN ({marks})", batch
+            ):
                 found[row[0]] = Row.of(row)
         return [found[i] for i in ids if i in found]
 
     def by_chunk_id(self, chunk_ids: Iterable[str], project: str = "") -> dict[str, Row]:
         ids = list(chunk_ids)
         found: dict[str, Row] = {}
-        where = "AND +e.project=?" if project else ""  # the sign: a project's entries are many, these chunks are few
+        where = (
+            "AND +e.project=?" if project else ""
+        )  # the sign: a project's entries are many, these chunks are few
         for start in range(0, len(ids), 500):
             batch = ids[start : start + 500]
             marks = ",".join("?" * len(batch))
             values = [*batch, project] if project else batch
             sql = f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE c.chunk_id IN ({marks}) {where}"
             for row in self.query(sql, values):
-                if row[1] not in found or original_of(found[row[1]].path):  # a copy of a file has the same chunks
+                if row[1] not in found or original_of(
+                    found[row[1]].path
+                ):  # a copy of a file has the same chunks
                     found[row[1]] = Row.of(row)
         return found
 
@@ -721,13 +858,17 @@ class Catalog:
         found: dict[int, set[str]] = {}
         for start in range(0, len(ids), 500):
             batch = ids[start : start + 500]
-            rows = self.query(f"SELECT rowid, terms FROM words WHERE rowid IN ({','.join('?' * len(batch))})", batch)
+            rows = self.query(
+                f"SELECT rowid, terms FROM words WHERE rowid IN ({','.join('?' * len(batch))})",
+                batch,
+            )
             found.update((rowid, set(terms.split())) for rowid, terms in rows)
         return found
 
     def by_entry(self, entry_id: str) -> list[Row]:
         rows = self.query(
-            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.entry_id=? ORDER BY f.path, c.part", (entry_id,)
+            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.entry_id=? ORDER BY f.path, c.part",
+            (entry_id,),
         )
         return [Row.of(row) for row in rows]
 
@@ -742,7 +883,9 @@ class Catalog:
         return [Row.of(row) for row in rows]
 
     def talk(self, row: Row) -> list[tuple[str, int]]:
-        """(entry id, its first chunk's catalog id) of each note of a row's session in the same file, as time went."""
+        """(entry id, its first chunk's catalog id) of each note of a row's session in the same
+        file, as time went.
+        """
         return [
             (name, chunk)
             for name, chunk in self.query(
@@ -763,13 +906,15 @@ class Catalog:
         where = "AND project=?" if project else ""
         values = (project,) if project else ()
         return self.query(
-            f"SELECT day, count(*) FROM entries WHERE day<>'' {where} GROUP BY day ORDER BY day DESC", values
+            f"SELECT day, count(*) FROM entries WHERE day<>'' {where} GROUP BY day ORDER BY day DESC",
+            values,
         )
 
     def file_counts(self, project: str) -> dict[str, tuple[int, int, int]]:
         """path -> (mtime_ns, size in bytes, number of entries) of each file as it was indexed."""
         rows = self.query(
-            # counted within the index of each file: six times as fast as a join, and an app that starts waits for it
+            # counted within the index of each file: six times as fast as a join, and an app that
+            # starts waits for it
             "SELECT path, mtime_ns, size, (SELECT count(*) FROM entries WHERE file=files.id) FROM files"
             " WHERE project=? AND state<>'failed'",
             (project,),
@@ -796,7 +941,9 @@ class Catalog:
         ]
 
     def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
-        """(agent, number of entries, day and time of the newest), the one with most first; '' is who wrote by hand."""
+        """(agent, number of entries, day and time of the newest), the one with most first; '' is
+        who wrote by hand.
+        """
         found: dict[str, tuple[int, str]] = {}
         for project in projects:
             rows = self.query(
@@ -833,8 +980,9 @@ class Catalog:
         return cached[1]
 
     def _version(self) -> int:
-        """Another number after every change. The one writer counts; a reader asks SQLite, always by one connection, since
-        ``data_version`` of two can't be compared."""
+        """Another number after every change. The one writer counts; a reader asks SQLite, always by
+        one connection, since ``data_version`` of two can't be compared.
+        """
         if self.writable:
             return self._writes
         try:
@@ -849,8 +997,8 @@ class Catalog:
     def words(self) -> dict[int, list[str]]:
         """All words of all notes, by length.
 
-        Listing them reads the whole word index (0.3 s at 100,000 chunks), so after a change the list of before serves on
-        until twenty times as long has passed as the listing took.
+        Listing them reads the whole word index (0.3 s at 100,000 chunks), so after a change the
+        list of before serves on until twenty times as long has passed as the listing took.
         """
         now, version = time.monotonic(), self._version()
         if self._words_of is not None:
@@ -864,11 +1012,15 @@ class Catalog:
         return words
 
     def has_apart(self) -> bool:
-        """Whether anything is in it that only they find who ask for it: its words are no notes' words."""
+        """Whether anything is in it that only they find who ask for it: its words are no notes'
+        words.
+        """
         version = self._version()
         if self._apart[0] != version:
             marks = ",".join("?" * len(APART))
-            found = self.query(f"SELECT 1 FROM entries WHERE kind IN ({marks}) LIMIT 1", APART)  # 7 ms at 30,000 notes
+            found = self.query(
+                f"SELECT 1 FROM entries WHERE kind IN ({marks}) LIMIT 1", APART
+            )  # 7 ms at 30,000 notes
             self._apart = version, bool(found)
         return self._apart[1]
 
@@ -876,7 +1028,8 @@ class Catalog:
         where, values = ("WHERE project=?", (project,)) if project else ("", ())
         files = self.query(f"SELECT count(*), sum(state='failed') FROM files {where}", values)[0]
         entries = self.query(
-            f"SELECT count(*), count(DISTINCT day) FROM entries {where or 'WHERE 1'} AND {_NOTES}", values
+            f"SELECT count(*), count(DISTINCT day) FROM entries {where or 'WHERE 1'} AND {_NOTES}",
+            values,
         )[0]
         chunks = self.query(
             f"SELECT count(*), count(DISTINCT c.chunk_id) FROM chunks c JOIN entries e ON e.id=c.entry {where.replace('project', 'e.project')}",

@@ -1,9 +1,10 @@
 """Entry -> chunks: what is embedded and found.
 
-A chunk is a whole entry, or a piece of one that is longer than the limit, cut at paragraphs, then lines, then
-sentences; code fences, URLs and paths stay whole as far as the limit allows. What is embedded is the text without
-comments, under its hand-written headings; day and time are filters, never embedded. Before the first piece of a captured entry goes
-what its user had asked (``asked``): a note tells of a matter in an agent's words, and is looked for in a person's.
+A chunk is a whole entry, or a piece of one that is longer than the limit, cut at paragraphs, then
+lines, then sentences; code fences, URLs and paths stay whole as far as the limit allows. What is
+embedded is the text without comments, under its hand-written headings; day and time are filters,
+never embedded. Before the first piece of a captured entry goes what its user had asked (``asked``):
+a note tells of a matter in an agent's words, and is looked for in a person's.
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ _MAX_CONTEXT = 300
 _MAX_ASKED = 300
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.S)
 _PLACEHOLDER = re.compile(r"\[REDACTED:[^\]\n]*\]")
-#: Terms that a prompt must have beside the note's, and their share of its own: an extractive note begins with it.
+#: Terms that a prompt must have beside the note's, and their share of its own: an extractive note
+#: begins with it.
 _NEW_TERMS, _NEW_SHARE = 2, 0.25
 _CJK_WEIGHT = 3  # a CJK character is about a token, an English word of five letters too
 
 
 class Chunk(msgspec.Struct):
-    """``chunk_id`` changes with the note's text, never with its place; ``text_hash`` names the vector."""
+    """``chunk_id`` changes with the note's text, never with its place; ``text_hash`` names the
+    vector.
+    """
 
     chunk_id: str
     part: int
@@ -50,10 +54,13 @@ class Chunk(msgspec.Struct):
 def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chunk]:
     """
     Args:
-        asked: what is embedded and searched before the first piece, and is no part of the note (``asked_before``).
+        asked: what is embedded and searched before the first piece, and is no part of the note
+            (``asked_before``).
     """
     context = " / ".join(
-        heading for heading in [*entry.trail, entry.heading] if heading and not _MACHINE_HEADING.match(heading)
+        heading
+        for heading in [*entry.trail, entry.heading]
+        if heading and not _MACHINE_HEADING.match(heading)
     )[:_MAX_CONTEXT]
     body = entry.body
     first_line = entry.end_line - body.count("\n") if body else entry.start_line
@@ -91,7 +98,8 @@ def text_of(entry: Entry) -> str:
 
 
 def asked_before(note: str, prompt: str) -> str:
-    """What of a turn's prompt is embedded before its note; '' where that is nothing, or the note says it itself.
+    """What of a turn's prompt is embedded before its note; '' where that is nothing, or the note
+    says it itself.
 
     Args:
         note: its text; prompt: without secrets.
@@ -131,7 +139,9 @@ def split(text: str, max_chars: int) -> list[tuple[int, int]]:
 
 
 def _pack(spans: list[tuple[int, int]], text: str, block: tuple[int, int], limit: int) -> None:
-    """Add *block* to the last span if it fits there, else as a new one, cut further where it is too long."""
+    """Add *block* to the last span if it fits there, else as a new one, cut further where it is too
+    long.
+    """
     start, stop = block
     if spans and weight(text[spans[-1][0] : stop]) <= limit:
         spans[-1] = (spans[-1][0], stop)
@@ -174,13 +184,19 @@ def _blocks(text: str) -> list[tuple[int, int]]:
 def _finer(text: str, start: int, stop: int, limit: int) -> list[tuple[int, int]]:
     """Lines, then sentences, then blanks, then wherever the limit falls."""
     for cut in (r"(?<=\n)", _SENTENCE.pattern, r"(?<=\s)(?=\S)"):
-        bounds = [start, *(start + m.end() for m in re.finditer(cut, text[start:stop]) if m.end()), stop]
+        bounds = [
+            start,
+            *(start + m.end() for m in re.finditer(cut, text[start:stop]) if m.end()),
+            stop,
+        ]
         pieces = [(a, b) for a, b in zip(bounds, bounds[1:]) if a < b]
         if len(pieces) > 1:
             return [
                 finer
                 for piece in pieces
-                for finer in ([piece] if weight(text[slice(*piece)]) <= limit else _finer(text, *piece, limit))
+                for finer in (
+                    [piece] if weight(text[slice(*piece)]) <= limit else _finer(text, *piece, limit)
+                )
             ]
     step = max(1, limit // _CJK_WEIGHT if weight(text[start:stop]) > stop - start else limit)
     return [(a, min(stop, a + step)) for a in range(start, stop, step)]

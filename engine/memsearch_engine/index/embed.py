@@ -1,7 +1,8 @@
 """Texts -> vectors of length one.
 
-Two kinds: a local ONNX model on the CPU, and any HTTP service that speaks OpenAI's ``/embeddings``. Both have a
-``fingerprint`` that names the space their vectors live in: vectors of two fingerprints are never compared.
+Two kinds: a local ONNX model on the CPU, and any HTTP service that speaks OpenAI's ``/embeddings``.
+Both have a ``fingerprint`` that names the space their vectors live in: vectors of two fingerprints
+are never compared.
 """
 
 from __future__ import annotations
@@ -35,22 +36,28 @@ from memsearch_engine.index.chunk import CHUNKER_VERSION
 #: provider -> (base URL, default model, texts per request)
 PRESETS = {
     "openai": ("https://api.openai.com/v1", "text-embedding-3-small", 512),
-    "google": ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini-embedding-001", 100),
+    "google": (
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "gemini-embedding-001",
+        100,
+    ),
     "voyage": ("https://api.voyageai.com/v1", "voyage-3.5-lite", 128),
     "jina": ("https://api.jina.ai/v1", "jina-embeddings-v3", 128),
     "mistral": ("https://api.mistral.ai/v1", "mistral-embed", 64),
     "ollama": ("http://127.0.0.1:11434/v1", "nomic-embed-text", 32),
 }
 _ASCII_LETTER = re.compile(r"[a-zA-Z]")
-#: Where the services' contracts differ from OpenAI's, as their API references have it: the word for a wished dimension, whether
-#: ``encoding_format`` may say "float", and what tells a question from a passage.
+#: Where the services' contracts differ from OpenAI's, as their API references have it: the word for
+#: a wished dimension, whether ``encoding_format`` may say "float", and what tells a question from a
+#: passage.
 _DIMENSION = {"voyage": "output_dimension", "mistral": "output_dimension"}
 _NO_FORMAT = ("voyage", "jina")
 _ROLES: dict[str, tuple[str, str, str]] = {
     "voyage": ("input_type", "query", "document"),
     "jina": ("task", "retrieval.query", "retrieval.passage"),
 }
-#: What tells roles in models of Jina's that don't take its usual words: none in the oldest, others in those for code.
+#: What tells roles in models of Jina's that don't take its usual words: none in the oldest, others
+#: in those for code.
 _JINA_ROLES: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
     ("jina-embeddings-v2", None),
     ("jina-clip-v1", None),
@@ -58,7 +65,8 @@ _JINA_ROLES: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
 )
 #: Characters of a request, where a service takes fewer tokens than the others (Mistral: 16,384).
 _REQUEST_CHARS = {"mistral": 40_000}
-#: Answers to a key that is wrong or missing, where the status does not say so (Google's compatible endpoint: 400).
+#: Answers to a key that is wrong or missing, where the status does not say so (Google's compatible
+#: endpoint: 400).
 _BAD_KEY = re.compile(r"(?i)api[_ ]key|authorization header|unauthenticated")
 _NO_CREDIT = re.compile(r"(?i)insufficient[ _](?:balance|quota|credit)|billing")
 _RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
@@ -68,19 +76,38 @@ _MAX_WAIT_S = 60.0
 #: Notes on nothing in particular, to see what a model's vectors of a script have in common.
 _ORDINARY = {
     "": [
-        "Fixed a small bug and added a test for it.", "Renamed a function and updated its callers.", "The build is green again.",
-        "Decided to keep the old behaviour for now.", "User asked how this works; explained it.", "Read the log, found nothing new.",
-        "Changed a default setting.", "Wrote the documentation for the new option.", "Das Datum im Bericht wurde berichtigt.",
-        "Se actualizaron las dependencias del proyecto.", "La page d'accueil se charge plus vite.", "Removed code that nobody used.",
+        "Fixed a small bug and added a test for it.",
+        "Renamed a function and updated its callers.",
+        "The build is green again.",
+        "Decided to keep the old behaviour for now.",
+        "User asked how this works; explained it.",
+        "Read the log, found nothing new.",
+        "Changed a default setting.",
+        "Wrote the documentation for the new option.",
+        "Das Datum im Bericht wurde berichtigt.",
+        "Se actualizaron las dependencias del proyecto.",
+        "La page d'accueil se charge plus vite.",
+        "Removed code that nobody used.",
     ],
     "cjk": [
-        "修复了一个小问题，并添加了测试。", "重命名了一个函数，更新了调用处。", "构建又通过了。", "决定暂时保留原来的行为。",
-        "用户询问这是怎么工作的，已说明。", "查看了日志，没有新的发现。", "修改了一个默认设置。", "为新选项写了文档。",
-        "小さな不具合を直し、テストを追加した。", "設定の既定値を変更した。", "사용하지 않는 코드를 삭제했다.", "删除了没有人使用的代码。",
+        "修复了一个小问题，并添加了测试。",
+        "重命名了一个函数，更新了调用处。",
+        "构建又通过了。",
+        "决定暂时保留原来的行为。",
+        "用户询问这是怎么工作的，已说明。",
+        "查看了日志，没有新的发现。",
+        "修改了一个默认设置。",
+        "为新选项写了文档。",
+        "小さな不具合を直し、テストを追加した。",
+        "設定の既定値を変更した。",
+        "사용하지 않는 코드를 삭제했다.",
+        "删除了没有人使用的代码。",
     ],
-}  # fmt: skip
+}
 _MAX_REQUEST_CHARS = 400_000  # about 100k tokens, a third of the strictest limit
-_MAX_TEXT_CHARS = 24_000  # beyond what the models read (8,192 tokens), but where each character is one
+_MAX_TEXT_CHARS = (
+    24_000  # beyond what the models read (8,192 tokens), but where each character is one
+)
 _TIMEOUT_S = 60
 _RETRIES = 4
 
@@ -115,7 +142,9 @@ def speaks(embedder: Embedder, text: str) -> bool:
 
 
 def ordinary(embedder: Embedder) -> dict[str, np.ndarray] | None:
-    """By script (``analyze.script``) the mean vector of ordinary texts, of a model whose vectors all point one way; None for others."""
+    """By script (``analyze.script``) the mean vector of ordinary texts, of a model whose vectors
+    all point one way; None for others.
+    """
     if not getattr(getattr(embedder, "model", None), "one_way", False):
         return None
     return {script: embedder.passages(texts).mean(axis=0) for script, texts in _ORDINARY.items()}
@@ -133,15 +162,21 @@ def _onnx_fingerprint(files: models.ModelFiles) -> str:
     identity = files.model.sha256 or f"{info.st_size}:{info.st_mtime_ns}"
     name = files.onnx.parent.name if files.model.source == "folder" else files.model.name
     slug = "".join(char if char.isalnum() else "-" for char in name.lower())[:40]
-    tag = digest("onnx", files.model.name, identity, str(files.tokenizer.stat().st_size), CHUNKER_VERSION)
+    tag = digest(
+        "onnx", files.model.name, identity, str(files.tokenizer.stat().st_size), CHUNKER_VERSION
+    )
     return f"{slug}-{tag[:8]}"
 
 
 def _http_fingerprint(settings: Embedding) -> str:
     _, model, _ = PRESETS[settings.provider]
-    slug = "".join(char if char.isalnum() else "-" for char in (settings.model or model).lower())[:40]
+    slug = "".join(char if char.isalnum() else "-" for char in (settings.model or model).lower())[
+        :40
+    ]
     where = _base_of(settings)
-    tag = digest(settings.provider, where, settings.model or model, str(settings.dimension), CHUNKER_VERSION)
+    tag = digest(
+        settings.provider, where, settings.model or model, str(settings.dimension), CHUNKER_VERSION
+    )
     return f"{slug}-{tag[:8]}"
 
 
@@ -152,7 +187,9 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def _step_back() -> None:
-    """Let a person's query go before the indexing of notes, where the system has priorities per thread (Linux)."""
+    """Let a person's query go before the indexing of notes, where the system has priorities per
+    thread (Linux).
+    """
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
@@ -160,13 +197,14 @@ def _step_back() -> None:
 class OnnxEmbedder:
     """A sentence-transformers style model on onnxruntime.
 
-    One text a run, without padding, each on one thread, as many at once as there are cores: on two cores 88 notes a
-    second, against 73 for runs of two threads. Inputs are fed by what the graph declares.
+    One text a run, without padding, each on one thread, as many at once as there are cores: on two
+    cores 88 notes a second, against 73 for runs of two threads. Inputs are fed by what the graph
+    declares.
     """
 
     def __init__(self, files: models.ModelFiles) -> None:
-        # onnxruntime looks up its maker's server and writes a device id into the home folder unless told not to, and it
-        # reads this when it is imported
+        # onnxruntime looks up its maker's server and writes a device id into the home folder unless
+        # told not to, and it reads this when it is imported
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
 
@@ -180,7 +218,9 @@ class OnnxEmbedder:
         options.log_severity_level = 3
         options.enable_cpu_mem_arena = False  # long texts would leave hundreds of MB in it
         try:
-            self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=["CPUExecutionProvider"])
+            self._session = onnxruntime.InferenceSession(
+                str(files.onnx), options, providers=["CPUExecutionProvider"]
+            )
             self._ids = self._tokenizer(files)
         except Unreachable:
             raise
@@ -210,14 +250,22 @@ class OnnxEmbedder:
     def query(self, text: str) -> np.ndarray:
         return self._run(self.model.query_prefix + text)
 
-    def passages(self, texts: list[str], cancelled: Callable[[], bool] = lambda: False) -> np.ndarray:
+    def passages(
+        self, texts: list[str], cancelled: Callable[[], bool] = lambda: False
+    ) -> np.ndarray:
         if cancelled() or not texts:
             return np.zeros((0, self.dimension), np.float32)
-        return np.stack(list(self._pool.map(self._run, (self.model.passage_prefix + text for text in texts))))
+        return np.stack(
+            list(self._pool.map(self._run, (self.model.passage_prefix + text for text in texts)))
+        )
 
     def _run(self, text: str) -> np.ndarray:
         ids = np.array([self._ids(text) or [0]], np.int64)
-        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        feed = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
         feed = {name: value for name, value in feed.items() if name in self._inputs}
         output = self._session.run([self._output], feed)[0]
         if output.ndim == 3:
@@ -226,7 +274,9 @@ class OnnxEmbedder:
 
 
 def _base_of(settings: Embedding) -> str:
-    """The service's address: the settings', the one that its own tools read from the environment, else the public one."""
+    """The service's address: the settings', the one that its own tools read from the environment,
+    else the public one.
+    """
     if settings.base_url:
         return settings.base_url
     named = os.environ.get(_HOSTS.get(settings.provider, ""), "")
@@ -239,22 +289,28 @@ def _base_of(settings: Embedding) -> str:
 
 
 def key_of(settings: Embedding) -> str:
-    """Raises SettingsError where the key that the owner named is not there: nothing is asked without it."""
+    """Raises SettingsError where the key that the owner named is not there: nothing is asked
+    without it.
+    """
     named = settings.api_key
     key = secret(named or f"env:{settings.provider.upper()}_API_KEY")
     if not key and not named and settings.provider == "google":
         key = secret("env:GEMINI_API_KEY")  # as Google's own pages have it
-    if not key and (named.startswith("env:") or not (settings.base_url or settings.provider == "ollama")):
+    if not key and (
+        named.startswith("env:") or not (settings.base_url or settings.provider == "ollama")
+    ):
         variable = named[4:] if named else f"{settings.provider.upper()}_API_KEY"
         raise SettingsError(
-            f"`embedding.api_key`: {variable} is not set", f"export {variable}, or set embedding.api_key"
+            f"`embedding.api_key`: {variable} is not set",
+            f"export {variable}, or set embedding.api_key",
         )
     return key
 
 
 def _retry_after(header: str, body: str, otherwise: float) -> float:
-    """Seconds to wait as the service asks, within reason: in the header (RFC 9110, 10.2.3: seconds or a date), or in Google's
-    ``RetryInfo``."""
+    """Seconds to wait as the service asks, within reason: in the header (RFC 9110, 10.2.3: seconds
+    or a date), or in Google's ``RetryInfo``.
+    """
     asked = otherwise
     if found := _RETRY_DELAY.search(body):
         asked = float(found[1])
@@ -275,7 +331,9 @@ def _roles(provider: str, model: str) -> tuple[str, str, str] | None:
 
 
 class HttpEmbedder:
-    """Any service with OpenAI's ``POST /embeddings``: batches by count and size, halves a refused one, retries."""
+    """Any service with OpenAI's ``POST /embeddings``: batches by count and size, halves a refused
+    one, retries.
+    """
 
     def __init__(self, settings: Embedding) -> None:
         _, model, batch = PRESETS[settings.provider]
@@ -293,7 +351,9 @@ class HttpEmbedder:
         vector: np.ndarray = self._request([text], asks=True)[0]
         return vector
 
-    def passages(self, texts: list[str], cancelled: Callable[[], bool] = lambda: False) -> np.ndarray:
+    def passages(
+        self, texts: list[str], cancelled: Callable[[], bool] = lambda: False
+    ) -> np.ndarray:
         done: list[np.ndarray] = []
         for group in self._groups(texts):
             if cancelled():
@@ -336,8 +396,15 @@ class HttpEmbedder:
                     return self._vectors(json.load(response), len(texts))
             except urllib.error.HTTPError as error:
                 text = error.read(2000).decode("utf-8", "replace")
-                bad_key = error.code in (401, 403) or (error.code == 400 and bool(_BAD_KEY.search(text)))
-                if error.code in (400, 413) and len(texts) == 1 and len(texts[0]) > _MIN_CUT and not bad_key:
+                bad_key = error.code in (401, 403) or (
+                    error.code == 400 and bool(_BAD_KEY.search(text))
+                )
+                if (
+                    error.code in (400, 413)
+                    and len(texts) == 1
+                    and len(texts[0]) > _MIN_CUT
+                    and not bad_key
+                ):
                     # over the model's limit: its beginning says what it is about
                     sent = texts[0][:_MAX_TEXT_CHARS]
                     return self._request([sent[: max(_MIN_CUT, len(sent) // 2)]], asks=asks)
@@ -350,16 +417,28 @@ class HttpEmbedder:
                     and bool(_NO_CREDIT.search(text))
                     and "Retry-After" not in error.headers
                 )
-                if paid_out or error.code not in (408, 429, 500, 502, 503, 504) or attempt == _RETRIES - 1:
-                    hint = f"set {self.provider.upper()}_API_KEY or embedding.api_key" if bad_key else ""
+                if (
+                    paid_out
+                    or error.code not in (408, 429, 500, 502, 503, 504)
+                    or attempt == _RETRIES - 1
+                ):
+                    hint = (
+                        f"set {self.provider.upper()}_API_KEY or embedding.api_key"
+                        if bad_key
+                        else ""
+                    )
                     hint = "the account with this service has nothing left" if paid_out else hint
-                    raise Unreachable(f"{self.url} answered {error.code}: {text[:300]}", hint) from error
+                    raise Unreachable(
+                        f"{self.url} answered {error.code}: {text[:300]}", hint
+                    ) from error
                 pause = _retry_after(error.headers.get("Retry-After", ""), text, pause)
             except network.Offline:
                 raise
             except (OSError, ValueError, http.client.HTTPException) as error:
                 if attempt == _RETRIES - 1:
-                    raise Unreachable(f"{self.url} can't be reached: {error}", "check embedding.base_url") from error
+                    raise Unreachable(
+                        f"{self.url} can't be reached: {error}", "check embedding.base_url"
+                    ) from error
             time.sleep(pause)  # the service asked for patience; nothing could be awaited instead
         raise AssertionError("unreachable")
 
@@ -368,9 +447,13 @@ class HttpEmbedder:
             data = sorted(answer["data"], key=lambda item: item.get("index", 0))
             vectors = np.array([item["embedding"] for item in data], np.float32)
         except (KeyError, TypeError, ValueError) as error:
-            raise Unreachable(f"the embedding service sent an answer of an unknown shape: {error}") from error
+            raise Unreachable(
+                f"the embedding service sent an answer of an unknown shape: {error}"
+            ) from error
         if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
-            raise Unreachable(f"the embedding service sent {vectors.shape} numbers for {count} texts")
+            raise Unreachable(
+                f"the embedding service sent {vectors.shape} numbers for {count} texts"
+            )
         if self.dimension not in (0, vectors.shape[1]):
             raise OtherLength(
                 f"the embedding service sent vectors of {vectors.shape[1]} numbers, not {self.dimension}",

@@ -1,16 +1,19 @@
 """What a vector is near to anyway.
 
-A small model puts a few notes, routine ones above all, near every query: they are hubs (Radovanović, Nanopoulos, Ivanović
-2010, "Hubs in Space"). What a note's cosine says about *this* query is what is left of it after its nearness to notes in
-general. That is measured against a sample of its own collection, with the mean of the ``_NEAREST`` highest cosines (a local
-average as in CSLS, Conneau et al. 2018). Figures: docs/guide.md, How good is the search.
+A small model puts a few notes, routine ones above all, near every query: they are hubs
+(Radovanović, Nanopoulos, Ivanović 2010, "Hubs in Space"). What a note's cosine says about *this*
+query is what is left of it after its nearness to notes in general. That is measured against a
+sample of its own collection, with the mean of the ``_NEAREST`` highest cosines (a local average as
+in CSLS, Conneau et al. 2018). Figures: docs/guide.md, How good is the search.
 
-What is unlike everything else gains by it, but no more than ``_MOST``: among thousands of routine notes, beyond that it is a language or a
-form that no other note has, and such a note would come first whatever is asked.
+What is unlike everything else gains by it, but no more than ``_MOST``: among thousands of routine
+notes, beyond that it is a language or a form that no other note has, and such a note would come
+first whatever is asked.
 
-Vectors of some models (E5's) all point one way, and another way for each script: cosines between any two are above 0.75, and a query
-in Chinese is near to whatever is Chinese. There the mean of the sample's notes of a vector's own script is taken off first ("all but the
-top", Mu and Viswanath 2018).
+Vectors of some models (E5's) all point one way, and another way for each script: cosines between
+any two are above 0.75, and a query in Chinese is near to whatever is Chinese. There the mean of the
+sample's notes of a vector's own script is taken off first ("all but the top", Mu and Viswanath
+2018).
 """
 
 from __future__ import annotations
@@ -26,22 +29,24 @@ import numpy as np
 
 SAMPLE = 1_000
 _NEAREST = 10
-#: How much of the nearness to notes in general is taken off (chosen on tests/evaluation and three other sets).
+#: How much of the nearness to notes in general is taken off (chosen on tests/evaluation and three
+#: other sets).
 _WEIGHT = 0.4
-#: The most that it adds (chosen on tests/evaluation: with 3,400 and with 30,000 routine notes it is best from 0.12 to 0.15).
+#: The most that it adds (chosen on tests/evaluation: with 3,400 and with 30,000 routine notes it is
+#: best from 0.12 to 0.15).
 _MOST = 0.14
 _ROWS = 2_048
 _PAIRED = 256  # notes of the sample that are compared with each other
 _MIN_DEVIATION = 0.08
-#: A handful of notes, two of them on one matter, deviates widely. Where a note is compared with few, the deviation is drawn towards that
-#: of ordinary notes as if there were so many more of them.
+#: A handful of notes, two of them on one matter, deviates widely. Where a note is compared with
+#: few, the deviation is drawn towards that of ordinary notes as if there were so many more of them.
 _USUAL_DEVIATION, _USUAL = 0.12, 32
-#: Digits of a cosine that count. Single precision errs in the seventh, and on each CPU in another way; by the row's place in
-#: the matrix, too: copies of a vector have cosines that differ.
+#: Digits of a cosine that count. Single precision errs in the seventh, and on each CPU in another
+#: way; by the row's place in the matrix, too: copies of a vector have cosines that differ.
 DIGITS = 5
 _ITSELF = 0.999  # the cosine of a note to itself and to its copies
-#: So many notes of a script count as much as ordinary texts do: the mean of two notes says little, and of a script in which no note is
-#: written, a query may be.
+#: So many notes of a script count as much as ordinary texts do: the mean of two notes says little,
+#: and of a script in which no note is written, a query may be.
 _ORDINARY = 16
 
 
@@ -57,14 +62,18 @@ class Near(NamedTuple):
 
 
 class Typical(NamedTuple):
-    """Mean and standard deviation of how near a collection's notes are to one that is asked with (``Near.score``), or to each other."""
+    """Mean and standard deviation of how near a collection's notes are to one that is asked with
+    (``Near.score``), or to each other.
+    """
 
     mean: float
     deviation: float
 
     def above(self, score: float) -> float:
-        """How many standard deviations *score* lies above the mean. Where most notes are alike there is hardly a deviation, and nothing
-        would be near: then that of ordinary notes counts."""
+        """How many standard deviations *score* lies above the mean. Where most notes are alike
+        there is hardly a deviation, and nothing
+        would be near: then that of ordinary notes counts.
+        """
         return (score - self.mean) / max(self.deviation, _MIN_DEVIATION)
 
 
@@ -74,7 +83,9 @@ def rounded(values: np.ndarray) -> np.ndarray:
 
 
 def best(scores: np.ndarray, ids: np.ndarray, count: int) -> list[int]:
-    """The places of the *count* highest finite scores, highest first, of equal ones (``DIGITS``) the lowest id first."""
+    """The places of the *count* highest finite scores, highest first, of equal ones (``DIGITS``)
+    the lowest id first.
+    """
     if len(scores) > count:
         least = np.partition(scores, -count)[-count] - 2 * 10.0**-DIGITS
         places = np.flatnonzero((scores >= least) & np.isfinite(scores))
@@ -91,14 +102,17 @@ def formula() -> str:
 
 
 def sampled(chunk_ids: Iterable[str]) -> list[str]:
-    """The chunks that the others of a collection are compared with: those of the lowest ids. Ids are digests, so that is a random
-    sample, it is the same wherever and in whatever order it is drawn, and a new note seldom changes it."""
+    """The chunks that the others of a collection are compared with: those of the lowest ids. Ids
+    are digests, so that is a random sample, it is the same wherever and in whatever order it is
+    drawn, and a new note seldom changes it.
+    """
     return heapq.nsmallest(SAMPLE, chunk_ids)
 
 
 class Question(NamedTuple):
-    """What is looked for, as a vector of length 1. ``script``: of its words (``analyze.script``); None where it is a note's own vector,
-    as a collection gives it."""
+    """What is looked for, as a vector of length 1. ``script``: of its words (``analyze.script``);
+    None where it is a note's own vector, as a collection gives it.
+    """
 
     vector: np.ndarray
     script: str | None = None
@@ -108,12 +122,18 @@ class Sample:
     """A collection's sample, to tell how special its chunks are, and what all have in common."""
 
     def __init__(
-        self, ids: list[str], vectors: np.ndarray, scripts: list[str] = [], ordinary: dict[str, np.ndarray] | None = None  # noqa: B006
-    ) -> None:  # fmt: skip
+        self,
+        ids: list[str],
+        vectors: np.ndarray,
+        scripts: list[str] = [],  # noqa: B006
+        ordinary: dict[str, np.ndarray] | None = None,
+    ) -> None:
         """
         Args:
-            ids: of ``sampled``, in its order; vectors: theirs, float32 of shape (len(ids), dimension), of length 1.
-            scripts: theirs; ordinary: by script the mean vector of ordinary texts, where what vectors of a script have in common is
+            ids: of ``sampled``, in its order; vectors: theirs, float32 of shape (len(ids),
+                dimension), of length 1.
+            scripts: theirs; ordinary: by script the mean vector of ordinary texts, where what
+                vectors of a script have in common is
                 taken off.
         """
         self.ids = ids
@@ -121,7 +141,9 @@ class Sample:
         self._common: dict[str, np.ndarray] | None = None
         if ordinary is not None:
             self._common = {
-                script: _common(vectors[[place for place, of in enumerate(scripts) if of == script]], mean)
+                script: _common(
+                    vectors[[place for place, of in enumerate(scripts) if of == script]], mean
+                )
                 for script, mean in ordinary.items()
             }
         self._vectors = vectors = self.framed(vectors, scripts)
@@ -132,17 +154,22 @@ class Sample:
 
     @cached_property
     def name(self) -> str:
-        """Another one where ``special`` would say something else. Asked at a start alone: it reads all vectors."""
-        vectors, scripts = self._made_of  # as they are kept: what is computed of them differs between CPUs
+        """Another one where ``special`` would say something else. Asked at a start alone: it reads
+        all vectors.
+        """
+        vectors, scripts = (
+            self._made_of
+        )  # as they are kept: what is computed of them differs between CPUs
         names = "\n".join([*self.ids, *(scripts if self._common else ()), formula()])
         return hashlib.blake2b(names.encode() + vectors.tobytes(), digest_size=12).hexdigest()
 
     def special(self, ids: Iterable[str], vectors: np.ndarray) -> np.ndarray:
-        """What each chunk's cosine to a query is corrected by: below 0 for what is nearer to the sample than the sample's own notes are
-        on average.
+        """What each chunk's cosine to a query is corrected by: below 0 for what is nearer to the
+        sample than the sample's own notes are on average.
 
         Args:
-            ids, vectors: of the chunks, as in ``__init__``; one that is in the sample is not compared with itself.
+            ids, vectors: of the chunks, as in ``__init__``; one that is in the sample is not
+                compared with itself.
         """
         return self._corrected(self._hubness(ids, vectors))
 
@@ -162,11 +189,15 @@ class Sample:
             itself = np.array(own[start : start + _ROWS])
             rows = np.flatnonzero(itself >= 0)
             cosines[rows, itself[rows]] = -2.0
-            hubness[start : start + _ROWS] = np.partition(cosines, -count, axis=1)[:, -count:].mean(axis=1)
+            hubness[start : start + _ROWS] = np.partition(cosines, -count, axis=1)[:, -count:].mean(
+                axis=1
+            )
         return hubness
 
     def framed(self, vectors: np.ndarray, scripts: list[str]) -> np.ndarray:
-        """*vectors* as they are compared: without what those of their script have in common, where that is taken off."""
+        """*vectors* as they are compared: without what those of their script have in common, where
+        that is taken off.
+        """
         if self._common is None or not len(vectors):
             return vectors
         common = np.stack([self._common[script] for script in scripts])
@@ -209,7 +240,9 @@ def _typical(mean: float, variance: float) -> Typical:
 
 
 def _common(vectors: np.ndarray, ordinary: np.ndarray) -> np.ndarray:
-    """The mean of vectors, drawn towards that of ordinary texts where they are few: float32 of shape (dimension,)."""
+    """The mean of vectors, drawn towards that of ordinary texts where they are few: float32 of
+    shape (dimension,).
+    """
     common: np.ndarray = (vectors.sum(axis=0) + _ORDINARY * ordinary) / (len(vectors) + _ORDINARY)
     return common.astype(np.float32)
 

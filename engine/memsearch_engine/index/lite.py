@@ -1,9 +1,12 @@
 """Milvus Lite: a folder, served to ourselves.
 
-Two facts of Lite 3.2 shape it: its own ``.db`` URI opens an unauthenticated TCP port on loopback, so the engine is served on a private
-Unix socket instead, by what the package has for its own tests (``start_server_in_thread``; ``tests/index/test_index_store.py`` says so
-loudly where a new version has it no more); and rows that were not flushed are up to 39 times slower to search, so writers flush. It
-searches in Python: vectors are compared in the service's memory, and words of larger projects by the catalog (docs/guide.md, How fast).
+Two facts of Lite 3.2 shape it: its own ``.db`` URI opens an unauthenticated TCP port on loopback,
+so the engine is served on a private Unix socket instead, by what the package has for its own tests
+(``start_server_in_thread``; ``tests/index/test_index_store.py`` says so loudly where a new version
+has it no more); and rows that were not flushed are up to 39 times slower to search, so writers
+flush. It
+searches in Python: vectors are compared in the service's memory, and words of larger projects by
+the catalog (docs/guide.md, How fast).
 """
 
 from __future__ import annotations
@@ -51,11 +54,17 @@ class Lite(Milvus):
         """Open the engine and serve it on a private Unix socket; no TCP port."""
         from milvus_lite.adapter.grpc.server import start_server_in_thread
 
-        for part in (folder.parent.parent, folder.parent, folder):  # up to index/, and never a home that was removed
+        for part in (
+            folder.parent.parent,
+            folder.parent,
+            folder,
+        ):  # up to index/, and never a home that was removed
             part.mkdir(exist_ok=True)
         for stale in (socket, Path(f"{socket}:0")):
             stale.unlink(missing_ok=True)
-        self._server, self._db, _ = start_server_in_thread(str(folder), host=f"unix:{socket}", port=0)
+        self._server, self._db, _ = start_server_in_thread(
+            str(folder), host=f"unix:{socket}", port=0
+        )
         name = Path(f"{socket}:0") if Path(f"{socket}:0").exists() else socket
         os.chmod(name, 0o600)
         return f"unix:{name}"
@@ -73,8 +82,9 @@ class Lite(Milvus):
         Path(f"{self._socket}:0").unlink(missing_ok=True)
 
     def compares_words(self, rows: int) -> bool:
-        """At 10,000 chunks 20 ms after 0.6 s, at 100,000 220 ms after 5 s and 1 GB; FTS5 takes 3 and 20 ms, from its file. In small
-        projects nobody feels it."""
+        """At 10,000 chunks 20 ms after 0.6 s, at 100,000 220 ms after 5 s and 1 GB; FTS5 takes 3
+        and 20 ms, from its file. In small projects nobody feels it.
+        """
         return rows <= WORDS_MOST
 
     def flush(self, collection: str) -> None:

@@ -1,5 +1,7 @@
-"""What Milvus Lite, a Milvus server and Zilliz Cloud have in common: pymilvus, dense vectors and BM25 over our own terms. Callers name a
-project's collection; ``lite.py`` and ``server.py`` say where its rows lie."""
+"""What Milvus Lite, a Milvus server and Zilliz Cloud have in common: pymilvus, dense vectors and
+BM25 over our own terms. Callers name a project's collection; ``lite.py`` and ``server.py`` say
+where its rows lie.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,9 @@ logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
 
 @lru_cache(maxsize=1)
 def pymilvus() -> Any:
-    """pymilvus, imported without what it does beside: it loads the next ``.env`` above its own folder into the environment, and
-    whoever may write there would set our proxies, keys and paths."""
+    """pymilvus, imported without what it does beside: it loads the next ``.env`` above its own
+    folder into the environment, and whoever may write there would set our proxies, keys and paths.
+    """
     import dotenv
 
     loading = dotenv.load_dotenv
@@ -43,7 +46,9 @@ def pymilvus() -> Any:
 
 
 def said_by(error: BaseException) -> str:
-    """What a server said, in one line: pymilvus wraps it in what it makes of it, gRPC in five lines of its own."""
+    """What a server said, in one line: pymilvus wraps it in what it makes of it, gRPC in five lines
+    of its own.
+    """
     inner: BaseException | None = error
     said = ""
     for _ in range(10):  # the chain can lead back to its beginning
@@ -78,7 +83,8 @@ class Milvus:
         self._client: Any = None
         options = network.grpc_options(uri)
         try:
-            # dedicated: pymilvus would hand out a connection that it had made before, and say of a server that is away that it is there
+            # dedicated: pymilvus would hand out a connection that it had made before, and say of a
+            # server that is away that it is there
             self._client = pymilvus().MilvusClient(
                 uri=uri, token=token, timeout=CONNECT_S, dedicated=True, grpc_options=options
             )
@@ -94,11 +100,13 @@ class Milvus:
         with contextlib.suppress(Exception):
             self._client.close()
 
-    # -- writing --------------------------------------------------------------------------------------------
+    # -- writing
+    # --------------------------------------------------------------------------------------------
 
     def ensure(self, collection: str, dimension: int) -> bool:
-        """Create and load the collection. A collection of another dimension is replaced: it is a cache. Returns whether it was made
-        now, and so is empty."""
+        """Create and load the collection. A collection of another dimension is replaced: it is a
+        cache. Returns whether it was made now, and so is empty.
+        """
         name = self._physical(collection)
         with self._ensuring:
             return name not in self._loaded and self._ensure(name, dimension)
@@ -127,7 +135,9 @@ class Milvus:
         if self._client.has_collection(collection, timeout=CONNECT_S):
             described = self._client.describe_collection(collection, timeout=CONNECT_S)
             fields = {f["name"]: f for f in described["fields"]}
-            if not self._is_whole(collection) or fields.get("vector", {}).get("params", {}).get("dim") not in (
+            if not self._is_whole(collection) or fields.get("vector", {}).get("params", {}).get(
+                "dim"
+            ) not in (
                 dimension,
                 str(dimension),
             ):
@@ -164,16 +174,26 @@ class Milvus:
             schema.add_field(field, DataType.VARCHAR, max_length=512)
         self._fields(schema)
         schema.add_function(
-            Function("bm25", FunctionType.BM25, input_field_names=["terms"], output_field_names=["sparse"])
+            Function(
+                "bm25",
+                FunctionType.BM25,
+                input_field_names=["terms"],
+                output_field_names=["sparse"],
+            )
         )
         indexes = self._client.prepare_index_params()
-        # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing (docs/guide.md, How fast); Zilliz Cloud
-        # puts its own AUTOINDEX, which is approximate, in the place of any other
+        # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing
+        # (docs/guide.md, How fast); Zilliz Cloud puts its own AUTOINDEX, which is approximate, in
+        # the place of any other
         indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
         indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-        self._client.create_collection(collection, schema=schema, consistency_level="Strong", timeout=WRITE_S)
+        self._client.create_collection(
+            collection, schema=schema, consistency_level="Strong", timeout=WRITE_S
+        )
         # waiting for one begins with half a second of sleep in pymilvus, whatever it is waited for
-        self._client.create_index(collection, indexes, timeout=WRITE_S, sync=not self.indexes_at_once)
+        self._client.create_index(
+            collection, indexes, timeout=WRITE_S, sync=not self.indexes_at_once
+        )
 
     def upsert(self, collection: str, rows: Iterable[StoreRow]) -> None:
         batch: list[dict[str, Any]] = []
@@ -197,7 +217,10 @@ class Milvus:
             self._client.upsert(self._physical(collection), batch, timeout=WRITE_S)
 
     def delete(self, collection: str, chunk_ids: Iterable[str]) -> None:
-        ids, name = [self._key(collection, chunk_id) for chunk_id in chunk_ids], self._physical(collection)
+        ids, name = (
+            [self._key(collection, chunk_id) for chunk_id in chunk_ids],
+            self._physical(collection),
+        )
         for start in range(0, len(ids), _BATCH_ROWS):
             self._client.delete(name, ids=ids[start : start + _BATCH_ROWS], timeout=WRITE_S)
 
@@ -209,40 +232,54 @@ class Milvus:
         if self._client.has_collection(collection, timeout=CONNECT_S):
             self._client.drop_collection(collection, timeout=WRITE_S)
 
-    # -- reading --------------------------------------------------------------------------------------------
+    # -- reading
+    # --------------------------------------------------------------------------------------------
 
-    def dense(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
+    def dense(
+        self, collection: str, vector: np.ndarray, limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
         """(chunk id, cosine) of the nearest rows, best first."""
         return self._search(collection, vector.tolist(), "vector", limit, where)
 
-    def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
+    def bm25(
+        self, collection: str, terms: list[str], limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
         """(chunk id, BM25 score, higher is better), best first."""
         if not terms:
             return []
         found = self._search(collection, " ".join(terms), "sparse", limit, where)
-        return [(chunk_id, abs(score)) for chunk_id, score in found]  # Lite returns BM25 with its sign turned
+        return [
+            (chunk_id, abs(score)) for chunk_id, score in found
+        ]  # Lite returns BM25 with its sign turned
 
     def count(self, collection: str) -> int:
         name = self._physical(collection)
         if not self._client.has_collection(name, timeout=CONNECT_S):
             return 0
         asked = self._expression(collection, Filter())
-        found = self._client.query(name, filter=asked, output_fields=["count(*)"], timeout=CONNECT_S)
+        found = self._client.query(
+            name, filter=asked, output_fields=["count(*)"], timeout=CONNECT_S
+        )
         return int(found[0]["count(*)"])
 
     def ids(self, collection: str) -> set[str]:
         """All primary keys, each once (Lite's iterator returns its last batch twice)."""
         found: set[str] = set()
         iterator = self._client.query_iterator(
-            self._physical(collection), batch_size=5000, filter=self._expression(collection, Filter()), output_fields=["chunk_id"],
+            self._physical(collection),
+            batch_size=5000,
+            filter=self._expression(collection, Filter()),
+            output_fields=["chunk_id"],
             timeout=WRITE_S,
-        )  # fmt: skip
+        )
         while batch := iterator.next():
             found.update(self._chunk_id(row["chunk_id"]) for row in batch)
         iterator.close()
         return found
 
-    def _search(self, collection: str, data: Any, field: str, limit: int, where: Filter) -> list[tuple[str, float]]:
+    def _search(
+        self, collection: str, data: Any, field: str, limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
         name = self._physical(collection)
         if name not in self._loaded or limit <= 0:
             return []

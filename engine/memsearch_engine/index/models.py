@@ -1,7 +1,8 @@
 """Which embedding models there are and where their files come from.
 
-The default one is brought by the installation. A local folder with ``model.onnx`` and ``tokenizer.json`` can be named
-instead of a model. Hub models are only ever fetched by ``memsearch models pull``, never in passing.
+The default one is brought by the installation. A local folder with ``model.onnx`` and
+``tokenizer.json`` can be named instead of a model. Hub models are only ever fetched by ``memsearch
+models pull``, never in passing.
 """
 
 from __future__ import annotations
@@ -23,16 +24,20 @@ DEFAULT = "all-minilm-l6-v2"
 #: What is asked beside the default one, where it is here: it knows what that one doesn't.
 SECOND = "multilingual-e5-small"
 #: On tests/evaluation (docs/guide.md, How good is the search).
-SECOND_BRINGS = "40 of 41 questions on Chinese notes instead of 37, and 31 of 44 across languages instead of 19"
+SECOND_BRINGS = (
+    "40 of 41 questions on Chinese notes instead of 37, and 31 of 44 across languages instead of 19"
+)
 
 
 class Model(msgspec.Struct, frozen=True):
     """A model that we know by name.
 
     Attributes:
-        source: ``package:<import name>``, ``convert:<import name>`` (weights in a package, made into a model once; where
+        source: ``package:<import name>``, ``convert:<import name>`` (weights in a package, made
+            into a model once; where
             the package is missing, the hub) or ``hub:<repository>``.
-        pooling: ``mean`` over the mask or ``cls``; ``output``: the output that holds a finished vector, if any.
+        pooling: ``mean`` over the mask or ``cls``; ``output``: the output that holds a finished
+            vector, if any.
         max_tokens: what the model was trained for; longer texts are cut.
         one_way: its vectors all point one way (``hubness.py``).
     """
@@ -102,7 +107,11 @@ def find(home: Home, name: str) -> ModelFiles:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return _checked(
-            ModelFiles(Model(str(folder), "folder", 0, "", 0), folder / "model.onnx", folder / "tokenizer.json")
+            ModelFiles(
+                Model(str(folder), "folder", 0, "", 0),
+                folder / "model.onnx",
+                folder / "tokenizer.json",
+            )
         )
     model = KNOWN.get(name)
     if model is None:
@@ -126,7 +135,10 @@ def is_present(home: Home, name: str) -> bool:
 
 #: Cross-encoders that we know by name: their repository on the hub, and the files in it.
 RERANKERS = {
-    "ms-marco-minilm-l6": ("cross-encoder/ms-marco-MiniLM-L6-v2", ("onnx/model.onnx", "tokenizer.json")),
+    "ms-marco-minilm-l6": (
+        "cross-encoder/ms-marco-MiniLM-L6-v2",
+        ("onnx/model.onnx", "tokenizer.json"),
+    ),
 }
 
 
@@ -136,19 +148,24 @@ def reranker(home: Home, name: str) -> Path:
     if not folder.is_dir():
         if name not in RERANKERS:
             raise UsageError(
-                f"no cross-encoder {name!r}", f"a folder with model.onnx and tokenizer.json, or {', '.join(RERANKERS)}"
+                f"no cross-encoder {name!r}",
+                f"a folder with model.onnx and tokenizer.json, or {', '.join(RERANKERS)}",
             )
         folder = home.models / name
     for file in ("model.onnx", "tokenizer.json"):
         if not (folder / file).is_file():
             hint = f"`memsearch models pull {name}` fetches it" if name in RERANKERS else ""
-            raise Unreachable(f"the cross-encoder {name} is not on this machine ({folder / file} is missing)", hint)
+            raise Unreachable(
+                f"the cross-encoder {name} is not on this machine ({folder / file} is missing)",
+                hint,
+            )
     return folder
 
 
 def second(home: Home, settings: Settings) -> Embedding | None:
-    """What is asked beside the model that the settings name; None where that one stands alone. Raises Unreachable where a second one is
-    wanted by name and is not here."""
+    """What is asked beside the model that the settings name; None where that one stands alone.
+    Raises Unreachable where a second one is wanted by name and is not here.
+    """
     embedding, wanted = settings.embedding, settings.search.models
     if wanted == "one" or embedding.provider != "onnx" or embedding.model not in ("", DEFAULT):
         return None
@@ -176,7 +193,9 @@ def _checked(files: ModelFiles) -> ModelFiles:
 
 
 def _packaged(model: Model) -> ModelFiles:
-    spec = importlib.util.find_spec(model.source.removeprefix("package:"))  # finds the folder, runs none of its code
+    spec = importlib.util.find_spec(
+        model.source.removeprefix("package:")
+    )  # finds the folder, runs none of its code
     if spec is None or not spec.submodule_search_locations:
         raise Unreachable(
             "the default embedding model is missing from this installation",
@@ -196,8 +215,9 @@ def verify(files: ModelFiles) -> bool:
 
 
 def pull(home: Home, name: str) -> Path:
-    """Bring a model into ``models/``: converted from an installed package where that is possible, else from its hub. Raises
-    Unreachable with the cause where the hub can't be reached."""
+    """Bring a model into ``models/``: converted from an installed package where that is possible,
+    else from its hub. Raises Unreachable with the cause where the hub can't be reached.
+    """
     if name in RERANKERS:
         _fetch(home.models / name, *RERANKERS[name], "")
         return reranker(home, name)
@@ -221,8 +241,11 @@ def pull(home: Home, name: str) -> Path:
 
 
 def _fetch(folder: Path, repository: str, files: tuple[str, str], otherwise: str) -> None:
-    """Two files of a hub's repository into *folder*, as ``model.onnx`` and ``tokenizer.json``. *otherwise*: another way to have them."""
-    # else its client tells the hub which agent runs it, and fetches a list of agents for that; read when it is imported
+    """Two files of a hub's repository into *folder*, as ``model.onnx`` and ``tokenizer.json``.
+    *otherwise*: another way to have them.
+    """
+    # else its client tells the hub which agent runs it, and fetches a list of agents for that; read
+    # when it is imported
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     os.environ.update(network.exemption(os.environ.get("HF_ENDPOINT", "")))
     try:

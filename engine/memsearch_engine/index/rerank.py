@@ -1,8 +1,9 @@
 """A cross-encoder: a model that reads the question and a note together, and says how well they fit.
 
-It is better than comparing two vectors and far slower, so that it is given the best few hits alone (``search.rerank``). Any ONNX
-sequence classifier does, from a folder with ``model.onnx`` and ``tokenizer.json`` or by a name that ``models pull`` fetches (Nogueira
-and Cho 2019, "Passage Re-ranking with BERT").
+It is better than comparing two vectors and far slower, so that it is given the best few hits alone
+(``search.rerank``). Any ONNX sequence classifier does, from a folder with ``model.onnx`` and
+``tokenizer.json`` or by a name that ``models pull`` fetches (Nogueira and Cho 2019, "Passage
+Re-ranking with BERT").
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class CrossEncoder:
             name: a folder, or one of ``models.RERANKERS``.
 
         Raises:
-            Unreachable: it is not here, or no model of this kind. UsageError: nobody knows that name.
+            Unreachable: it is not here, or no model of this kind. UsageError: nobody knows that
+                name.
         """
         folder = models.reranker(home, name)
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -54,7 +56,9 @@ class CrossEncoder:
             ) from error
 
     def score(self, question: str, texts: list[str]) -> list[float]:
-        """How well each text answers, 0 to 1: the sigmoid of a single output, the share of the last one of several."""
+        """How well each text answers, 0 to 1: the sigmoid of a single output, the share of the last
+        one of several.
+        """
         return [self._one(question, text) for text in texts]
 
     def _one(self, question: str, text: str) -> float:
@@ -64,7 +68,9 @@ class CrossEncoder:
             "attention_mask": np.array([pair.attention_mask], np.int64),
             "token_type_ids": np.array([pair.type_ids], np.int64),
         }
-        output = self._session.run(None, {name: value for name, value in feed.items() if name in self._inputs})[0]
+        output = self._session.run(
+            None, {name: value for name, value in feed.items() if name in self._inputs}
+        )[0]
         logits = np.asarray(output, np.float64).reshape(-1)
         if len(logits) == 1:
             return float(1 / (1 + np.exp(-logits[0])))

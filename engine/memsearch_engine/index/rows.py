@@ -1,4 +1,6 @@
-"""What the index gives back, and what can be asked of it. Plain values: importing this opens and loads nothing."""
+"""What the index gives back, and what can be asked of it. Plain values: importing this opens and
+loads nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +15,43 @@ from memsearch_engine.journal.model import Anchor
 
 T = TypeVar("T")
 
-#: Of what is derived for a project (``longterm.searchable``, ``native_memories``): file -> what its entries are.
+#: Of what is derived for a project (``longterm.searchable``, ``native_memories``): file -> what its
+#: entries are.
 LONGTERM_KINDS = {
-    "memory.md": "memory", "facts.md": "fact", "sessions.md": "summary", "project.md": "project", "user.md": "user", "native.md": "native",
-}  # fmt: skip
+    "memory.md": "memory",
+    "facts.md": "fact",
+    "sessions.md": "summary",
+    "project.md": "project",
+    "user.md": "user",
+    "native.md": "native",
+}
 #: Kinds that are found by who asks for them alone: agents have read these themselves.
 APART = frozenset({"native"})
 
 
 def comparable(score: float, digits: int = 9) -> float:
-    """A score as it is compared with others. The last digits of a sum depend on the order of its parts and on the CPU: what
-    differs there alone is equal, and a stable key decides the order."""
+    """A score as it is compared with others. The last digits of a sum depend on the order of its
+    parts and on the CPU: what differs there alone is equal, and a stable key decides the order.
+    """
     return round(score, digits)
 
 
 class CatalogBroken(Unreachable):
-    """The catalog can't be used as it is: damaged, foreign, or our own of another layout (``is_ours``)."""
+    """The catalog can't be used as it is: damaged, foreign, or our own of another layout
+    (``is_ours``).
+    """
 
     def __init__(self, reason: str, *, is_ours: bool = False) -> None:
-        super().__init__(reason, "`memsearch doctor --fix` builds it again; the notes are untouched")
+        super().__init__(
+            reason, "`memsearch doctor --fix` builds it again; the notes are untouched"
+        )
         self.is_ours = is_ours
 
 
 def decoder(kind: type[T]) -> Callable[[bytes], T]:
-    """What reads values of *kind* that were kept in the catalog; it raises CatalogBroken where a value is none."""
+    """What reads values of *kind* that were kept in the catalog; it raises CatalogBroken where a
+    value is none.
+    """
     decode = msgspec.json.Decoder(kind).decode
 
     def read(data: bytes) -> T:
@@ -57,9 +72,11 @@ decode_marks = decoder(dict[str, str])
 
 
 class Row(msgspec.Struct):
-    """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with every rebuild; ``asked`` is what its user
-    had asked, where that is searched with it. ``stale`` (``gone``, ``partly``, ``moved``; '' for none of it), ``stale_why`` and ``unmerged`` (a
-    branch) are what was found of it in the repository (``staleness.finding.Standing``)."""
+    """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with
+    every rebuild; ``asked`` is what its user had asked, where that is searched with it. ``stale``
+    (``gone``, ``partly``, ``moved``; '' for none of it), ``stale_why`` and ``unmerged`` (a branch)
+    are what was found of it in the repository (``staleness.finding.Standing``).
+    """
 
     id: int
     chunk_id: str
@@ -96,7 +113,13 @@ class Row(msgspec.Struct):
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Row:
         values = dict(zip(cls.__struct_fields__, row))
-        return cls(**{**values, "anchors": _decode_anchors(values["anchors"]), "marks": decode_marks(values["marks"])})
+        return cls(
+            **{
+                **values,
+                "anchors": _decode_anchors(values["anchors"]),
+                "marks": decode_marks(values["marks"]),
+            }
+        )
 
 
 class Title(msgspec.Struct, frozen=True):
@@ -123,7 +146,8 @@ class IndexResult(msgspec.Struct):
     """What one run over a project's files did.
 
     Attributes:
-        files, entries, chunks: how many there are now; changed, removed: files; embedded, deleted: chunks.
+        files, entries, chunks: how many there are now; changed, removed: files; embedded,
+            deleted: chunks.
         meaning: whether the vectors are up to date; reason: why not.
         not_english: the share of the newest notes that the default model hardly knows, 0 to 1.
     """
@@ -146,7 +170,9 @@ class IndexResult(msgspec.Struct):
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """What the store can sort out by itself. Empty means anything but the kinds that stand apart; days are inclusive ISO dates."""
+    """What the store can sort out by itself. Empty means anything but the kinds that stand apart;
+    days are inclusive ISO dates.
+    """
 
     agents: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -184,11 +210,17 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 def _begins(session: str) -> str:
-    """A session by its beginning. ``_`` stands for any character in a pattern (Query.admits sorts that out), ``%`` for all."""
+    """A session by its beginning. ``_`` stands for any character in a pattern (Query.admits sorts
+    that out), ``%`` for all.
+    """
     if "%" in session or session.startswith("_"):
         return f"session == {_quoted(session)}"
     return f"session like {_quoted(session + '%')}"
 
 
 def _quoted(value: str) -> str:
-    return '"' + "".join("\\" + char if char in '"\\' else char for char in value if char.isprintable()) + '"'
+    return (
+        '"'
+        + "".join("\\" + char if char in '"\\' else char for char in value if char.isprintable())
+        + '"'
+    )

@@ -1,8 +1,9 @@
 """A Milvus server, or Zilliz Cloud: searches for itself, and holds others' rows, too.
 
-Everything that a home keeps there by one model lies in one collection that is named after both, whatever the number of projects: a free
-cluster has five. So nobody's reset, scrub or new model touches another's rows, nobody's notes weigh another's words, and what is compared
-at a search grows with one person's notes, not with a team's. Projects are told apart by a partition key.
+Everything that a home keeps there by one model lies in one collection that is named after both,
+whatever the number of projects: a free cluster has five. So nobody's reset, scrub or new model
+touches another's rows, nobody's notes weigh another's words, and what is compared at a search grows
+with one person's notes, not with a team's. Projects are told apart by a partition key.
 """
 
 from __future__ import annotations
@@ -27,9 +28,13 @@ def name_of(home: Home, fingerprint: str) -> str:
 
 
 def is_own(name: str, home: Home) -> bool:
-    """Whether a collection is this home's, of any model; those of before 0.5, one for each project, included."""
+    """Whether a collection is this home's, of any model; those of before 0.5, one for each project,
+    included.
+    """
     key = named(home, "milvus")
-    return bool(re.fullmatch(rf"memsearch_\w{{8}}_{key[:_KEY]}|ms_.*_\w{{8}}_{key[:_OLD_KEY]}", name))
+    return bool(
+        re.fullmatch(rf"memsearch_\w{{8}}_{key[:_KEY]}|ms_.*_\w{{8}}_{key[:_OLD_KEY]}", name)
+    )
 
 
 class Server(Milvus):
@@ -46,23 +51,30 @@ class Server(Milvus):
         self.name = name
         self._is_lite = False
         self._is_new = False  # it was made by us now: no project has rows in it
-        self._told: set[str] = set()  # projects whose rows are known to be gone with what was there before
+        self._told: set[str] = (
+            set()
+        )  # projects whose rows are known to be gone with what was there before
         super().__init__(uri, token, f"Milvus at {uri}", "check milvus.uri and milvus.token")
 
     def _greet(self) -> None:
         self._client.has_collection("memsearch", timeout=CONNECT_S)
-        with contextlib.suppress(pymilvus().MilvusException):  # one that does not say it is none of Lite's
+        with contextlib.suppress(
+            pymilvus().MilvusException
+        ):  # one that does not say it is none of Lite's
             self._is_lite = "lite" in self._client.get_server_version(timeout=CONNECT_S)
 
     def compares_words(self, rows: int) -> bool:
         return True
 
     def flush(self, collection: str) -> None:
-        """A Milvus server does it by itself, and refuses whoever asks too often; `milvus-lite server` never does."""
+        """A Milvus server does it by itself, and refuses whoever asks too often; `milvus-lite
+        server` never does.
+        """
         if self._is_lite:
             self._client.flush(self.name, timeout=WRITE_S)
 
-    # -- one collection for all ------------------------------------------------------------------------------
+    # -- one collection for all
+    # ------------------------------------------------------------------------------
 
     def _physical(self, collection: str) -> str:
         return self.name
@@ -77,7 +89,9 @@ class Server(Milvus):
         return {**row, "project": _project(collection)}
 
     def _expression(self, collection: str, where: Filter) -> str:
-        return " and ".join(filter(None, (f'project == "{_project(collection)}"', where.expression())))
+        return " and ".join(
+            filter(None, (f'project == "{_project(collection)}"', where.expression()))
+        )
 
     def ensure(self, collection: str, dimension: int) -> bool:
         """Of a project: whether what it had here is gone."""
@@ -93,13 +107,21 @@ class Server(Milvus):
         """Take a project's rows out."""
         if self._client.has_collection(self.name, timeout=CONNECT_S):
             self._client.load_collection(self.name, timeout=WRITE_S)
-            self._client.delete(self.name, filter=self._expression(collection, Filter()), timeout=WRITE_S)
-            self._loaded.discard(self.name)  # whoever begins anew may have vectors of another length
+            self._client.delete(
+                self.name, filter=self._expression(collection, Filter()), timeout=WRITE_S
+            )
+            self._loaded.discard(
+                self.name
+            )  # whoever begins anew may have vectors of another length
 
     def drop_others(self, home: Home, keep: Iterable[str]) -> list[str]:
-        """Take what this home has left there off the server, of models that are no more: all but *keep*. Returns the names."""
+        """Take what this home has left there off the server, of models that are no more: all but
+        *keep*. Returns the names.
+        """
         gone = [
-            name for name in self._client.list_collections(timeout=CONNECT_S) if is_own(name, home) and name not in keep
+            name
+            for name in self._client.list_collections(timeout=CONNECT_S)
+            if is_own(name, home) and name not in keep
         ]
         for name in gone:
             self._client.drop_collection(name, timeout=WRITE_S)
@@ -110,11 +132,14 @@ class Server(Milvus):
         return {"vector", "sparse"} <= set(self._client.list_indexes(collection, timeout=CONNECT_S))
 
     def _fields(self, schema: Any) -> None:
-        schema.add_field("project", pymilvus().DataType.VARCHAR, max_length=64, is_partition_key=True)
+        schema.add_field(
+            "project", pymilvus().DataType.VARCHAR, max_length=64, is_partition_key=True
+        )
 
     def _create(self, collection: str, dimension: int) -> None:
-        """Our terms are words between blanks: the standard tokenizer would cut them at ``_``. Lite's does not, and others that are none of
-        Milvus' own may know no other, too."""
+        """Our terms are words between blanks: the standard tokenizer would cut them at ``_``.
+        Lite's does not, and others that are none of Milvus' own may know no other, too.
+        """
         try:
             self._create_with(collection, dimension, "standard" if self._is_lite else "whitespace")
         except pymilvus().MilvusException as error:

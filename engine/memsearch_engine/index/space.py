@@ -1,8 +1,8 @@
 """A vector space: one fingerprint's embedder, its vectors (SQLite) and its Milvus store.
 
-Vectors are keyed by the text that was embedded, so a moved line, a renamed day or a rebuilt Milvus folder embeds
-nothing. ``stored`` is our own ledger of what Milvus holds: a difference between it and the catalog is the work to do, so
-a kill at any point costs a repeated, idempotent write.
+Vectors are keyed by the text that was embedded, so a moved line, a renamed day or a rebuilt Milvus
+folder embeds nothing. ``stored`` is our own ledger of what Milvus holds: a difference between it
+and the catalog is the work to do, so a kill at any point costs a repeated, idempotent write.
 """
 
 from __future__ import annotations
@@ -25,14 +25,26 @@ from memsearch_engine.core.settings import Embedding, Milvus
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder, ordinary
-from memsearch_engine.index.hubness import DIGITS, SAMPLE, Near, Question, Sample, Typical, best, rounded, sampled
+from memsearch_engine.index.hubness import (
+    DIGITS,
+    SAMPLE,
+    Near,
+    Question,
+    Sample,
+    Typical,
+    best,
+    rounded,
+    sampled,
+)
 from memsearch_engine.index.rows import APART, Filter, comparable
 from memsearch_engine.index.store import Nowhere, Store, StoreBusy, StoreRow, open_store
 
 _LAYOUT = 1
-_TERMS = 2  # how words are spelled in the store (``analyze.terms``): with others it is filled again from the vectors
-#: ``vectors`` has rowids: without them its rows would lie in the key's own tree, most of each in overflow pages, and
-#: reading 100,000 of them takes 3.8 s instead of 0.8.
+# how words are spelled in the store (``analyze.terms``): with others it is filled again from the
+# vectors
+_TERMS = 2
+#: ``vectors`` has rowids: without them its rows would lie in the key's own tree, most of each in
+#: overflow pages, and reading 100,000 of them takes 3.8 s instead of 0.8.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS stored (
@@ -41,7 +53,10 @@ CREATE TABLE IF NOT EXISTS stored (
 """
 Progress = Callable[[int, int], None]
 _BATCH = 32
-_SCALARS, _BETWEEN = 4, "\x1f"  # day, agent, session, kind; where vectors of a script have much in common, that follows
+_SCALARS, _BETWEEN = (
+    4,
+    "\x1f",
+)  # day, agent, session, kind; where vectors of a script have much in common, that follows
 #: A server orders by cosine alone: of so many times the hits that are wanted, the best are taken.
 _SERVER_OVERFETCH = 4
 _PRUNE_S = 86_400.0
@@ -60,11 +75,16 @@ def complete_spaces(home: Home) -> dict[str, Embedding]:
         except (OSError, msgspec.DecodeError):
             continue
         found.append((file.stat().st_mtime, file.parent.name, made_with))
-    return {name: made_with for _, name, made_with in sorted(found, key=lambda item: item[0], reverse=True)}
+    return {
+        name: made_with
+        for _, name, made_with in sorted(found, key=lambda item: item[0], reverse=True)
+    }
 
 
 class Resident:
-    """A project's vectors in memory: a matrix, the scalar fields to sort rows out by, and how special each vector is."""
+    """A project's vectors in memory: a matrix, the scalar fields to sort rows out by, and how
+    special each vector is.
+    """
 
     def __init__(
         self,
@@ -77,10 +97,14 @@ class Resident:
         Args:
             rows: (chunk id, scalars joined by 0x1f, float32 bytes).
             ordinary: of ``Sample``; scalars then end with the script.
-            kept: how special each row was found to be, as far as it was, and by the sample of which name.
+            kept: how special each row was found to be, as far as it was, and by the sample of
+                which name.
         """
         self._ordinary = ordinary
-        self._kept_by, self._kept = kept[0], np.array(kept[1], np.float32)  # not a number where it is not known
+        self._kept_by, self._kept = (
+            kept[0],
+            np.array(kept[1], np.float32),
+        )  # not a number where it is not known
         self.ids = np.array([row[0] for row in rows], dtype=object)
         self._places: dict[str, int] | None = None
         self._special: np.ndarray | None = None
@@ -89,16 +113,21 @@ class Resident:
         self.scalars = [tuple(part[:_SCALARS]) for part in parts]
         self._apart: np.ndarray | None = None
         self._scripts = [part[_SCALARS] if len(part) > _SCALARS else "" for part in parts]
-        self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), dimension)
+        self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(
+            len(rows), dimension
+        )
         if ordinary:
             self.matrix = self.sample.framed(self.matrix, self._scripts)
 
     def changed(self, rows: list[tuple[str, str, bytes]], without: set[str]) -> Resident | None:
-        """A copy with *rows* added and the chunks in *without* left out first; None where all have to be read anew. Searches under way
-        keep the old one."""
+        """A copy with *rows* added and the chunks in *without* left out first; None where all have
+        to be read anew. Searches under way keep the old one.
+        """
         new = Resident(rows, self.matrix.shape[1])
         if self._ordinary:
-            if not self._keeps_sample([*(i for i in self.ids if i not in without), *new.ids], without):
+            if not self._keeps_sample(
+                [*(i for i in self.ids if i not in without), *new.ids], without
+            ):
                 return None  # what all have in common has changed
             new.matrix = self.sample.framed(new.matrix, new._scripts)
             new._ordinary = self._ordinary
@@ -135,7 +164,9 @@ class Resident:
 
     @property
     def special(self) -> np.ndarray:
-        """What each row's cosine is corrected by, for its hubness: float32 of shape (rows,), made when it is first asked for."""
+        """What each row's cosine is corrected by, for its hubness: float32 of shape (rows,), made
+        when it is first asked for.
+        """
         if self._special is None:
             special, new = self._kept.copy(), self._unkept
             if len(new) == len(self.ids):
@@ -147,7 +178,9 @@ class Resident:
 
     @property
     def _unkept(self) -> np.ndarray:
-        """The places of the rows of which is not kept how special they are, or another sample said so."""
+        """The places of the rows of which is not kept how special they are, or another sample said
+        so.
+        """
         if len(self._kept) != len(self.ids) or self._kept_by != self.sample.name:
             return np.arange(len(self.ids))
         return np.flatnonzero(np.isnan(self._kept))
@@ -174,8 +207,13 @@ class Resident:
 
     def cosines(self, question: Question, chunk_ids: Iterable[str]) -> dict[str, Near]:
         places = self._place(chunk_ids)
-        cosines, special = rounded(self.matrix[places] @ self._asked(question)), rounded(self.special[places])
-        return {str(self.ids[i]): Near(float(c), float(s)) for i, c, s in zip(places, cosines, special)}
+        cosines, special = (
+            rounded(self.matrix[places] @ self._asked(question)),
+            rounded(self.special[places]),
+        )
+        return {
+            str(self.ids[i]): Near(float(c), float(s)) for i, c, s in zip(places, cosines, special)
+        }
 
     def _asked(self, question: Question) -> np.ndarray:
         return self.sample.asked(question) if self._ordinary else question.vector
@@ -194,7 +232,9 @@ class Resident:
         return [(str(self.ids[i]), Near(float(cosines[i]), float(special[i]))) for i in found]
 
     def neighbours(self, chunk_ids: list[str], limit: int) -> dict[str, list[tuple[str, float]]]:
-        """Chunk -> (chunk id, how near, see ``Typical.above``) of those nearest to it; the chunks that are not here are left out."""
+        """Chunk -> (chunk id, how near, see ``Typical.above``) of those nearest to it; the chunks
+        that are not here are left out.
+        """
         places = self._place(chunk_ids)
         cosines = self.matrix[places] @ self.matrix.T
         scores = cosines + self.special
@@ -213,12 +253,19 @@ class Space:
     """One open space. All writes come from one thread; searches may come from any."""
 
     def __init__(
-        self, home: Home, milvus: Milvus, embedder: Embedder, *, beside: bool = False, later: bool = False
+        self,
+        home: Home,
+        milvus: Milvus,
+        embedder: Embedder,
+        *,
+        beside: bool = False,
+        later: bool = False,
     ) -> None:
         """
         Args:
             beside: it serves beside another one, which has the store: here are vectors alone.
-            later: opening Milvus Lite (0.4 s) is left to ``open_store``, which has to be called before anything is written: vectors are
+            later: opening Milvus Lite (0.4 s) is left to ``open_store``, which has to be called
+                before anything is written: vectors are
                 compared in memory all the same, and words by the catalog.
         """
         self._beside = beside
@@ -234,7 +281,9 @@ class Space:
         self._home, self._milvus = home, milvus
         self._resident: dict[str, Resident] = {}
         self._samples: dict[str, Sample] = {}
-        self._behind: set[str] = set()  # collections that don't hold what the notes say, whatever their number of rows
+        self._behind: set[str] = (
+            set()
+        )  # collections that don't hold what the notes say, whatever their number of rows
         self._compared: set[str] = set()  # with the ledger, since this was opened
         self.store: Store = Nowhere()
         try:
@@ -264,11 +313,14 @@ class Space:
         is_lite = not self._beside and not self._milvus.uri
         target = "beside" if self._beside else f"{self._milvus.uri or 'lite'} {_TERMS}"
         with self._lock:
-            row = self._db.execute("SELECT scalars FROM stored WHERE collection='' AND chunk_id='target'").fetchone()
+            row = self._db.execute(
+                "SELECT scalars FROM stored WHERE collection='' AND chunk_id='target'"
+            ).fetchone()
             if row and row[0] != target:
                 self._db.execute("DELETE FROM stored")
             self._db.execute(
-                "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'target', ?)", (target,)
+                "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'target', ?)",
+                (target,),
             )
             if is_lite and not (self.folder / "milvus.db").exists():
                 self._forget_stored()
@@ -281,7 +333,9 @@ class Space:
             self._samples.clear()
 
     def open_store(self) -> None:
-        """Open Milvus, if it is not; a Lite folder that is damaged is thrown away and filled again from the vectors. Raises Unreachable."""
+        """Open Milvus, if it is not; a Lite folder that is damaged is thrown away and filled again
+        from the vectors. Raises Unreachable.
+        """
         if self._beside or not isinstance(self.store, Nowhere):
             return
         milvus, folder = self._milvus, self.folder / "milvus.db"
@@ -298,9 +352,13 @@ class Space:
             self.store = open_store(folder, socket)
 
     def _forget_other_lengths(self) -> None:
-        """A model can change under its name: vectors of another length than it makes now are of no use, nor what was stored of them."""
+        """A model can change under its name: vectors of another length than it makes now are of no
+        use, nor what was stored of them.
+        """
         with self._lock:
-            row = self._db.execute("SELECT scalars FROM stored WHERE collection='' AND chunk_id='dimension'").fetchone()
+            row = self._db.execute(
+                "SELECT scalars FROM stored WHERE collection='' AND chunk_id='dimension'"
+            ).fetchone()
             now = str(self.embedder.dimension)
             if row and row[0] == now:
                 return
@@ -311,7 +369,8 @@ class Space:
                 self._db.execute("DELETE FROM stored WHERE collection<>''")
                 (self.folder / _COMPLETE).unlink(missing_ok=True)
             self._db.execute(
-                "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'dimension', ?)", (now,)
+                "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'dimension', ?)",
+                (now,),
             )
 
     @contextlib.contextmanager
@@ -325,7 +384,9 @@ class Space:
         self._db.close()
 
     def is_damage(self, error: Exception) -> bool:
-        """Whether an error says that what we keep is damaged. What a server says, or a full disk, says nothing of the kind."""
+        """Whether an error says that what we keep is damaged. What a server says, or a full disk,
+        says nothing of the kind.
+        """
         if isinstance(error, sqlite3.DatabaseError):
             return not isinstance(
                 error, sqlite3.OperationalError | sqlite3.ProgrammingError
@@ -333,7 +394,9 @@ class Space:
         return not self.store.is_shared and not isinstance(error, MemoryError | OSError)
 
     def rebuild(self) -> None:
-        """Throw Milvus' data away and fill it again from the vectors (those too, if they are damaged)."""
+        """Throw Milvus' data away and fill it again from the vectors (those too, if they are
+        damaged).
+        """
         with self._lock:
             self.store.close()
             try:
@@ -364,8 +427,9 @@ class Space:
         return not self.store.is_shared
 
     def leave_alone(self) -> list[str]:
-        """Take what this home has on a server beside this space off it: what models have left that are no more, and versions that had a
-        collection for each project. Returns the names."""
+        """Take what this home has on a server beside this space off it: what models have left that
+        are no more, and versions that had a collection for each project. Returns the names.
+        """
         from memsearch_engine.index.server import Server
 
         if not isinstance(self.store, Server):
@@ -382,12 +446,19 @@ class Space:
             self._behind.add(collection)
 
     def _compare(self, collection: str) -> None:
-        """Once, on a server: it may have lost what it held, and hold what a ledger knew that is gone."""
+        """Once, on a server: it may have lost what it held, and hold what a ledger knew that is
+        gone.
+        """
         if not self.store.is_shared or collection in self._compared:
             return
         self._ensure(collection)
         with self._lock:
-            held = {row[0] for row in self._db.execute("SELECT chunk_id FROM stored WHERE collection=?", (collection,))}
+            held = {
+                row[0]
+                for row in self._db.execute(
+                    "SELECT chunk_id FROM stored WHERE collection=?", (collection,)
+                )
+            }
         if self.store.count(collection) != len(held):
             there = self.store.ids(collection)
             self.store.delete(collection, there - held)
@@ -396,7 +467,8 @@ class Space:
                 self._db.executemany("DELETE FROM stored WHERE collection=? AND chunk_id=?", lost)
         self._compared.add(collection)
 
-    # -- state ----------------------------------------------------------------------------------------------
+    # -- state
+    # ----------------------------------------------------------------------------------------------
 
     @property
     def complete(self) -> bool:
@@ -423,7 +495,9 @@ class Space:
             batch = wanted[start : start + 500]
             marks = ",".join("?" * len(batch))
             with self._lock:
-                rows = self._db.execute(f"SELECT text_hash FROM vectors WHERE text_hash IN ({marks})", batch).fetchall()
+                rows = self._db.execute(
+                    f"SELECT text_hash FROM vectors WHERE text_hash IN ({marks})", batch
+                ).fetchall()
             found.update(row[0] for row in rows)
         return found
 
@@ -439,7 +513,9 @@ class Space:
         return {hash_: texts[chunk] for hash_, chunk in wanted.items() if chunk in texts}
 
     def is_pruning_due(self) -> bool:
-        """Once a day, over all services of a home: a stamp in the folder says when it was done last."""
+        """Once a day, over all services of a home: a stamp in the folder says when it was done
+        last.
+        """
         stamp = self.folder / "pruned"
         try:
             due = time.time() - stamp.stat().st_mtime > _PRUNE_S
@@ -451,21 +527,30 @@ class Space:
         return due
 
     def prune(self, catalog: Catalog) -> int:
-        """Forget vectors of texts that no note has any more, but for the newest ones: an undo, a branch or a move brings texts back.
-        Returns how many went. Only where the catalog holds every project."""
+        """Forget vectors of texts that no note has any more, but for the newest ones: an undo, a
+        branch or a move brings texts back. Returns how many went. Only where the catalog holds
+        every project.
+        """
         with self._lock:
-            rows = self._db.execute("SELECT rowid, text_hash FROM vectors ORDER BY rowid DESC").fetchall()
-        used = {text_hash for (text_hash,) in catalog.query("SELECT DISTINCT text_hash FROM chunks")}
+            rows = self._db.execute(
+                "SELECT rowid, text_hash FROM vectors ORDER BY rowid DESC"
+            ).fetchall()
+        used = {
+            text_hash for (text_hash,) in catalog.query("SELECT DISTINCT text_hash FROM chunks")
+        }
         unused = [rowid for rowid, text_hash in rows if text_hash not in used][_KEPT_UNUSED:]
         if len(unused) < _WORTH_PRUNING:
             return 0
         with self._transaction():
-            self._db.executemany("DELETE FROM vectors WHERE rowid=?", [(rowid,) for rowid in unused])
+            self._db.executemany(
+                "DELETE FROM vectors WHERE rowid=?", [(rowid,) for rowid in unused]
+            )
         with self._lock:
             self._db.execute("VACUUM")
         return len(unused)
 
-    # -- work -----------------------------------------------------------------------------------------------
+    # -- work
+    # -----------------------------------------------------------------------------------------------
 
     def embed(
         self,
@@ -495,7 +580,9 @@ class Space:
         return done
 
     def reconcile(self, catalog: Catalog, project: str, collection: str) -> tuple[int, int]:
-        """Make Milvus hold what the catalog holds and has a vector for. Returns (written, deleted) rows."""
+        """Make Milvus hold what the catalog holds and has a vector for. Returns (written, deleted)
+        rows.
+        """
         self._behind.add(collection)
         self._compare(collection)
         wanted: dict[str, tuple[Any, ...]] = {}
@@ -510,17 +597,27 @@ class Space:
                 "SELECT chunk_id, scalars, text_hash FROM stored WHERE collection=?", (collection,)
             )
             held = {chunk_id: (scalars, text_hash) for chunk_id, scalars, text_hash in known}
-        scalars = {chunk_id: _BETWEEN.join(row[1 : 1 + _SCALARS]) for chunk_id, row in wanted.items()}
+        scalars = {
+            chunk_id: _BETWEEN.join(row[1 : 1 + _SCALARS]) for chunk_id, row in wanted.items()
+        }
         if self._ordinary:
             scalars = self._with_scripts(catalog, scalars, wanted, held)
         # one whose text got a prompt is served by its old vector until it has the new one
-        new = [chunk_id for chunk_id in wanted if held.get(chunk_id) != (scalars[chunk_id], wanted[chunk_id][0])]
+        new = [
+            chunk_id
+            for chunk_id in wanted
+            if held.get(chunk_id) != (scalars[chunk_id], wanted[chunk_id][0])
+        ]
         vectors = self._vectors(wanted[chunk_id][0] for chunk_id in new)
         new = [chunk_id for chunk_id in new if wanted[chunk_id][0] in vectors]
-        if not self.store.is_shared and new and not held:  # rows of a ledger that was lost would stay for good
+        if (
+            not self.store.is_shared and new and not held
+        ):  # rows of a ledger that was lost would stay for good
             self.store.drop(collection)
         gone = [chunk_id for chunk_id in held if chunk_id not in wanted]
-        if new or gone or self.ranks_words(collection):  # else it is not opened: loading 100,000 rows takes Lite 2 s
+        if (
+            new or gone or self.ranks_words(collection)
+        ):  # else it is not opened: loading 100,000 rows takes Lite 2 s
             self._ensure(collection)
         if gone:
             self.store.delete(collection, gone)
@@ -542,7 +639,8 @@ class Space:
             self.store.flush(collection)
             with self._transaction():
                 self._db.executemany(
-                    "DELETE FROM stored WHERE collection=? AND chunk_id=?", [(collection, c) for c in gone]
+                    "DELETE FROM stored WHERE collection=? AND chunk_id=?",
+                    [(collection, c) for c in gone],
                 )
                 self._db.executemany(
                     "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars, text_hash) VALUES (?,?,?,?)",
@@ -561,24 +659,35 @@ class Space:
 
     @staticmethod
     def _with_scripts(
-        catalog: Catalog, scalars: dict[str, str], wanted: dict[str, tuple[Any, ...]], held: dict[str, tuple[str, str]]
+        catalog: Catalog,
+        scalars: dict[str, str],
+        wanted: dict[str, tuple[Any, ...]],
+        held: dict[str, tuple[str, str]],
     ) -> dict[str, str]:
-        """*scalars* with each chunk's script behind them: as the ledger has it, where the text is as it was."""
+        """*scalars* with each chunk's script behind them: as the ledger has it, where the text is
+        as it was.
+        """
         known = {
             chunk_id: parts[_SCALARS]
             for chunk_id, (kept, text_hash) in held.items()
-            if len(parts := kept.split(_BETWEEN)) > _SCALARS and wanted.get(chunk_id, ("",))[0] == text_hash
+            if len(parts := kept.split(_BETWEEN)) > _SCALARS
+            and wanted.get(chunk_id, ("",))[0] == text_hash
         }
         texts = catalog.texts(row[5] for chunk_id, row in wanted.items() if chunk_id not in known)
         return {
             chunk_id: _BETWEEN.join(
-                [scalars[chunk_id], known[chunk_id] if chunk_id in known else analyze.script(texts.get(row[5], ""))]
+                [
+                    scalars[chunk_id],
+                    known[chunk_id] if chunk_id in known else analyze.script(texts.get(row[5], "")),
+                ]
             )
             for chunk_id, row in wanted.items()
         }
 
     def is_behind(self, collection: str) -> bool:
-        """Whether notes were changed that the store does not hold as they are now, and holds as they were."""
+        """Whether notes were changed that the store does not hold as they are now, and holds as
+        they were.
+        """
         return collection in self._behind
 
     def _vectors(self, text_hashes: Iterable[str]) -> dict[str, np.ndarray]:
@@ -588,7 +697,9 @@ class Space:
             batch = wanted[start : start + 500]
             marks = ",".join("?" * len(batch))
             with self._lock:
-                rows = self._db.execute(f"SELECT text_hash, vector FROM vectors WHERE text_hash IN ({marks})", batch)
+                rows = self._db.execute(
+                    f"SELECT text_hash, vector FROM vectors WHERE text_hash IN ({marks})", batch
+                )
                 found.update((hash_, np.frombuffer(blob, np.float32)) for hash_, blob in rows)
         return found
 
@@ -598,7 +709,9 @@ class Space:
         self._behind.add(collection)
         with self._lock:
             self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
-            self._db.execute("DELETE FROM stored WHERE collection='' AND chunk_id='sample ' || ?", (collection,))
+            self._db.execute(
+                "DELETE FROM stored WHERE collection='' AND chunk_id='sample ' || ?", (collection,)
+            )
             self._resident.pop(collection, None)
             self._samples.pop(collection, None)
 
@@ -606,20 +719,26 @@ class Space:
         with self._lock:
             if (resident := self._resident.get(collection)) is not None:
                 return len(resident.ids)
-            found = self._db.execute("SELECT count(*) FROM stored WHERE collection=?", (collection,)).fetchone()
+            found = self._db.execute(
+                "SELECT count(*) FROM stored WHERE collection=?", (collection,)
+            ).fetchone()
             return int(found[0])
 
-    # -- search ---------------------------------------------------------------------------------------------
+    # -- search
+    # ---------------------------------------------------------------------------------------------
 
     def ask(self, text: str) -> Question:
         """What a query's text is to this space."""
         return Question(self.embedder.query(text), analyze.script(text))
 
-    def nearest(self, collection: str, question: Question, limit: int, where: Filter) -> list[tuple[str, Near]]:
+    def nearest(
+        self, collection: str, question: Question, limit: int, where: Filter
+    ) -> list[tuple[str, Near]]:
         """(chunk id, how near), best first.
 
-        Beside Milvus Lite the vectors are held here: Lite computes every norm anew and tests every row for deletion in
-        Python, which costs ten to twenty times a matrix product. A server searches for itself.
+        Beside Milvus Lite the vectors are held here: Lite computes every norm anew and tests every
+        row for deletion in Python, which costs ten to twenty times a matrix product. A server
+        searches for itself.
         """
         if not self.store.compares_vectors:
             return self._resident_of(collection).nearest(question, limit, where)
@@ -636,13 +755,16 @@ class Space:
         if sample is None:
             with self._lock:
                 lowest = self._db.execute(
-                    "SELECT chunk_id FROM stored WHERE collection=? ORDER BY chunk_id LIMIT ?", (collection, SAMPLE)
+                    "SELECT chunk_id FROM stored WHERE collection=? ORDER BY chunk_id LIMIT ?",
+                    (collection, SAMPLE),
                 ).fetchall()
             compared = self._stored(collection, [row[0] for row in lowest])
             matrix = np.array([vector for vector, _ in compared.values()], np.float32)
             scripts = [script for _, script in compared.values()]
             matrix = matrix.reshape(len(compared), self.embedder.dimension)
-            sample = self._samples[collection] = Sample(list(compared), matrix, scripts, self._ordinary)
+            sample = self._samples[collection] = Sample(
+                list(compared), matrix, scripts, self._ordinary
+            )
         return sample
 
     def _kept(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
@@ -651,10 +773,14 @@ class Space:
         if not self._ordinary or not found:
             return {chunk_id: vector for chunk_id, (vector, _) in found.items()}
         matrix = np.array([vector for vector, _ in found.values()])
-        framed = self._sample_of(collection).framed(matrix, [script for _, script in found.values()])
+        framed = self._sample_of(collection).framed(
+            matrix, [script for _, script in found.values()]
+        )
         return dict(zip(found, framed))
 
-    def _stored(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, tuple[np.ndarray, str]]:
+    def _stored(
+        self, collection: str, chunk_ids: Iterable[str]
+    ) -> dict[str, tuple[np.ndarray, str]]:
         """The same from our own table, each with its script where that matters."""
         wanted = list(chunk_ids)
         found: dict[str, tuple[np.ndarray, str]] = {}
@@ -683,12 +809,15 @@ class Space:
                 rows, special = [row[:3] for row in found], [row[3] for row in found]
                 by = self._db.execute(_SAMPLE_OF, (collection,)).fetchone()
                 kept = (by[0] if by else "", special)
-                held = self._resident[collection] = Resident(rows, self.embedder.dimension, self._ordinary, kept)
+                held = self._resident[collection] = Resident(
+                    rows, self.embedder.dimension, self._ordinary, kept
+                )
             return held
 
     def _keep_special(self, collection: str) -> None:
-        """Keep how special a project's rows are where that took long to find: it is what a start with many rows waits for. On the thread
-        that writes."""
+        """Keep how special a project's rows are where that took long to find: it is what a start
+        with many rows waits for. On the thread that writes.
+        """
         resident = self._resident_of(collection)
         new = resident.to_keep
         if len(new) < _WORTH_KEEPING:
@@ -704,7 +833,9 @@ class Space:
             )
         resident.are_kept()
 
-    def cosines(self, collection: str, question: Question, chunk_ids: Iterable[str]) -> dict[str, Near]:
+    def cosines(
+        self, collection: str, question: Question, chunk_ids: Iterable[str]
+    ) -> dict[str, Near]:
         """How near chunks are, from the kept vectors."""
         if not self.store.compares_vectors:
             return self._resident_of(collection).cosines(question, chunk_ids)
@@ -713,7 +844,10 @@ class Space:
             return {}
         sample = self._sample_of(collection)
         matrix = np.array(list(vectors.values()))
-        special, cosines = rounded(sample.special(vectors, matrix)), rounded(matrix @ sample.asked(question))
+        special, cosines = (
+            rounded(sample.special(vectors, matrix)),
+            rounded(matrix @ sample.asked(question)),
+        )
         return {name: Near(float(c), float(s)) for name, c, s in zip(vectors, cosines, special)}
 
     def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
@@ -722,16 +856,25 @@ class Space:
             return self._resident_of(collection).vectors(chunk_ids)
         return self._kept(collection, chunk_ids)
 
-    def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> dict[str, list[tuple[str, float]]]:
-        """Chunk -> (chunk id, how near) of those nearest to it; chunks that the store does not hold are left out. How near is in standard
-        deviations above the collection's other notes: the cosines of two models can't be compared."""
+    def neighbours(
+        self, collection: str, chunk_ids: list[str], limit: int
+    ) -> dict[str, list[tuple[str, float]]]:
+        """Chunk -> (chunk id, how near) of those nearest to it; chunks that the store does not hold
+        are left out. How near is in standard deviations above the collection's other notes: the
+        cosines of two models can't be compared.
+        """
         if not self.store.compares_vectors:
             return self._resident_of(collection).neighbours(chunk_ids, limit)
         found = {}
         for chunk_id, vector in self._kept(collection, chunk_ids).items():
             question = Question(vector)
-            typical, near = self.typical(collection, question), self.nearest(collection, question, limit + 1, Filter())
-            found[chunk_id] = [(name, typical.above(lies.score)) for name, lies in near if name != chunk_id]
+            typical, near = (
+                self.typical(collection, question),
+                self.nearest(collection, question, limit + 1, Filter()),
+            )
+            found[chunk_id] = [
+                (name, typical.above(lies.score)) for name, lies in near if name != chunk_id
+            ]
         return found
 
     def typical(self, collection: str, question: Question) -> Typical:
@@ -743,7 +886,9 @@ class Space:
         return self._sample_of(collection).usual
 
     def ranks_words(self, collection: str) -> bool:
-        """Whether ``bm25`` is the way to compare words here; else the catalog's own tables are (``lexical.ranked``)."""
+        """Whether ``bm25`` is the way to compare words here; else the catalog's own tables are
+        (``lexical.ranked``).
+        """
         return self.store.compares_words(self.held(collection))
 
     def warm(self, collection: str) -> None:
@@ -753,7 +898,9 @@ class Space:
         if self.ranks_words(collection):
             self.bm25(collection, ["warm"], 1, Filter())
 
-    def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
+    def bm25(
+        self, collection: str, terms: list[str], limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
         self._ensure(collection)
         found = self.store.bm25(collection, terms, limit, where)
         return [(chunk_id, comparable(score, DIGITS)) for chunk_id, score in found]
@@ -770,7 +917,9 @@ def _remove(path: Path) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     private(path)
-    db = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database)
+    db = sqlite3.connect(
+        path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database
+    )
     write_ahead(db)
     db.execute("PRAGMA synchronous=NORMAL")
     made = db.execute("SELECT count(*) FROM sqlite_master WHERE name='vectors'").fetchone()[0]
@@ -782,7 +931,9 @@ def _connect(path: Path) -> sqlite3.Connection:
             f"{_SCHEMA} INSERT INTO vectors (text_hash, vector) SELECT text_hash, vector FROM old; DROP TABLE old; PRAGMA user_version={_LAYOUT}; COMMIT;"
         )
     db.executescript(f"{_SCHEMA} PRAGMA user_version={_LAYOUT};")
-    if not db.execute("SELECT count(*) FROM pragma_table_info('stored') WHERE name='special'").fetchone()[0]:
+    if not db.execute(
+        "SELECT count(*) FROM pragma_table_info('stored') WHERE name='special'"
+    ).fetchone()[0]:
         db.execute(
             "ALTER TABLE stored ADD COLUMN special REAL"
         )  # a version before this one may come back and not know it

@@ -1,7 +1,8 @@
 """What a store is: where the chunks of a vector space lie, to be searched by meaning and words.
 
-``open_store`` chooses: Milvus Lite (``lite.py``), a Milvus server or Zilliz Cloud (``server.py``), or none at all: then vectors are
-compared in the service's memory alone. One contract for all of them: ``tests/index/test_index_store.py``.
+``open_store`` chooses: Milvus Lite (``lite.py``), a Milvus server or Zilliz Cloud (``server.py``),
+or none at all: then vectors are compared in the service's memory alone. One contract for all of
+them: ``tests/index/test_index_store.py``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Store(Protocol):
     """An open store.
 
     Attributes:
-        is_shared: others' rows lie there, too, and it may have lost ours: the ledger is compared with it.
+        is_shared: others' rows lie there, too, and it may have lost ours: the ledger is
+            compared with it.
         compares_vectors: it searches by meaning itself; else that is done in memory.
     """
 
@@ -44,8 +46,9 @@ class Store(Protocol):
         """Whether words of a collection of so many rows are compared by it; else the catalog does."""
 
     def ensure(self, collection: str, dimension: int) -> bool:
-        """Create and load what a project's rows lie in. One of another dimension is replaced: it is a cache. Returns whether what the
-        project had there is gone."""
+        """Create and load what a project's rows lie in. One of another dimension is replaced: it is
+        a cache. Returns whether what the project had there is gone.
+        """
 
     def upsert(self, collection: str, rows: Iterable[StoreRow]) -> None: ...
 
@@ -56,10 +59,14 @@ class Store(Protocol):
 
     def drop(self, collection: str) -> None: ...
 
-    def dense(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
+    def dense(
+        self, collection: str, vector: np.ndarray, limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
         """(chunk id, cosine) of the nearest rows, best first."""
 
-    def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
+    def bm25(
+        self, collection: str, terms: list[str], limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
         """(chunk id, BM25 score, higher is better), best first."""
 
     def count(self, collection: str) -> int: ...
@@ -75,8 +82,9 @@ class StoreBusy(Unreachable):
 
 
 class Nowhere:
-    """No store: beside a second model's vectors, which lie in its space's own table and are compared in memory; and where the first one's
-    is not open yet."""
+    """No store: beside a second model's vectors, which lie in its space's own table and are
+    compared in memory; and where the first one's is not open yet.
+    """
 
     is_shared = False
     compares_vectors = False
@@ -99,10 +107,14 @@ class Nowhere:
     def drop(self, collection: str) -> None:
         pass
 
-    def dense(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
+    def dense(
+        self, collection: str, vector: np.ndarray, limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
         return []
 
-    def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
+    def bm25(
+        self, collection: str, terms: list[str], limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
         return []
 
     def count(self, collection: str) -> int:

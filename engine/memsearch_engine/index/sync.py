@@ -1,8 +1,9 @@
 """Keeping the catalog up with the files: what changed, what is gone, what can't be read.
 
-Words are searchable as soon as ``scan`` has seen a file; vectors follow in the background. A file is removed from the
-catalog only when the folder that should hold it was listed completely and without error: an unreadable folder is
-reported, never taken for deleted. One bad file never stops the others.
+Words are searchable as soon as ``scan`` has seen a file; vectors follow in the background. A file
+is removed from the
+catalog only when the folder that should hold it was listed completely and without error: an
+unreadable folder is reported, never taken for deleted. One bad file never stops the others.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from memsearch_engine.journal.shared import list_shared
 
 _IGNORE_FILES = (".gitignore", ".ignore", ".memsearchignore")
 Progress = Callable[[int, int], None]
-#: What users had asked in turns, as far as that is known: (agent, session, turn) -> prompt, without secrets.
+#: What users had asked in turns, as far as that is known: (agent, session, turn) -> prompt, without
+#: secrets.
 Prompts = Callable[[list[TurnName]], dict[TurnName, str]]
 
 
@@ -57,8 +59,10 @@ def scan(
     """Bring the catalog up to what is on disk under *roots*.
 
     Args:
-        roots: folders or files; *memory* among them is the project's own memory folder, *shared* that of its team, to which ignore
-            files of the repository don't apply; *longterm*, where files are called by what their entries are.
+        roots: folders or files; *memory* among them is the project's own memory folder,
+            *shared* that of its team, to which ignore
+            files of the repository don't apply; *longterm*, where files are called by what their
+            entries are.
         force: read every file again, also those whose time stamp is as it was.
         prompts: what was asked is embedded before notes; None where nothing is.
     """
@@ -70,7 +74,9 @@ def scan(
     for root in dict.fromkeys(os.path.abspath(root) for root in roots):
         listing = list_shared(root) if root == shared else list_files(root)
         own = root in (memory, shared, longterm)
-        keep = [file for file in _kept(listing, root, settings, own=own) if file.path not in present]
+        keep = [
+            file for file in _kept(listing, root, settings, own=own) if file.path not in present
+        ]
         gone_root = not os.path.exists(root)
         for path, reason in listing.problems:
             unreadable.add(path)
@@ -82,8 +88,20 @@ def scan(
             present.add(file.path)
             result.files += 1
             try:
-                kind = LONGTERM_KINDS.get(os.path.basename(file.path), "") if root == longterm else ""
-                if _refresh(catalog, project, root, file, known.get(file.path), settings, force, prompts, kind):
+                kind = (
+                    LONGTERM_KINDS.get(os.path.basename(file.path), "") if root == longterm else ""
+                )
+                if _refresh(
+                    catalog,
+                    project,
+                    root,
+                    file,
+                    known.get(file.path),
+                    settings,
+                    force,
+                    prompts,
+                    kind,
+                ):
                     result.changed += 1
             except OSError as error:
                 reason = error.strerror or str(error)
@@ -92,18 +110,27 @@ def scan(
             if progress:
                 progress(number + 1, len(keep))
     for path in known:
-        # one root passes over what another holds (`index .` and the memory folder in it): all that could hold it must know
-        holders = [knows for root, knows in listed if path == root or path.startswith(root.rstrip(os.sep) + os.sep)]
+        # one root passes over what another holds (`index .` and the memory folder in it): all that
+        # could hold it must know
+        holders = [
+            knows
+            for root, knows in listed
+            if path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+        ]
         if path in present or not holders or not all(holders):
             continue
-        if path not in unreadable or not os.path.exists(path):  # a broken link, or vanished between listing and stat
+        if path not in unreadable or not os.path.exists(
+            path
+        ):  # a broken link, or vanished between listing and stat
             catalog.drop_file(project, path)
             result.removed += 1
     return result
 
 
 def _parent_listed(root: str) -> bool:
-    """A root that is gone was deleted if its parent can be read and does not have it (else: a disk is not mounted)."""
+    """A root that is gone was deleted if its parent can be read and does not have it (else: a disk
+    is not mounted).
+    """
     try:
         return os.path.basename(root) not in os.listdir(os.path.dirname(root))
     except OSError:
@@ -140,25 +167,44 @@ def _refresh(
     document = parse(data, Path(file.path).stem)
     asked = _asked(catalog, project, document.entries, prompts) if prompts else {}
     entries = [
-        (entry, asked.get(entry.id), chunks_of(entry, settings.chunking.max_chars, asked.get(entry.id) or ""))
+        (
+            entry,
+            asked.get(entry.id),
+            chunks_of(entry, settings.chunking.max_chars, asked.get(entry.id) or ""),
+        )
         for entry in document.entries
     ]
     catalog.put_file(project, root, file, now, entries, kind)
     return True
 
 
-def _asked(catalog: Catalog, project: str, entries: list[Entry], prompts: Prompts) -> dict[str, str]:
-    """entry id -> what is embedded before it, of those of which it is known: as before where the entry is as before."""
+def _asked(
+    catalog: Catalog, project: str, entries: list[Entry], prompts: Prompts
+) -> dict[str, str]:
+    """entry id -> what is embedded before it, of those of which it is known: as before where the
+    entry is as before.
+    """
     turns = [entry for entry in entries if entry.agent and entry.turn]
     before = catalog.asked(project, [entry.id for entry in turns])
-    asked = {entry.id: before[entry.id][1] for entry in turns if before.get(entry.id, ("", ""))[0] == entry.hash}
-    unknown = {(entry.agent, entry.session, entry.turn): entry for entry in turns if entry.id not in asked}
+    asked = {
+        entry.id: before[entry.id][1]
+        for entry in turns
+        if before.get(entry.id, ("", ""))[0] == entry.hash
+    }
+    unknown = {
+        (entry.agent, entry.session, entry.turn): entry for entry in turns if entry.id not in asked
+    }
     found = prompts(list(unknown))
-    return asked | {unknown[name].id: asked_before(text_of(unknown[name]), prompt) for name, prompt in found.items()}
+    return asked | {
+        unknown[name].id: asked_before(text_of(unknown[name]), prompt)
+        for name, prompt in found.items()
+    }
 
 
 def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list[DayFile]:
-    """The files that are not excluded by the settings or by the ignore files of the folders they lie in."""
+    """The files that are not excluded by the settings or by the ignore files of the folders they
+    lie in.
+    """
     patterns = list(settings.indexing.exclude)
     if own and not patterns:
         return listing.files
@@ -181,8 +227,9 @@ def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list
 
 
 def is_ignored_by_git(path: str, root: str) -> bool:
-    """Whether git passes over a file of the project at *root*, by the ignore files of the folders above it. What is in a folder that it
-    passes over can't be taken in again."""
+    """Whether git passes over a file of the project at *root*, by the ignore files of the folders
+    above it. What is in a folder that it passes over can't be taken in again.
+    """
     parts = os.path.relpath(path, root).split(os.sep)
     specs: list[tuple[str, Any]] = []
     for count in range(len(parts)):
@@ -198,7 +245,9 @@ def is_ignored_by_git(path: str, root: str) -> bool:
 
 
 def _is_ignored(path: str, root: str, names: tuple[str, ...], rules: dict[str, list[Any]]) -> bool:
-    """As git decides it: the last pattern that matches wins, and deeper files come later, so that they can take files back in."""
+    """As git decides it: the last pattern that matches wins, and deeper files come later, so that
+    they can take files back in.
+    """
     verdict = False
     folder = root
     for part in [None, *os.path.relpath(os.path.dirname(path), root).split(os.sep)]:

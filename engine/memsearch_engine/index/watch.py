@@ -1,8 +1,8 @@
 """Saying when files change: one watcher for all roots, events gathered until they rest.
 
-Editors save by writing, by renaming a temporary file over the old one, or by moving it away first; every kind of event
-under a root counts, and what really changed is found by content (``sync``). A watcher that fails says why and is
-started again by its owner.
+Editors save by writing, by renaming a temporary file over the old one, or by moving it away first;
+every kind of event under a root counts, and what really changed is found by content (``sync``). A
+watcher that fails says why and is started again by its owner.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _QUIET = {"opened", "closed_no_write"}
 
 
 class Watcher(FileSystemEventHandler):
-    """Calls *changed(key)* from its own thread once a root's events have rested for *debounce_s* seconds."""
+    """Calls *changed(key)* from its own thread once a root's events have rested for *debounce_s*
+    seconds.
+    """
 
     def __init__(self, changed: Callable[[str], None], debounce_s: float) -> None:
         self._changed = changed
@@ -36,7 +38,9 @@ class Watcher(FileSystemEventHandler):
         self._observer.start()
 
     def add(self, key: str, root: str) -> bool:
-        """Watch *root*, also when it was removed and made again. True where the watch is new: look at its files then."""
+        """Watch *root*, also when it was removed and made again. True where the watch is new: look
+        at its files then.
+        """
         root = os.path.realpath(root)
         try:
             inode = os.stat(root).st_ino if os.path.isdir(root) else 0
@@ -79,7 +83,9 @@ class Watcher(FileSystemEventHandler):
         if event.event_type in _QUIET:
             return
         if event.is_directory and event.event_type in ("deleted", "moved"):
-            with self._lock:  # a folder made again may get the same inode: forget it, so that `add` watches anew
+            with (
+                self._lock
+            ):  # a folder made again may get the same inode: forget it, so that `add` watches anew
                 self._inodes.pop(os.fsdecode(event.src_path), None)
         for path in (event.src_path, event.dest_path):
             name = os.fsdecode(path) if path else ""
@@ -88,7 +94,11 @@ class Watcher(FileSystemEventHandler):
 
     def _touch(self, path: str) -> None:
         with self._lock:
-            keys = {key for root, key in self._roots.items() if path == root or path.startswith(root + os.sep)}
+            keys = {
+                key
+                for root, key in self._roots.items()
+                if path == root or path.startswith(root + os.sep)
+            }
             for key in keys:
                 if timer := self._timers.pop(key, None):
                     timer.cancel()

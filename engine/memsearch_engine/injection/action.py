@@ -1,8 +1,9 @@
-"""Around an action: one line about the file that is to be edited, the command that is to be run, or the error that just came up, where
-earlier sessions of the project left something specific about it.
+"""Around an action: one line about the file that is to be edited, the command that is to be run, or
+the error that just came up, where earlier sessions of the project left something specific about it.
 
-A note is specific about a path or a command when it names it in a sentence that settles something. A command is known to fail when it did
-and, with nothing done in between, worked with words added. Everything else is left to search.
+A note is specific about a path or a command when it names it in a sentence that settles something.
+A command is known to fail when it did and, with nothing done in between, worked with words added.
+Everything else is left to search.
 """
 
 from __future__ import annotations
@@ -55,22 +56,28 @@ _COMMON = frozenset(
     "__init__.py index.js index.ts index.tsx index.html index.md main.py main.go main.rs main.c main.cpp mod.rs lib.rs app.py app.js app.ts "
     "readme.md changelog.md package.json pyproject.toml cargo.toml go.mod makefile dockerfile setup.py conftest.py config.py config.ts "
     "config.js core/settings.py utils.py types.ts models.py views.py tests.py test.py styles.css".split()
-)  # fmt: skip
+)
 #: Commands that fail as often as what they check is not right.
 _CHECKS = re.compile(
-    r"test|spec\b|\b(?:tox|nox|jest|mocha|check|build|compile|lint\w*|mypy|ruff|eslint|tsc|verify|validate|ci)\b", re.I
+    r"test|spec\b|\b(?:tox|nox|jest|mocha|check|build|compile|lint\w*|mypy|ruff|eslint|tsc|verify|validate|ci)\b",
+    re.I,
 )
 _BYPASSES = re.compile(
     r"-\w*f\Z|-k\Z|sudo\Z|true\Z|\|\|?\Z|;\Z|--(?:force|no-|skip|ignore|deselect|dangerous|allow|unsafe|disable|insecure|yolo|hard)|"
-    r"\S*(?:SKIP|skip|NO_VERIFY|INSECURE|FORCE)", re.I
-)  # fmt: skip
-#: A sentence that settles something says what has to be, what is not any more, or how much; what somebody did once is a report.
+    r"\S*(?:SKIP|skip|NO_VERIFY|INSECURE|FORCE)",
+    re.I,
+)
+#: A sentence that settles something says what has to be, what is not any more, or how much; what
+#: somebody did once is a report.
 _SETTLES = re.compile(
     r"\b(?:must|never|always|only|don't|no longer|not any ?more|decid\w*|requir\w*|has to|have to|unless|except|until|exactly|at most|"
     r"at least|no more than|reserved|on purpose|deliberate\w*|rather than|by default|the default|limit\w*|from now on|refuses)\b|"
-    r"\bfrom \S+ to \S*\d|\b\w+ ?= ?\S", re.I
-)  # fmt: skip
-_REPORTS = re.compile(r"\b(?:I|we)\s+(?:also\s+|only\s+)?(?:\w+ed|took|left|ran|made|put|wrote|gave|found)\b", re.I)
+    r"\bfrom \S+ to \S*\d|\b\w+ ?= ?\S",
+    re.I,
+)
+_REPORTS = re.compile(
+    r"\b(?:I|we)\s+(?:also\s+|only\s+)?(?:\w+ed|took|left|ran|made|put|wrote|gave|found)\b", re.I
+)
 _CHANGED = re.compile(r"\bfrom \S+ to \S*\d|\bno longer\b|\bfrom now on\b|\bmust\b", re.I)
 
 
@@ -116,10 +123,14 @@ class Adviser:
                 yield from self._naming_command(command)
             return
         for path in work.files(tool, given)[:3]:
-            yield from self._naming_path(work.within(os.path.join(cwd or self.project.root, path), self.project.root))
+            yield from self._naming_path(
+                work.within(os.path.join(cwd or self.project.root, path), self.project.root)
+            )
 
     def after(self, tool: str, given: str, output: str) -> Iterator[Found]:
-        """What mended the error that a command's *output* tells of; one that only looks at something meets none."""
+        """What mended the error that a command's *output* tells of; one that only looks at
+        something meets none.
+        """
         command = work.command(tool, given)
         if not work.runs(tool, given) or command and command.is_looking:
             return
@@ -138,9 +149,12 @@ class Adviser:
                 continue
             said = self._about(row, met.complaint)
             line += f". {said}" if said else ""
-            yield Found("error", row.entry_id, line, f"the same error: {met.complaint}", met.complaint)
+            yield Found(
+                "error", row.entry_id, line, f"the same error: {met.complaint}", met.complaint
+            )
 
-    # -- commands -------------------------------------------------------------------------------------------
+    # -- commands
+    # -------------------------------------------------------------------------------------------
 
     def _known_to_fail(self, command: work.Command) -> Iterator[Found]:
         runs = self.actions.of_command(self.memories, command.text)
@@ -152,35 +166,52 @@ class Adviser:
         if fix.mended is None or row is None or not _was_said_otherwise(fix):
             return
         reason = f" with `{_quoted(runs[0].complaint)}`" if runs[0].complaint else ""
-        line = f"`{command.text}` failed on {_day(runs[0])}{reason}, worked as `{fix.mended.command}`"
+        line = (
+            f"`{command.text}` failed on {_day(runs[0])}{reason}, worked as `{fix.mended.command}`"
+        )
         if estimate(line) > _LINE_TOKENS:
             return
-        yield Found("command", row.entry_id, line, "it failed as it is, and worked in other words", command.text)
+        yield Found(
+            "command",
+            row.entry_id,
+            line,
+            "it failed as it is, and worked in other words",
+            command.text,
+        )
 
     def _naming_command(self, command: work.Command) -> Iterator[Found]:
         words = command.head.split()
         if len(words) < 2:  # a program alone is in every other note
             return
-        mention = re.compile(r"(?<![\w-])" + r"(?:\s+\S+){0,3}?\s+".join(map(re.escape, words)) + r"(?![\w-])")
+        mention = re.compile(
+            r"(?<![\w-])" + r"(?:\s+\S+){0,3}?\s+".join(map(re.escape, words)) + r"(?![\w-])"
+        )
         given = set(command.text.split())
         for row, line in self._naming(words, mention.search):
-            quoted = [set(text.split()) for text in re.findall(r"`([^`]+)`", line) if mention.search(text)]
+            quoted = [
+                set(text.split()) for text in re.findall(r"`([^`]+)`", line) if mention.search(text)
+            ]
             # it says how it is run: as it is run anyway is no news
             if quoted and not any(text <= given for text in quoted):
                 yield Found("command", row.entry_id, line, f"names {command.head}", command.head)
 
-    # -- files ----------------------------------------------------------------------------------------------
+    # -- files
+    # ----------------------------------------------------------------------------------------------
 
     def _naming_path(self, path: str) -> Iterator[Found]:
         name = os.path.basename(path)
         if not name or os.path.isabs(path):
             return
-        mention = re.compile(r"(?<![\w/.-])((?:[\w@+.-]+/)*)" + re.escape(name) + r"(?![\w/-]|\.\w)")
+        mention = re.compile(
+            r"(?<![\w/.-])((?:[\w@+.-]+/)*)" + re.escape(name) + r"(?![\w/-]|\.\w)"
+        )
 
         @cache
         def is_meant(said: str) -> bool:
             """Whether a note that leaves folders out can mean no other file."""
-            return said.lower() not in _COMMON and self.actions.paths_named(self.memories, said) <= {path}
+            return said.lower() not in _COMMON and self.actions.paths_named(
+                self.memories, said
+            ) <= {path}
 
         def names(line: str) -> bool:
             return any(
@@ -192,11 +223,15 @@ class Adviser:
         for row, line in self._naming([name], names):
             yield Found("path", row.entry_id, line, f"names {path}", path)
 
-    # -- notes ----------------------------------------------------------------------------------------------
+    # -- notes
+    # ----------------------------------------------------------------------------------------------
 
-    def _naming(self, words: list[str], is_named: Callable[[str], object]) -> Iterator[tuple[Row, str]]:
-        """The newest notes with a line that has a name and settles something, with that line; none where it can't be told whether a newer
-        one amends them."""
+    def _naming(
+        self, words: list[str], is_named: Callable[[str], object]
+    ) -> Iterator[tuple[Row, str]]:
+        """The newest notes with a line that has a name and settles something, with that line; none
+        where it can't be told whether a newer one amends them.
+        """
         if self.space is None:
             return
         terms = analyze.query_terms(" ".join(words))
@@ -208,16 +243,22 @@ class Adviser:
                 continue
             entry = self.files.standing(row)
             lines = notes.outcome(entry.body) if entry else []
-            line = next((line for line in lines if is_named(line) and _settles(_without(line, words))), "")
+            line = next(
+                (line for line in lines if is_named(line) and _settles(_without(line, words))), ""
+            )
             if line and (said := self._newest(self.space, row, line, is_named)):
                 yield said
                 weighed += 1
                 if weighed == _WEIGHED:
                     return
 
-    def _newest(self, space: Space, row: Row, line: str, is_named: Callable[[str], object]) -> tuple[Row, str] | None:
-        """A note with its line, dated; where a newer one that has the name, too, amends it, that one with its. None where it is amended by
-        one that says nothing about the name: what holds now is not known then."""
+    def _newest(
+        self, space: Space, row: Row, line: str, is_named: Callable[[str], object]
+    ) -> tuple[Row, str] | None:
+        """A note with its line, dated; where a newer one that has the name, too, amends it, that
+        one with its. None where it is amended by
+        one that says nothing about the name: what holds now is not known then.
+        """
         hits = [Hit(0, 1.0, row)]
         chains.newest(self.catalog, space, self.project, hits, self.said)
         newest = hits[0].row
@@ -232,9 +273,15 @@ class Adviser:
         return (newest, f"{when}: {said} (earlier, {row.day}: {_quoted(line)})") if said else None
 
     def _about(self, row: Row, complaint: str) -> str:
-        """The line of a note that has most of an error's words, beside the error itself; '' where none has any."""
+        """The line of a note that has most of an error's words, beside the error itself; '' where
+        none has any.
+        """
         entry, terms = self.files.standing(row), set(analyze.terms(complaint))
-        lines = [line for line in notes.outcome(entry.body) if not line.startswith(notes.ERRORS)] if entry else []
+        lines = (
+            [line for line in notes.outcome(entry.body) if not line.startswith(notes.ERRORS)]
+            if entry
+            else []
+        )
         shared = {line: len(terms & set(analyze.terms(line))) for line in lines}
         best = max(shared, key=lambda line: shared[line], default="")
         return best if best and shared[best] >= _SHARED else ""
@@ -246,8 +293,10 @@ class Adviser:
         return max(lines, key=lambda line: len(terms & set(analyze.terms(line))), default="")
 
     def _told_by(self, fix: Fix) -> Row | None:
-        """The note of what mended an error; None where nothing did, or not all of it may be told: each turn's note stands and may be, and
-        nothing from outside had come into the session by then."""
+        """The note of what mended an error; None where nothing did, or not all of it may be told:
+        each turn's note stands and may be, and nothing from outside had come into the session by
+        then.
+        """
         if fix.mended is None or self.actions.took_in_outside(fix.mended):
             return None
         rows = {act.entry: self._row(act.entry) for act in fix.acts}
@@ -259,14 +308,18 @@ class Adviser:
         entry = self.files.standing(row) if row is not None else None
         if row is None or entry is None or self.files.held(entry, row.path):
             return None
-        own = any((anchor.agent, anchor.session) == (self.agent, self.session) for anchor in entry.anchors)
+        own = any(
+            (anchor.agent, anchor.session) == (self.agent, self.session) for anchor in entry.anchors
+        )
         return None if own else row
 
 
 def choose(
     home: Home, limits: Recall, found: Iterable[Found], agent: str, session: str
 ) -> tuple[Telling, list[injection_log.Told]]:
-    """The first of *found* that this session was not told yet, as its line; nothing where its budget is spent."""
+    """The first of *found* that this session was not told yet, as its line; nothing where its
+    budget is spent.
+    """
     before = injection_log.of_session(home, agent, session)
     for one in found:
         terms = set(analyze.terms(one.subject))
@@ -282,14 +335,20 @@ def choose(
         if tokens + before.tokens > limits.session_tokens:
             return Telling(reason="the session's budget is spent"), []
         why, words = redact(one.why, home)[0], redact(" ".join(sorted(terms)), home)[0]
-        told = injection_log.Told(entry=one.entry, tokens=tokens, confidence=1.0, why=why, terms=words.split())
-        return Telling(text=text, tokens=tokens, line=redact(f"[memsearch] {_quoted(said)}", home)[0]), [told]
+        told = injection_log.Told(
+            entry=one.entry, tokens=tokens, confidence=1.0, why=why, terms=words.split()
+        )
+        return Telling(
+            text=text, tokens=tokens, line=redact(f"[memsearch] {_quoted(said)}", home)[0]
+        ), [told]
     return Telling(reason="nothing specific is known about it"), []
 
 
 def _was_said_otherwise(fix: Fix) -> bool:
-    """Whether it worked because it was said in other words: nothing was done in between, and words were only added, none of which
-    keeps a check from being made. What is a check itself fails for what it checks."""
+    """Whether it worked because it was said in other words: nothing was done in between, and words
+    were only added, none of which keeps a check from being made. What is a check itself fails for
+    what it checks.
+    """
     if fix.mended is None or fix.again or fix.between or _CHECKS.search(fix.met.head):
         return False
     before, after = Counter(fix.met.command.split()), Counter(fix.mended.command.split())

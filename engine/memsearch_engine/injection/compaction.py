@@ -1,4 +1,6 @@
-"""After a compaction: what this very session had noted, touched and run, as far as its agent's summary has lost it."""
+"""After a compaction: what this very session had noted, touched and run, as far as its agent's
+summary has lost it.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ def carried(
     """What a session is told when it goes on, and its receipts.
 
     Args:
-        who: agent and session. summary: what its agent made of it, '' where that is not known. turn_of: a kept turn by agent,
+        who: agent and session. summary: what its agent made of it, '' where that is not known.
+            turn_of: a kept turn by agent,
             session and turn, with the commands that it ran.
     """
     words, numbers = set(analyze.terms(summary)), set(_NUMBER.findall(summary))
@@ -67,7 +70,12 @@ def carried(
         entry = files.standing(row)
         if entry is None or files.held(entry, row.path):
             continue
-        said.append(_Said(row, [line for line in notes.outcome(entry.body) if not _is_in(line, words, numbers)]))
+        said.append(
+            _Said(
+                row,
+                [line for line in notes.outcome(entry.body) if not _is_in(line, words, numbers)],
+            )
+        )
         paths |= dict.fromkeys(path for path in notes.files(entry.body) if path not in summary)
         turn = turn_of(*who, row.turn)
         commands |= dict.fromkeys(command for command in _worked(turn) if command not in summary)
@@ -81,7 +89,9 @@ def carried(
     for one in said:
         kept: list[str] = []
         for line in one.lines:
-            if (size := estimate(line) + (0 if kept else estimate(_name(one.row)) + _ROW_TOKENS)) <= room:
+            if (
+                size := estimate(line) + (0 if kept else estimate(_name(one.row)) + _ROW_TOKENS)
+            ) <= room:
                 room -= size
                 kept.append(line)
         if kept:
@@ -91,9 +101,15 @@ def carried(
     body = [f"- {row.time}: {' '.join(lines)} {_name(row)}" for row, lines in reversed(told)]
     text, _ = fenced(unfenced(plain("\n".join([_HEAD, *body, *filter(None, tail)]))), home)
     given = [
-        injection_log.Told(entry=row.entry_id, tokens=estimate(" ".join(lines)), confidence=1.0, why="of this session", terms=[])
+        injection_log.Told(
+            entry=row.entry_id,
+            tokens=estimate(" ".join(lines)),
+            confidence=1.0,
+            why="of this session",
+            terms=[],
+        )
         for row, lines in told
-    ]  # fmt: skip
+    ]
     return Telling(text=text, tokens=estimate(text)), given
 
 
@@ -102,18 +118,31 @@ def _name(row: Row) -> str:
 
 
 def _worked(turn: Turn | None) -> list[str]:
-    """Commands of a turn that ended well, the last first; none of a turn that was cut off, where it is not known which did. What reads
-    like an order or a citation is no use to anybody."""
+    """Commands of a turn that ended well, the last first; none of a turn that was cut off, where it
+    is not known which did. What reads like an order or a citation is no use to anybody.
+    """
     if turn is None or turn.status != "done":
         return []
-    ran = [tool.input for tool in reversed(turn.tools) if tool.name.lower() in SHELLS and not tool.failed]
-    return [_one_line(command) for command in ran if command.strip() and not orders(command) and "[mem:" not in command]
+    ran = [
+        tool.input
+        for tool in reversed(turn.tools)
+        if tool.name.lower() in SHELLS and not tool.failed
+    ]
+    return [
+        _one_line(command)
+        for command in ran
+        if command.strip() and not orders(command) and "[mem:" not in command
+    ]
 
 
 def _is_in(line: str, words: set[str], numbers: set[str]) -> bool:
     """Whether a summary says what *line* says: most of its words, and all of its numbers."""
     terms = set(analyze.terms(line))
-    return bool(terms) and len(terms & words) >= _THERE * len(terms) and numbers >= set(_NUMBER.findall(line))
+    return (
+        bool(terms)
+        and len(terms & words) >= _THERE * len(terms)
+        and numbers >= set(_NUMBER.findall(line))
+    )
 
 
 def _one_line(command: str) -> str:

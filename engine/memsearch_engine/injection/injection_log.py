@@ -1,7 +1,9 @@
-"""What agents were told unasked, and what came of it: every telling leaves a receipt. Kept in ``state.db``.
+"""What agents were told unasked, and what came of it: every telling leaves a receipt. Kept in
+``state.db``.
 
-A note that was told at a prompt was *cited* where the agent's reply names it (``[mem:3f9a2c1b77aa]``), *opened* where it was expanded
-soon after. "Less of this" keeps a note from being told at prompts like the one that it was told at.
+A note that was told at a prompt was *cited* where the agent's reply names it
+(``[mem:3f9a2c1b77aa]``), *opened* where it was expanded soon after. "Less of this" keeps a note
+from being told at prompts like the one that it was told at.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ _KEPT_S = 365 * 86400.0
 
 
 class Told(msgspec.Struct, kw_only=True):
-    """A note as a session was told it. ``terms``: what the prompt and the note have in common; ``outcome``: '', cited or opened."""
+    """A note as a session was told it. ``terms``: what the prompt and the note have in common;
+    ``outcome``: '', cited or opened.
+    """
 
     entry: str
     tokens: int
@@ -66,11 +70,17 @@ class Told(msgspec.Struct, kw_only=True):
 
 
 def keep_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> None:
-    """Keep what sessions may be given from now on: number of lines -> (text, tokens). What none was given goes."""
+    """Keep what sessions may be given from now on: number of lines -> (text, tokens). What none was
+    given goes.
+    """
     rows = [(name, lines, text, tokens, time.time()) for lines, (text, tokens) in texts.items()]
     with using(home, _SCHEMA) as db, transaction(db):
-        db.executemany("INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,?,?,?,?)", rows)
-        # of what was built only what a session was given is kept; a hook that gave it may not have said so yet
+        db.executemany(
+            "INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,?,?,?,?)",
+            rows,
+        )
+        # of what was built only what a session was given is kept; a hook that gave it may not have
+        # said so yet
         for table in ("injections", "told_notes"):
             db.execute(f"DELETE FROM {table} WHERE at < ?", (time.time() - _KEPT_S,))
         db.execute(
@@ -79,7 +89,9 @@ def keep_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> None
         )
 
 
-def at_start(home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str) -> None:
+def at_start(
+    home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str
+) -> None:
     """Note that a session was given a text of ``keep_texts``."""
     with using(home, _SCHEMA) as db:
         db.execute(
@@ -100,15 +112,24 @@ def told(
     wait_s: float,
     at: float | None = None,
 ) -> float:
-    """Note that a session was given *text*, which tells these notes, at an event of its agent's (*at*: seconds since 1970; None: now). Waits
-    for no other process longer than *wait_s*.
+    """Note that a session was given *text*, which tells these notes, at an event of its agent's
+    (*at*: seconds since 1970; None: now). Waits for no other process longer than *wait_s*.
 
     Returns:
         When, in seconds since 1970.
     """
     now, name = time.time() if at is None else at, digest(text, size=6)
     rows = [
-        (agent, session, note.entry, now, note.tokens, note.confidence, note.why, " ".join(note.terms))
+        (
+            agent,
+            session,
+            note.entry,
+            now,
+            note.tokens,
+            note.confidence,
+            note.why,
+            " ".join(note.terms),
+        )
         for note in notes
     ]
     with using(home, _SCHEMA) as db, _waiting(db, wait_s), transaction(db):
@@ -137,7 +158,9 @@ def untold(home: Home, at: float, agent: str, session: str) -> None:
     """Take a receipt back: nobody heard what was told."""
     with using(home, _SCHEMA) as db, transaction(db):
         for table in ("injections", "told_notes"):
-            db.execute(f"DELETE FROM {table} WHERE agent=? AND session=? AND at=?", (agent, session, at))
+            db.execute(
+                f"DELETE FROM {table} WHERE agent=? AND session=? AND at=?", (agent, session, at)
+            )
 
 
 def compacted(home: Home, at: float, agent: str, session: str, cwd: str) -> None:
@@ -146,7 +169,9 @@ def compacted(home: Home, at: float, agent: str, session: str, cwd: str) -> None
 
 
 class Session(msgspec.Struct):
-    """What a session was told since it was last compacted: ids of notes, tokens at its prompts and actions, and all texts."""
+    """What a session was told since it was last compacted: ids of notes, tokens at its prompts and
+    actions, and all texts.
+    """
 
     entries: set[str]
     tokens: int
@@ -156,7 +181,9 @@ class Session(msgspec.Struct):
 def of_session(home: Home, agent: str, session: str) -> Session:
     who = (agent, session)
     with using(home, _SCHEMA) as db:
-        query = "SELECT coalesce(max(at), 0) FROM injections WHERE agent=? AND session=? AND event=?"
+        query = (
+            "SELECT coalesce(max(at), 0) FROM injections WHERE agent=? AND session=? AND event=?"
+        )
         since = db.execute(query, (*who, _COMPACTED)).fetchone()[0]
         query = "SELECT entry FROM told_notes WHERE agent=? AND session=? AND at>=?"
         entries = {entry for (entry,) in db.execute(query, (*who, since))}
@@ -177,8 +204,9 @@ def cited(home: Home, agent: str, session: str, entries: Iterable[str]) -> None:
 
 
 def opened(home: Home, entry: str) -> None:
-    """Note that a note was opened: that is what came of telling it where some session was told it within a day. Where nothing can be
-    written it is not noted."""
+    """Note that a note was opened: that is what came of telling it where some session was told it
+    within a day. Where nothing can be written it is not noted.
+    """
     if not home.state_db.exists():
         return
     with contextlib.suppress(Unreachable), using(home, _SCHEMA) as db:
@@ -198,7 +226,9 @@ def less(home: Home, name: str) -> list[str]:
         The entries that this holds for from now on.
     """
     with using(home, _SCHEMA) as db, transaction(db):
-        query = "SELECT DISTINCT entry, terms FROM told_notes WHERE substr(entry, 1, ?)=? AND terms<>''"
+        query = (
+            "SELECT DISTINCT entry, terms FROM told_notes WHERE substr(entry, 1, ?)=? AND terms<>''"
+        )
         found = db.execute(query, (len(name), name)).fetchall() if name else []
         rows = [(entry, terms, time.time()) for entry, terms in found]
         db.executemany("INSERT OR IGNORE INTO told_less (entry, terms, at) VALUES (?,?,?)", rows)
@@ -223,7 +253,9 @@ def unwanted(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
 
 
 class Receipt(msgspec.Struct, kw_only=True):
-    """What a session was given, and when (seconds since 1970). ``notes``: what it was told, where that is notes and not lines of them."""
+    """What a session was given, and when (seconds since 1970). ``notes``: what it was told, where
+    that is notes and not lines of them.
+    """
 
     at: float
     agent: str
@@ -259,18 +291,35 @@ def listed(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
         for at, agent, of, event, cwd, text_id in rows:
             # told at its start: one of several lengths; later: as it is
             query = "SELECT text, tokens FROM injected_texts WHERE id=? AND lines IN (0, ?)"
-            text, tokens = db.execute(query, (text_id, agent_registry.context_lines(agent))).fetchone() or ("", 0)
+            text, tokens = db.execute(
+                query, (text_id, agent_registry.context_lines(agent))
+            ).fetchone() or ("", 0)
             query = (
                 "SELECT entry, tokens, confidence, why, terms, outcome FROM told_notes "
                 "WHERE agent=? AND session=? AND at=? ORDER BY confidence DESC"
             )
             notes = [
-                Told(entry=entry, tokens=size, confidence=sure, why=why, terms=terms.split(), outcome=outcome)
+                Told(
+                    entry=entry,
+                    tokens=size,
+                    confidence=sure,
+                    why=why,
+                    terms=terms.split(),
+                    outcome=outcome,
+                )
                 for entry, size, sure, why, terms, outcome in db.execute(query, (agent, of, at))
             ]
             found.append(
                 Receipt(
-                    at=at, agent=agent, session=of, event=event, cwd=cwd, text_id=text_id, text=text, tokens=tokens, notes=notes
+                    at=at,
+                    agent=agent,
+                    session=of,
+                    event=event,
+                    cwd=cwd,
+                    text_id=text_id,
+                    text=text,
+                    tokens=tokens,
+                    notes=notes,
                 )
-            )  # fmt: skip
+            )
         return found

@@ -1,4 +1,6 @@
-"""A note as it may be told: as it stands in its file now, if it may be told at all, in the lines that say what came of it."""
+"""A note as it may be told: as it stands in its file now, if it may be told at all, in the lines
+that say what came of it.
+"""
 
 from __future__ import annotations
 
@@ -66,12 +68,18 @@ class Files:
 
 
 def heeded(amendments: Iterable[Amendment], memory: str, origin: Origin) -> list[Amendment]:
-    """*amendments* of one project, those marked whose newer note says nothing yet: it waits for the owner, or is not there as it was."""
+    """*amendments* of one project, those marked whose newer note says nothing yet: it waits for the
+    owner, or is not there as it was.
+    """
     files = Files(memory, origin)
     found = []
     for pair in amendments:
         entry = files.standing(pair.newer)
-        found.append(msgspec.structs.replace(pair, waits=entry is None or bool(files.held(entry, pair.newer.path))))
+        found.append(
+            msgspec.structs.replace(
+                pair, waits=entry is None or bool(files.held(entry, pair.newer.path))
+            )
+        )
     return found
 
 
@@ -101,7 +109,9 @@ def outcome(body: str) -> list[str]:
 def only_asks(body: str) -> bool:
     """Whether a note has nothing but a question in it: no answer, and nothing that was done."""
     found = [line for line in lines(body) if not line.startswith(("#", "<!--"))]
-    return bool(found) and all(line.startswith("User asked: ") or line.endswith(("?", "？")) for line in found)
+    return bool(found) and all(
+        line.startswith("User asked: ") or line.endswith(("?", "？")) for line in found
+    )
 
 
 def files(body: str) -> list[str]:
@@ -111,7 +121,9 @@ def files(body: str) -> list[str]:
 
 
 def alike(terms: set[str], other: set[str]) -> bool:
-    """Whether two prompts or actions are of one kind, by the words that they have in common with what they were told."""
+    """Whether two prompts or actions are of one kind, by the words that they have in common with
+    what they were told.
+    """
     return len(terms & other) >= _ALIKE * len(terms | other)
 
 

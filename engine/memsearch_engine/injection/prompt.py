@@ -1,7 +1,8 @@
 """At the prompt: the few notes that bear on it, within a budget, never twice in a session.
 
-A note is told when it is likely enough to bear on the prompt (``judge``), this home wrote it or its owner released it, nothing in it
-talks to an agent, and neither its marks nor a newer note on the same matter speak against it.
+A note is told when it is likely enough to bear on the prompt (``judge``), this home wrote it or its
+owner released it, nothing in it talks to an agent, and neither its marks nor a newer note on the
+same matter speak against it.
 """
 
 from __future__ import annotations
@@ -44,8 +45,11 @@ _EARLIER = 120  # characters of what a newer note replaces, or of what is gone t
 _BRANCH = 60  # characters of a branch's name
 _NO_WORD = "-"  # what a prompt and a note have in common that have no word in common
 #: Commands of the agent's or the shell's, and prompts that no person wrote.
-_NOT_SAID = re.compile(r"/[\w:.-]+(?:\s|$)|!|<(?:task-notification|command-|local-command|system-reminder|bash-)")
-#: How a person begins to say what is to be done: the words are in no note, and say nothing of what it is about.
+_NOT_SAID = re.compile(
+    r"/[\w:.-]+(?:\s|$)|!|<(?:task-notification|command-|local-command|system-reminder|bash-)"
+)
+#: How a person begins to say what is to be done: the words are in no note, and say nothing of what
+#: it is about.
 _TASK = re.compile(
     r"(?i)^(?:(?:ok(?:ay)?|now|so|please|hi|hello|next|then)\b[,.!:]?\s+)*"
     r"(?:(?:i|we)(?:\s+now)?\s+(?:have|need|want|got|am\s+going|are\s+going|would\s+like)\s+to|(?:i|we)(?:'d|\s+would)\s+like\s+to|(?:i|we)\s+(?:must|should)|"
@@ -71,7 +75,9 @@ class Considered(msgspec.Struct, kw_only=True):
 
 
 class Telling(msgspec.Struct, kw_only=True):
-    """What a session is told at a prompt; ``text`` is '' where that is nothing. ``line``: for the person at the keyboard."""
+    """What a session is told at a prompt; ``text`` is '' where that is nothing. ``line``: for the
+    person at the keyboard.
+    """
 
     text: str = ""
     tokens: int = 0
@@ -90,7 +96,8 @@ class Told(msgspec.Struct, frozen=True):
 
 
 def question(prompt: str, home: Home, *, leaves: bool) -> Query | None:
-    """What is searched for at a prompt; None where nothing is, since it says too little or is no prompt of a person's.
+    """What is searched for at a prompt; None where nothing is, since it says too little or is no
+    prompt of a person's.
 
     Args:
         leaves: whether the query goes to a model on another machine; then it goes without secrets.
@@ -108,7 +115,9 @@ def question(prompt: str, home: Home, *, leaves: bool) -> Query | None:
 
 
 def answers(answer: Answer) -> Answer:
-    """*answer* without notes that only ask, which would stand before the one that answers: the first ``CONSIDERED`` of the rest."""
+    """*answer* without notes that only ask, which would stand before the one that answers: the
+    first ``CONSIDERED`` of the rest.
+    """
     kept = [hit for hit in answer.hits if hit.row.part or not notes.only_asks(hit.row.text)]
     answer.hits = kept[:CONSIDERED]
     for rank, hit in enumerate(answer.hits, 1):
@@ -116,7 +125,9 @@ def answers(answer: Answer) -> Answer:
     return answer
 
 
-def weigh(catalog: Catalog, space: Space, project: Project, answer: Answer, said: Said = NOTHING) -> None:
+def weigh(
+    catalog: Catalog, space: Space, project: Project, answer: Answer, said: Said = NOTHING
+) -> None:
     """Say of each hit how likely it bears on the prompt, and put the newest word on a matter first."""
     judge.rate(answer.hits, judge.beside(catalog, space, project, answer.hits))
     chains.newest(catalog, space, project, answer.hits, said)
@@ -136,14 +147,19 @@ def choose(
     """What of *answer* this session is told now, and what its receipts will be.
 
     Args:
-        answer: after ``weigh``. memory: the project's memory folder. prompt: as ``question`` cleaned it.
+        answer: after ``weigh``. memory: the project's memory folder. prompt: as ``question``
+            cleaned it.
     """
     before = injection_log.of_session(home, agent, session)
     terms = set(analyze.query_terms(prompt))
     less = injection_log.unwanted(home, [hit.id for hit in answer.hits])
     files = notes.Files(memory, origin)
     telling = Telling()
-    room = min(limits.prompt_tokens, limits.session_tokens - before.tokens) - estimate(_HEAD) - _FENCE_TOKENS
+    room = (
+        min(limits.prompt_tokens, limits.session_tokens - before.tokens)
+        - estimate(_HEAD)
+        - _FENCE_TOKENS
+    )
     chosen: list[Told] = []
     overtaken: set[str] = set()
     talks = {hit.id: (hit.row.agent, hit.row.session) for hit in answer.hits}
@@ -152,7 +168,9 @@ def choose(
     ] = {}  # a talk -> the day of a later one on its matter, of which the session knows a note
     for hit in answer.hits:
         sure, why = hit.confidence or 0.0, "; ".join(hit.reasons)
-        seen = Considered(id=hit.id, day=hit.day, agent=hit.agent, title=hit.title, confidence=sure, why=why)
+        seen = Considered(
+            id=hit.id, day=hit.day, agent=hit.agent, title=hit.title, confidence=sure, why=why
+        )
         telling.considered.append(seen)
         if sure < judge.ENOUGH:
             seen.held = "not sure enough"
@@ -164,16 +182,23 @@ def choose(
         seen.held = "its file has changed" if entry is None else files.held(entry, hit.row.path)
         if entry is None or seen.held:
             continue
-        # from here on the note is to be believed, told or not: what it replaces is not true any more
+        # from here on the note is to be believed, told or not: what it replaces is not true any
+        # more
         overtaken.update(hit.overtakes)
         if hit.id in overtaken:
             seen.held = "overtaken by a newer note"
         elif hit.id in before.entries or any(notes.is_said(entry, text) for text in before.texts):
             seen.held = "told in this session already"
             later = _amended(hit, talks) | later
-        elif any((anchor.agent, anchor.session) == (agent, session) for anchor in entry.anchors if session):
+        elif any(
+            (anchor.agent, anchor.session) == (agent, session)
+            for anchor in entry.anchors
+            if session
+        ):
             seen.held = "this session's own"
-        elif any(hit.id == name and notes.alike(_shared(hit, terms), other) for name, other in less):
+        elif any(
+            hit.id == name and notes.alike(_shared(hit, terms), other) for name, other in less
+        ):
             seen.held = "not wanted at such prompts"
         elif len(chosen) == _MAX_NOTES:
             seen.held = f"{_MAX_NOTES} are told at most"
@@ -193,11 +218,16 @@ def choose(
     sure_of = {seen.id: (seen.confidence, seen.why) for seen in telling.considered}
     told_notes = [
         injection_log.Told(
-            entry=t.hit.id, tokens=t.tokens, confidence=sure_of[t.hit.id][0], why=redact(sure_of[t.hit.id][1], home)[0],
-            terms=redact(" ".join(sorted(_shared(t.hit, terms))), home)[0].split(),  # a note by hand may have a secret
+            entry=t.hit.id,
+            tokens=t.tokens,
+            confidence=sure_of[t.hit.id][0],
+            why=redact(sure_of[t.hit.id][1], home)[0],
+            terms=redact(" ".join(sorted(_shared(t.hit, terms))), home)[
+                0
+            ].split(),  # a note by hand may have a secret
         )
         for t in chosen
-    ]  # fmt: skip
+    ]
     return telling, told_notes
 
 
@@ -207,15 +237,25 @@ def _amended(hit: Hit, talks: dict[str, tuple[str, str]]) -> dict[tuple[str, str
 
 
 def _shared(hit: Hit, terms: set[str]) -> set[str]:
-    """What a prompt and a note have in common, which is all that is kept of a prompt: the note says it anyway."""
+    """What a prompt and a note have in common, which is all that is kept of a prompt: the note says
+    it anyway.
+    """
     return terms & set(analyze.terms(hit.row.embedded)) or {_NO_WORD}
 
 
 def _put(
-    hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.Files, room: int, later: str
-) -> Told | None:  # fmt: skip
-    """A note in the words in which it is told: those of its lines that say what came of it, the nearest to the prompt first where not
-    all fit, in their own order. None where nothing of it fits. *later*: the day of a later talk on its matter that is told before it."""
+    hit: Hit,
+    entry: Entry,
+    terms: set[str],
+    answer: Answer,
+    files: notes.Files,
+    room: int,
+    later: str,
+) -> Told | None:
+    """A note in the words in which it is told: those of its lines that say what came of it, the
+    nearest to the prompt first where not all fit, in their own order. None where nothing of it
+    fits. *later*: the day of a later talk on its matter that is told before it.
+    """
     lines = notes.outcome(entry.body)
     whose = told_as(hit.path, entry.marks, date.today())
     head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent, whose)))}: "
@@ -229,16 +269,22 @@ def _put(
     for older in answer.hits:
         standing = files.standing(older.row) if older.id in hit.overtakes else None
         if standing is not None and not files.held(standing, older.row.path):
-            best = max(notes.outcome(standing.body), key=lambda line: len(terms & set(analyze.terms(line))))
+            best = max(
+                notes.outcome(standing.body), key=lambda line: len(terms & set(analyze.terms(line)))
+            )
             tail = f" (earlier, {older.day}: {notes.clipped(best, _EARLIER)}){tail}"
             break
     left = min(room, _NOTE_TOKENS + estimate(tail)) - estimate(head + tail)
     kept: set[int] = set()
-    for place in sorted(range(len(lines)), key=lambda n: (-len(terms & set(analyze.terms(lines[n]))), n)):
+    for place in sorted(
+        range(len(lines)), key=lambda n: (-len(terms & set(analyze.terms(lines[n]))), n)
+    ):
         if (size := estimate(lines[place])) <= left:
             kept.add(place)
             left -= size
-    said = " ".join(lines[place] for place in sorted(kept)) if kept else notes.fitting(lines[0], left)
+    said = (
+        " ".join(lines[place] for place in sorted(kept)) if kept else notes.fitting(lines[0], left)
+    )
     text = unfenced(plain(head + said + tail))
     return Told(hit, text, said, estimate(text)) if said else None
 

@@ -1,6 +1,8 @@
-"""What a new session is told: built ahead by the engine, printed by the hook, logged in ``receipts``.
+"""What a new session is told: built ahead by the engine, printed by the hook, logged in
+``receipts``.
 
-The text is fenced with a name of its own, so that it can be recognised and taken out where a reply or a transcript repeats
+The text is fenced with a name of its own, so that it can be recognised and taken out where a reply
+or a transcript repeats
 it: injected memory must never come back as a memory.
 """
 
@@ -32,14 +34,17 @@ from memsearch_engine.journal.shared import WRITTEN, list_dated, told_as
 from memsearch_engine.journal.text import plain
 from memsearch_engine.secrets.scan import redact
 
-#: Some agents escape what hooks say, so hooks write square brackets for them; a reply may repeat either, escaped or not.
+#: Some agents escape what hooks say, so hooks write square brackets for them; a reply may repeat
+#: either, escaped or not.
 _FENCE = re.compile(
     r"(?:<|&lt;|\[)memsearch-memory\b(?:(?!&gt;)[^>\]\n])*(?:>|&gt;|\]).*?(?:<|&lt;|\[)/memsearch-memory(?:>|&gt;|\])\s*",
     re.S,
 )
 _FENCE_LIKE = re.compile(r"(?i)(?:[<\[]|&lt;)(?=\s*/?\s*memsearch[\W_]?memory)")
 _DAYS = 2
-_SHARED = 3  # a part of so many of the lines is for what others have shared, where there are own ones
+_SHARED = (
+    3  # a part of so many of the lines is for what others have shared, where there are own ones
+)
 _LOOKED_AT = 14  # of the newest files: stubs without a bullet don't count as days
 _LINE = 240
 _HINT = "[memsearch] Memory available"
@@ -54,15 +59,20 @@ class Context(msgspec.Struct):
     text: str
     tokens: int
     memories: int
-    left_out: int  # entries of the newest days that are untrusted, expired, superseded or beyond the cap
+    left_out: (
+        int  # entries of the newest days that are untrusted, expired, superseded or beyond the cap
+    )
 
 
 class _Readable(NamedTuple):
-    """What of a memory folder a session may be told, read once for agents that are told more and such that are told less.
+    """What of a memory folder a session may be told, read once for agents that are told more and
+    such that are told less.
 
     Attributes:
-        days: the newest ones with their lines, the newest first; team: the newest lines that others have shared, the newest last.
-        until: the last day (ISO) on which all this may be told, '' for ever; own: the lines of each agent's session.
+        days: the newest ones with their lines, the newest first; team: the newest lines that
+            others have shared, the newest last.
+        until: the last day (ISO) on which all this may be told, '' for ever; own: the lines of
+            each agent's session.
         first, last: of all days; memories: how many entries there are; left_out: as in ``Context``.
     """
 
@@ -93,15 +103,28 @@ def build(
         lines: at most so many bullets, newest last as they stand in their day.
         max_tokens: a cap on all but *longterm*, which has its own.
         longterm: what the long-term memory tells a session of this project.
-        origin: knows what this home wrote and its owner released; nothing else is told. None: everything is this home's.
+        origin: knows what this home wrote and its owner released; nothing else is told. None:
+            everything is this home's.
         outdated: what to say beside a note whose repository has moved on.
     """
-    return _told(home, _read(memory, lines, today or date.today(), origin, outdated), lines, max_tokens, longterm)
+    return _told(
+        home,
+        _read(memory, lines, today or date.today(), origin, outdated),
+        lines,
+        max_tokens,
+        longterm,
+    )
 
 
-def _read(memory: str, lines: int, today: date, origin: Origin | None, outdated: Outdated) -> _Readable:
+def _read(
+    memory: str, lines: int, today: date, origin: Origin | None, outdated: Outdated
+) -> _Readable:
     """*lines*: of the agent that is told most."""
-    every = [file for file in list_dated(memory) if not author_of(file.path) or file.day <= today.isoformat()]
+    every = [
+        file
+        for file in list_dated(memory)
+        if not author_of(file.path) or file.day <= today.isoformat()
+    ]
     own = [file for file in every if not author_of(file.path)]
     days: list[tuple[str, list[str]]] = []
     left_out, ends, sessions = 0, set[str](), dict[str, list[str]]()
@@ -115,9 +138,15 @@ def _read(memory: str, lines: int, today: date, origin: Origin | None, outdated:
     dated = [file.day for file in every]
     is_told = bool(days or team)
     return _Readable(
-        days, team, min(dated, default=""), max(dated, default=""), count_entries(every) if is_told else 0, left_out,
-        min(ends, default=""), sessions,
-    )  # fmt: skip
+        days,
+        team,
+        min(dated, default=""),
+        max(dated, default=""),
+        count_entries(every) if is_told else 0,
+        left_out,
+        min(ends, default=""),
+        sessions,
+    )
 
 
 def _told(home: Home, notes: _Readable, lines: int, max_tokens: int, longterm: str) -> Context:
@@ -151,7 +180,9 @@ def _told(home: Home, notes: _Readable, lines: int, max_tokens: int, longterm: s
         day, bullets = days[-1]  # the older day gives way first, its oldest bullet first
         days[-1:] = [(day, bullets[1:])] if len(bullets) > 1 else []
     parts = [longterm, text if days else ""]
-    return Context(*fenced("\n\n".join(part for part in parts if part), home), memories, notes.left_out)
+    return Context(
+        *fenced("\n\n".join(part for part in parts if part), home), memories, notes.left_out
+    )
 
 
 def fenced(text: str, home: Home) -> tuple[str, int]:
@@ -159,13 +190,17 @@ def fenced(text: str, home: Home) -> tuple[str, int]:
     if not text:
         return "", 0
     text = redact(unfenced(text), home)[0]
-    return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(text)
+    return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(
+        text
+    )
 
 
 def _told_of_team(
     memory: str, files: list[DayFile], today: date, origin: Origin | None, most: int, ends: set[str]
 ) -> list[str]:
-    """The newest lines that others have shared, at most so many, the newest last, each with its day and whose it is."""
+    """The newest lines that others have shared, at most so many, the newest last, each with its day
+    and whose it is.
+    """
     found: list[str] = []
     for file in files:
         if len(found) < most:
@@ -174,13 +209,19 @@ def _told_of_team(
 
 
 def _bullets(
-    memory: str, file: DayFile, today: date, origin: Origin | None, outdated: Outdated, ends: set[str],
+    memory: str,
+    file: DayFile,
+    today: date,
+    origin: Origin | None,
+    outdated: Outdated,
+    ends: set[str],
     sessions: dict[str, list[str]],
-) -> tuple[list[str], int]:  # fmt: skip
+) -> tuple[list[str], int]:
     """Lines of a day that a session may be told, and how many entries were held back.
 
     Args:
-        ends: is given the days (ISO) after which that is no longer so; sessions: the lines of each agent's session.
+        ends: is given the days (ISO) after which that is no longer so; sessions: the lines of
+            each agent's session.
     """
     try:
         entries = read_end(file.path).entries
@@ -198,7 +239,10 @@ def _bullets(
             continue
         waiting = set() if entry.id in released else set(orders(entry.body, his_words=False))
         held += bool(waiting)
-        begin, whose = len(found), f"{file.day} {told_as(file.path, entry.marks, today)}" if is_shared else ""
+        begin, whose = (
+            len(found),
+            f"{file.day} {told_as(file.path, entry.marks, today)}" if is_shared else "",
+        )
         for line in plain(entry.body).splitlines():
             text = line.strip()
             if text in waiting or text.startswith("- Taken from: "):
@@ -269,7 +313,8 @@ def prebuild(
     Args:
         problem: what a session's person is shown at its start, '' for nothing.
         sources: stamps (``freshness``) of what else it was made of, taken before that was read.
-        wait_ms, carry_ms: how long a hook waits for what bears on a prompt, and for what a session had noted before it was
+        wait_ms, carry_ms: how long a hook waits for what bears on a prompt, and for what a
+            session had noted before it was
             compacted; 0: it does not ask.
     """
     texts: dict[str, str] = {}
@@ -284,33 +329,54 @@ def prebuild(
     name = digest(json.dumps(texts, sort_keys=True), size=6)
     asks = bool(list_dated(memory))
     value: dict[str, Any] = {
-        "id": name, "memory": memory, "hint": _HINT if hint and texts else "", "texts": texts,
-        "wait_ms": wait_ms if asks else 0, "carry_ms": carry_ms if asks else 0, "act_ms": act_ms if asks else 0,
-    }  # fmt: skip
+        "id": name,
+        "memory": memory,
+        "hint": _HINT if hint and texts else "",
+        "texts": texts,
+        "wait_ms": wait_ms if asks else 0,
+        "carry_ms": carry_ms if asks else 0,
+        "act_ms": act_ms if asks else 0,
+    }
     path = home.context(memory)
     rows = {row for text in texts.values() for row in text.splitlines()}
     value |= {
-        "problem": problem, "stamps": seen, "until": notes.until,
-        "own": {name: kept for name, lines in notes.own.items() if (kept := [line for line in lines if line in rows])},
-    }  # fmt: skip
+        "problem": problem,
+        "stamps": seen,
+        "until": notes.until,
+        "own": {
+            name: kept
+            for name, lines in notes.own.items()
+            if (kept := [line for line in lines if line in rows])
+        },
+    }
     before: object = None
     with contextlib.suppress(OSError, ValueError):
         before = json.loads(path.read_bytes())
         if before == value:
             return False
-    is_new = not isinstance(before, dict) or any(before.get(key) != value[key] for key in value if key != "stamps")
+    is_new = not isinstance(before, dict) or any(
+        before.get(key) != value[key] for key in value if key != "stamps"
+    )
     if texts and is_new:
-        injection_log.keep_texts(home, name, {int(count): (text, estimate(text)) for count, text in texts.items()})
+        injection_log.keep_texts(
+            home, name, {int(count): (text, estimate(text)) for count, text in texts.items()}
+        )
     Home.put(path, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return is_new
 
 
 def _sources(memory: str) -> list[str]:
-    """The files of a memory folder that a context is made of, and the folders in which others may appear."""
+    """The files of a memory folder that a context is made of, and the folders in which others may
+    appear.
+    """
     every = list_dated(memory)
     own = [file.path for file in every if not author_of(file.path)]
     shared = [file.path for file in every if author_of(file.path)]
-    folders = [memory, *filter(None, [shared_beside(memory)]), *sorted({os.path.dirname(path) for path in shared})]
+    folders = [
+        memory,
+        *filter(None, [shared_beside(memory)]),
+        *sorted({os.path.dirname(path) for path in shared}),
+    ]
     return [*folders, *own[:_LOOKED_AT], *shared[:_LOOKED_AT]]
 
 

@@ -1,8 +1,10 @@
-"""Which long-term memories are used: cited in a reply, or read through a command. Kept in ``state.db``.
+"""Which long-term memories are used: cited in a reply, or read through a command. Kept in
+``state.db``.
 
-A memory is known by eight hex digits, and a reply cites it as ``[mem:3f9a2c1b]``, several as ``[mem:3f9a2c1b, 77aa01de]``; a note,
-which a session may have been told at a prompt, by its twelve (``receipts``).
-A citation counts once per turn; reading counts less, once a day and session: what is read helps, or it may not.
+A memory is known by eight hex digits, and a reply cites it as ``[mem:3f9a2c1b]``, several as
+``[mem:3f9a2c1b, 77aa01de]``; a note, which a session may have been told at a prompt, by its twelve
+(``receipts``). A citation counts once per turn; reading counts less, once a day and session: what
+is read helps, or it may not.
 """
 
 from __future__ import annotations
@@ -43,7 +45,11 @@ def cited(text: str) -> list[str]:
     """The memories that *text* cites, each once, in the order they stand."""
     if "[mem:" not in text:
         return []
-    return list(dict.fromkeys(name for match in _CITATION.finditer(text) for name in re.findall(_ID, match[1])))
+    return list(
+        dict.fromkeys(
+            name for match in _CITATION.finditer(text) for name in re.findall(_ID, match[1])
+        )
+    )
 
 
 def without_citations(text: str) -> str:
@@ -52,15 +58,25 @@ def without_citations(text: str) -> str:
 
 
 def note(
-    home: Home, ids: Iterable[str], kind: str, *, agent: str = "", session: str = "", turn: str = "", at: float = 0.0
+    home: Home,
+    ids: Iterable[str],
+    kind: str,
+    *,
+    agent: str = "",
+    session: str = "",
+    turn: str = "",
+    at: float = 0.0,
 ) -> None:
-    """Count uses. *turn* is the turn that cites, or the day on which it was read. Ids that nobody knows do no harm."""
+    """Count uses. *turn* is the turn that cites, or the day on which it was read. Ids that nobody
+    knows do no harm.
+    """
     when = at or time.time()
     rows = [(name, kind, agent, session, turn, when) for name in ids]
     if rows:
         with using(home, SCHEMA) as db, transaction(db):
             db.executemany(
-                "INSERT OR IGNORE INTO memory_uses (id, kind, agent, session, turn, at) VALUES (?,?,?,?,?,?)", rows
+                "INSERT OR IGNORE INTO memory_uses (id, kind, agent, session, turn, at) VALUES (?,?,?,?,?,?)",
+                rows,
             )
 
 

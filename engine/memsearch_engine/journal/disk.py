@@ -1,8 +1,9 @@
 """Bytes on disk: a lock per file, append in one write, replace by temp file and rename.
 
-Writers that don't know our lock (an editor, git, another memory tool) are expected: a file is compared with what was read
-just before it is replaced, lines that somebody appended to the replaced file meanwhile are carried over, and what was appended
-to a file that somebody replaced in the same moment is written again.
+Writers that don't know our lock (an editor, git, another memory tool) are expected: a file is
+compared with what was read just before it is replaced, lines that somebody appended to the replaced
+file meanwhile are carried over, and what was appended to a file that somebody replaced in the same
+moment is written again.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ _SCRATCH = ".tmp"
 
 @contextlib.contextmanager
 def locked(home: Home, path: str) -> Iterator[None]:
-    """Hold the lock of *path*; the lock file lives in the home folder, never beside the user's file."""
+    """Hold the lock of *path*; the lock file lives in the home folder, never beside the user's
+    file.
+    """
     import filelock  # 50 ms: only writers pay for it
 
     home.ensure()
     lock = filelock.FileLock(
-        home.locks / f"{digest(os.fsencode(path), size=10)}.lock", timeout=LOCK_TIMEOUT_S, mode=0o600
+        home.locks / f"{digest(os.fsencode(path), size=10)}.lock",
+        timeout=LOCK_TIMEOUT_S,
+        mode=0o600,
     )
     try:
         with lock:
@@ -43,7 +48,9 @@ def locked(home: Home, path: str) -> Iterator[None]:
 
 
 def real_file(path: str) -> str:
-    """*path* with links resolved. A link that leaves its project is refused: a cloned repository may plant one."""
+    """*path* with links resolved. A link that leaves its project is refused: a cloned repository
+    may plant one.
+    """
     try:
         return safe_files.real(path)
     except OSError as error:
@@ -54,7 +61,8 @@ def real_file(path: str) -> str:
 
 
 def append(path: str, block: bytes, *, first: bytes = b"") -> int:
-    """Add *block* (after *first* when the file is new or empty) in one write. All of it is written or none.
+    """Add *block* (after *first* when the file is new or empty) in one write. All of it is written
+    or none.
 
     Returns the offset at which the block begins. The caller holds the lock.
     """
@@ -69,8 +77,12 @@ def append(path: str, block: bytes, *, first: bytes = b"") -> int:
                 finally:
                     os.close(fd)
     except OSError as error:
-        raise Unreachable(f"could not write to {path}: {error.strerror or error}", "nothing was changed") from error
-    raise Unreachable(f"{path} is replaced again and again by another program", "close it, then try again")
+        raise Unreachable(
+            f"could not write to {path}: {error.strerror or error}", "nothing was changed"
+        ) from error
+    raise Unreachable(
+        f"{path} is replaced again and again by another program", "close it, then try again"
+    )
 
 
 def _append(fd: int, block: bytes, first: bytes) -> int:
@@ -121,15 +133,21 @@ def replace(path: str, read: bytes, data: bytes) -> None:
             try:
                 _replace(path, folder, name, scratch, old, read, data)
                 grown = os.fstat(old).st_size
-                if grown > len(read):  # somebody appended to the old file between our comparison and the rename
+                if grown > len(
+                    read
+                ):  # somebody appended to the old file between our comparison and the rename
                     append(path, os.pread(old, grown - len(read), len(read)))
             finally:
                 os.close(old)
     except OSError as error:
-        raise Unreachable(f"could not write {path}: {error.strerror or error}", "nothing was changed") from error
+        raise Unreachable(
+            f"could not write {path}: {error.strerror or error}", "nothing was changed"
+        ) from error
 
 
-def _replace(path: str, folder: int, name: str, scratch: int, old: int, read: bytes, data: bytes) -> None:
+def _replace(
+    path: str, folder: int, name: str, scratch: int, old: int, read: bytes, data: bytes
+) -> None:
     _sweep(folder, name)
     _sweep(scratch, name)
     temporary = f".{name}.{secrets.token_hex(6)}.tmp"
@@ -147,14 +165,18 @@ def _replace(path: str, folder: int, name: str, scratch: int, old: int, read: by
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=scratch)
         raise
-    with contextlib.suppress(OSError):  # some file systems can't sync a folder; the rename is atomic all the same
+    with contextlib.suppress(
+        OSError
+    ):  # some file systems can't sync a folder; the rename is atomic all the same
         os.fsync(folder)
 
 
 @contextlib.contextmanager
 def _scratch(path: str, folder: int) -> Iterator[int]:
-    """Where temporary files go: a folder in ``.memsearch`` that git ignores whatever the project's own rules are, so that what a
-    kill leaves there is never committed; beside the file where there is no ``.memsearch``."""
+    """Where temporary files go: a folder in ``.memsearch`` that git ignores whatever the project's
+    own rules are, so that what a kill leaves there is never committed; beside the file where there
+    is no ``.memsearch``.
+    """
     base = os.path.join(safe_files.base_of(path), safe_files.MARKER)
     if not path.startswith(base + os.sep):
         yield folder
@@ -180,7 +202,11 @@ def _scratch(path: str, folder: int) -> Iterator[int]:
 def _sweep(folder: int, name: str) -> None:
     """Remove what a killed process left of this file: its lock is ours, so nobody is using it."""
     with os.scandir(folder) as items:
-        left = [item.name for item in items if item.name.startswith(f".{name}.") and item.name.endswith(".tmp")]
+        left = [
+            item.name
+            for item in items
+            if item.name.startswith(f".{name}.") and item.name.endswith(".tmp")
+        ]
     for temporary in left:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=folder)

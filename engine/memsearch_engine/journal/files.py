@@ -1,7 +1,8 @@
 """Which day files there are, and reading one of them.
 
-A folder is listed without following links to folders, and a link to a file only where it stays in the project. A day is a file named ``YYYY-MM-DD.md``; other markdown files
-are notes without a date. A copy that a sync program or a file manager has put beside a file is no day: what it alone has is
+A folder is listed without following links to folders, and a link to a file only where it stays in
+the project. A day is a file named ``YYYY-MM-DD.md``; other markdown files are notes without a date.
+A copy that a sync program or a file manager has put beside a file is no day: what it alone has is
 searched. What can't be read is reported with its reason, never taken for deleted.
 """
 
@@ -27,8 +28,11 @@ _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\D.*)?$")
 MARKDOWN = (".md", ".markdown")
 _CONFLICT = "confli|konflik|çakış|конфл|競合|冲突|衝突|충돌"
 _COPIED = "copy|copie|copia|cópia|kopi[ae]?|копия|副本|複本|コピー|사본"
-#: How Syncthing, Dropbox, Nextcloud, Obsidian, Seafile, Resilio, Synology and pCloud name what they could not merge.
-_CONFLICTING = re.compile(rf"(?i)(?P<of>.+?)(?:[._](?:\S*[._-])?conflict.*|\s*[(\[][^)\]]*(?:{_CONFLICT})[^)\]]*[)\]])")
+#: How Syncthing, Dropbox, Nextcloud, Obsidian, Seafile, Resilio, Synology and pCloud name what they
+#: could not merge.
+_CONFLICTING = re.compile(
+    rf"(?i)(?P<of>.+?)(?:[._](?:\S*[._-])?conflict.*|\s*[(\[][^)\]]*(?:{_CONFLICT})[^)\]]*[)\]])"
+)
 #: How iCloud, file managers and browsers name a second file.
 _COPY = re.compile(
     rf"(?i)(?:(?:{_COPIED}) (?:of|von|van|de|di|av|af) )?(?P<of>.+?)"
@@ -37,7 +41,9 @@ _COPY = re.compile(
 
 
 class DayFile(msgspec.Struct, frozen=True):
-    """A markdown file: ``day`` is ``YYYY-MM-DD`` or empty; ``mtime_ns`` and ``size`` tell whether it changed."""
+    """A markdown file: ``day`` is ``YYYY-MM-DD`` or empty; ``mtime_ns`` and ``size`` tell whether
+    it changed.
+    """
 
     path: str
     day: str
@@ -52,7 +58,9 @@ class DayFile(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct):
-    """``complete`` is False where any folder could not be read: then nothing may be concluded from an absence."""
+    """``complete`` is False where any folder could not be read: then nothing may be concluded from
+    an absence.
+    """
 
     files: list[DayFile]
     problems: list[tuple[str, str]]
@@ -76,12 +84,15 @@ def _day_in(stem: str) -> str:
 
 
 def original_of(path: str | os.PathLike[str]) -> str:
-    """The file that *path* is a copy of, judged by its name; '' where it is none or the other one is not there.
+    """The file that *path* is a copy of, judged by its name; '' where it is none or the other one
+    is not there.
 
     A number or the word "copy" makes a copy of a day alone: elsewhere it may belong to a title.
     """
     folder, name = os.path.split(path)
-    return next((found for of in _copied(name) if os.path.lexists(found := os.path.join(folder, of))), "")
+    return next(
+        (found for of in _copied(name) if os.path.lexists(found := os.path.join(folder, of))), ""
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -128,8 +139,12 @@ def list_files(root: str | os.PathLike[str]) -> Listing:
         for item in items:
             if item.name.startswith("."):
                 continue
-            if not item.path.isprintable() and any("\ud800" <= char <= "\udfff" for char in item.path):
-                listing.problems.append((item.path.encode("utf-8", "replace").decode(), "its name is not UTF-8"))
+            if not item.path.isprintable() and any(
+                "\ud800" <= char <= "\udfff" for char in item.path
+            ):
+                listing.problems.append(
+                    (item.path.encode("utf-8", "replace").decode(), "its name is not UTF-8")
+                )
                 continue
             try:
                 if item.is_dir(follow_symlinks=False):
@@ -177,12 +192,16 @@ def read_day(path: str | os.PathLike[str]) -> Document:
 
 
 def read_end(path: str | os.PathLike[str]) -> Document:
-    """Read and parse the newest part of one file: all of it, unless it is a very long day. Raises OSError."""
+    """Read and parse the newest part of one file: all of it, unless it is a very long day. Raises
+    OSError.
+    """
     return parse_end(safe_files.read(path), Path(path).stem)
 
 
 def count_entries(files: Iterable[DayFile]) -> int:
-    """Entries of many days, counted by their headings: reading every note for a number would cost seconds."""
+    """Entries of many days, counted by their headings: reading every note for a number would cost
+    seconds.
+    """
     total = 0
     for file in files:
         with contextlib.suppress(OSError):

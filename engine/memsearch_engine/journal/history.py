@@ -1,7 +1,9 @@
-"""What stood before: the before and after image of every change, so that each can be undone across restarts.
+"""What stood before: the before and after image of every change, so that each can be undone across
+restarts.
 
-A change is written here first as an intent, then done to the file, then confirmed. An intent that a crash left behind
-is settled by looking at the file (``settle``). Stored in ``history.db`` (SQLite, WAL, fully synchronous).
+A change is written here first as an intent, then done to the file, then confirmed. An intent that a
+crash left behind is settled by looking at the file (``settle``). Stored in ``history.db`` (SQLite,
+WAL, fully synchronous).
 """
 
 from __future__ import annotations
@@ -60,12 +62,16 @@ _TURNS = re.compile(rb"turn:(\S+) ")
 
 
 def _name_deleted_turns(db: sqlite3.Connection) -> None:
-    """Whether a turn was deleted is asked for each turn that is captured: it was looked for in the text of every deletion."""
+    """Whether a turn was deleted is asked for each turn that is captured: it was looked for in the
+    text of every deletion.
+    """
     db.execute(
         "CREATE TABLE deleted_turns (turn TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (turn, seq)) WITHOUT ROWID"
     )
     if "changes" in tables_of(db):
-        for seq, before in db.execute("SELECT seq, before FROM changes WHERE op='delete'").fetchall():
+        for seq, before in db.execute(
+            "SELECT seq, before FROM changes WHERE op='delete'"
+        ).fetchall():
             _note_turns(db, seq, before)
 
 
@@ -75,16 +81,17 @@ def _note_turns(db: sqlite3.Connection, seq: int, before: bytes) -> None:
 
 
 def _catch_up(db: sqlite3.Connection) -> None:
-    """Name the turns of deletions that an older program has written since: it knows nothing of that table."""
-    query = (
-        "SELECT seq, before FROM changes WHERE op='delete' AND seq > (SELECT coalesce(max(seq), 0) FROM deleted_turns)"
-    )
+    """Name the turns of deletions that an older program has written since: it knows nothing of that
+    table.
+    """
+    query = "SELECT seq, before FROM changes WHERE op='delete' AND seq > (SELECT coalesce(max(seq), 0) FROM deleted_turns)"
     for seq, before in db.execute(query).fetchall():
         _note_turns(db, seq, before)
 
 
 _STEPS = (_name_deleted_turns,)
-#: How the batch of a change begins that came from another machine: it is none of the owner's steps here.
+#: How the batch of a change begins that came from another machine: it is none of the owner's steps
+#: here.
 SYNC = "sync:"
 _HERE = f"batch NOT GLOB '{SYNC}*'"
 
@@ -135,7 +142,11 @@ class History:
             try:
                 private(self._path)
                 db = sqlite3.connect(
-                    self._path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database
+                    self._path,
+                    timeout=20,
+                    isolation_level=None,
+                    check_same_thread=False,
+                    factory=Database,
                 )
             except (sqlite3.Error, OSError) as error:
                 raise _unusable(self._path, error) from error
@@ -160,7 +171,9 @@ class History:
             self._connection = None
 
     def check(self) -> str:
-        """What is damaged in the file, '' for nothing. Raises Unreachable where that can't be told: in use, or of a newer version."""
+        """What is damaged in the file, '' for nothing. Raises Unreachable where that can't be told:
+        in use, or of a newer version.
+        """
         if not self._path.exists():
             return ""
         try:
@@ -181,7 +194,9 @@ class History:
         return aside
 
     def added(self, memory: str) -> list[Change]:
-        """Notes that were added to a memory folder and never deleted or taken back through us, newest first."""
+        """Notes that were added to a memory folder and never deleted or taken back through us,
+        newest first.
+        """
         return self._select(
             "op='add' AND state='done' AND memory=? AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.entry_id=changes.entry_id "
             "AND d.op='delete' AND d.state IN ('done','pruned') AND d.seq>changes.seq) ORDER BY seq DESC",
@@ -194,15 +209,18 @@ class History:
         values = [getattr(change, column) for column in _COLUMNS]
         marks = ",".join("?" * len(_COLUMNS))
         with self._transaction() as db:
-            cursor = db.execute(f"INSERT INTO changes ({','.join(_COLUMNS)}) VALUES ({marks})", tuple(values))
+            cursor = db.execute(
+                f"INSERT INTO changes ({','.join(_COLUMNS)}) VALUES ({marks})", tuple(values)
+            )
             seq = int(cursor.lastrowid or 0)
             if change.op == "delete":
                 _note_turns(db, seq, change.before)
         return seq
 
     def confirm(self, seq: int) -> None:
-        """Note that a change was done. The file holds it already, so a history that can't be written now is no failure: the
-        intent is settled by the next change of that file."""
+        """Note that a change was done. The file holds it already, so a history that can't be
+        written now is no failure: the intent is settled by the next change of that file.
+        """
         with contextlib.suppress(Unreachable):
             self._execute("UPDATE changes SET state='done' WHERE seq=?", (seq,))
 
@@ -211,7 +229,9 @@ class History:
             self._execute("DELETE FROM changes WHERE seq=?", (seq,))
 
     def begin_undo(self, change: Change, undone: bool, file_before: str, file_after: str) -> int:
-        """Write the intent to take *change* back, or to do it again. Returns its number. Raises Unreachable."""
+        """Write the intent to take *change* back, or to do it again. Returns its number. Raises
+        Unreachable.
+        """
         newest = self._execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
         cursor = self._execute(
             "INSERT INTO undos (seq, undone, newest, file_before, file_after, state) VALUES (?,?,?,?,?,'intent')",
@@ -237,7 +257,9 @@ class History:
             "WHERE u.state='intent' AND c.path=? ORDER BY u.n",
             (path,),
         ).fetchall()
-        return [Undo(n, bool(u), b, a, change) for n, u, b, a, seq in rows if (change := self.get(seq))]
+        return [
+            Undo(n, bool(u), b, a, change) for n, u, b, a, seq in rows if (change := self.get(seq))
+        ]
 
     def unsettled(self) -> list[str]:
         """Paths with a change, an undo or a redo that was begun and not confirmed."""
@@ -279,24 +301,32 @@ class History:
         return max((change.at for change in self.of_entry(entry_id)[:1]), default=0.0)
 
     def is_revived(self, entry_id: str) -> bool:
-        """Whether the owner has brought an entry back here: its last deletion undone, or the entry restored after it."""
+        """Whether the owner has brought an entry back here: its last deletion undone, or the entry
+        restored after it.
+        """
         last = self._select(
             "entry_id=? AND (op='delete' OR op='add') AND state IN ('done','undone') ORDER BY seq DESC LIMIT 1",
             (entry_id,),
         )
-        return any((change.op, change.state) in (("delete", "undone"), ("add", "done")) for change in last)
+        return any(
+            (change.op, change.state) in (("delete", "undone"), ("add", "done")) for change in last
+        )
 
     def was_deleted_here(self, entry_id: str) -> bool:
         """Whether the owner's last word on an entry on this machine was to delete it."""
         last = self._select(
-            f"entry_id=? AND state IN ('done','pruned') AND {_HERE} ORDER BY seq DESC LIMIT 1", (entry_id,)
+            f"entry_id=? AND state IN ('done','pruned') AND {_HERE} ORDER BY seq DESC LIMIT 1",
+            (entry_id,),
         )
         return any(change.op == "delete" for change in last)
 
     def owners(self, memory: str) -> list[Change]:
-        """All changes of entries of a memory folder that have their images, as they were made; what was taken back comes first."""
+        """All changes of entries of a memory folder that have their images, as they were made; what
+        was taken back comes first.
+        """
         return self._select(
-            "memory=? AND state IN ('done','undone') AND op<>'sync' ORDER BY state='done', seq", (memory,)
+            "memory=? AND state IN ('done','undone') AND op<>'sync' ORDER BY state='done', seq",
+            (memory,),
         )
 
     def replaced_here(self, entry_id: str) -> list[bytes]:
@@ -320,22 +350,30 @@ class History:
     def last_done(self, memory: str = "", entry_id: str = "") -> list[Change]:
         """The newest batch that can be undone, newest change first; empty where there is none."""
         where, values = _scope(memory, entry_id)
-        newest = self._select(f"state='done' AND {_HERE} AND {where} ORDER BY seq DESC LIMIT 1", values)
+        newest = self._select(
+            f"state='done' AND {_HERE} AND {where} ORDER BY seq DESC LIMIT 1", values
+        )
         return self._batch(newest, "done", newest_first=True)
 
     def last_undone(self, memory: str = "", entry_id: str = "") -> list[Change]:
-        """The batch that ``redo`` would do again: the last one undone, unless its entries changed since."""
+        """The batch that ``redo`` would do again: the last one undone, unless its entries changed
+        since.
+        """
         where, values = _scope(memory, entry_id)
         order = "(SELECT max(n) FROM undos WHERE undos.seq=changes.seq AND undone) DESC, undone_at DESC, seq ASC"
         newest = self._select(f"state='undone' AND {where} ORDER BY {order} LIMIT 1", values)
         if newest:
             query = "SELECT newest FROM undos WHERE seq=? AND undone ORDER BY n DESC LIMIT 1"
             row = self._execute(query, (newest[0].seq,)).fetchone()
-            if row and self._select(f"state='done' AND {_HERE} AND seq>? AND {where} LIMIT 1", (row[0], *values)):
+            if row and self._select(
+                f"state='done' AND {_HERE} AND seq>? AND {where} LIMIT 1", (row[0], *values)
+            ):
                 return []
         batch = self._batch(newest, "undone", newest_first=False)
         for change in batch:
-            if self._select("state='done' AND entry_id=? AND seq>? LIMIT 1", (change.entry_id, change.seq)):
+            if self._select(
+                "state='done' AND entry_id=? AND seq>? LIMIT 1", (change.entry_id, change.seq)
+            ):
                 return []
         return batch
 
@@ -347,8 +385,10 @@ class History:
         return self._select(f"{where} ORDER BY seq DESC LIMIT ?", (*values, limit))
 
     def first_since(self, memory: str, at: float) -> list[Change]:
-        """Of each entry of a memory folder that was changed after *at* (seconds since 1970) the first of these changes, as far as they stand
-        and are kept. That it was written down is none, unless it had been deleted."""
+        """Of each entry of a memory folder that was changed after *at* (seconds since 1970) the
+        first of these changes, as far as they stand and are kept. That it was written down is none,
+        unless it had been deleted.
+        """
         if self._is_new:
             return []
         return self._select(
@@ -358,14 +398,20 @@ class History:
         )
 
     def begins(self) -> float:
-        """When the oldest change was made that is kept, where older ones were forgotten (seconds since 1970); 0 where none was."""
+        """When the oldest change was made that is kept, where older ones were forgotten (seconds
+        since 1970); 0 where none was.
+        """
         if self._is_new:
             return 0.0
-        row = self._execute("SELECT seq, at FROM changes WHERE state<>'pruned' ORDER BY seq LIMIT 1").fetchone()
+        row = self._execute(
+            "SELECT seq, at FROM changes WHERE state<>'pruned' ORDER BY seq LIMIT 1"
+        ).fetchone()
         return float(row[1]) if row and row[0] > 1 else 0.0
 
     def undone_since(self, memory: str, at: float) -> list[Change]:
-        """Of each entry of a memory folder the last change that was made before *at* and taken back after it."""
+        """Of each entry of a memory folder the last change that was made before *at* and taken back
+        after it.
+        """
         if self._is_new:
             return []
         return self._select(
@@ -377,21 +423,28 @@ class History:
         return next(iter(self._select("seq=?", (seq,))), None)
 
     def is_deleted(self, entry_id: str) -> bool:
-        """True where the owner's last word on this entry was to delete it: capture must not bring it back."""
+        """True where the owner's last word on this entry was to delete it: capture must not bring
+        it back.
+        """
         if self._is_new:
             return False
-        last = self._select("entry_id=? AND state IN ('done','pruned') ORDER BY seq DESC LIMIT 1", (entry_id,))
+        last = self._select(
+            "entry_id=? AND state IN ('done','pruned') ORDER BY seq DESC LIMIT 1", (entry_id,)
+        )
         return bool(last) and last[0].op == "delete"
 
     def deleted_turn(self, turn: str) -> bool:
-        """True where the owner deleted an entry of this turn, under whatever session: a fork copies turns."""
+        """True where the owner deleted an entry of this turn, under whatever session: a fork copies
+        turns.
+        """
         if self._is_new:
             return False
         query = "SELECT 1 FROM deleted_turns JOIN changes USING (seq) WHERE turn=? AND op='delete' AND state IN ('done','pruned')"
         return self._execute(query, (turn,)).fetchone() is not None
 
     def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> int:
-        """Forget the images of the oldest changes beyond a size or an age (0: no limit). Returns how many.
+        """Forget the images of the oldest changes beyond a size or an age (0: no limit). Returns
+        how many.
 
         That an entry was deleted, and of which turn, stays known: capture must not bring it back.
         """
@@ -414,16 +467,24 @@ class History:
                         db.execute("DELETE FROM changes WHERE seq=?", (seq,))
                         db.execute("DELETE FROM deleted_turns WHERE seq=?", (seq,))
                         continue
-                    (before,) = db.execute("SELECT before FROM changes WHERE seq=?", (seq,)).fetchone()
+                    (before,) = db.execute(
+                        "SELECT before FROM changes WHERE seq=?", (seq,)
+                    ).fetchone()
                     anchors = b"\n".join(
-                        line for line in before.splitlines() if line.startswith(b"<!--") and b"turn:" in line
+                        line
+                        for line in before.splitlines()
+                        if line.startswith(b"<!--") and b"turn:" in line
                     )
                     values = (anchors, b"", "", "pruned", seq)
-                    db.execute("UPDATE changes SET before=?, after=?, title=?, state=? WHERE seq=?", values)
+                    db.execute(
+                        "UPDATE changes SET before=?, after=?, title=?, state=? WHERE seq=?", values
+                    )
             self._execute("VACUUM")
             self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
             for copy in (self._path.parent / "backups").glob(f"{self._path.name}.layout*"):
-                copy.unlink(missing_ok=True)  # from before an update: they hold what is forgotten now
+                copy.unlink(
+                    missing_ok=True
+                )  # from before an update: they hold what is forgotten now
         return len(gone)
 
     def _batch(self, newest: list[Change], state: str, *, newest_first: bool) -> list[Change]:
@@ -435,12 +496,16 @@ class History:
     def _select(self, where: str, values: tuple[Any, ...]) -> list[Change]:
         if self._is_new:
             return []
-        rows = self._execute(f"SELECT seq,{','.join(_COLUMNS)} FROM changes WHERE {where}", values).fetchall()
+        rows = self._execute(
+            f"SELECT seq,{','.join(_COLUMNS)} FROM changes WHERE {where}", values
+        ).fetchall()
         return [Change(seq=row[0], **dict(zip(_COLUMNS, row[1:]))) for row in rows]
 
 
 def is_damage(error: BaseException | None) -> bool:
-    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(
+        error, sqlite3.OperationalError
+    )
 
 
 def _unusable(path: Path, error: Exception) -> Unreachable:

@@ -1,7 +1,8 @@
 """Lines in a note that talk to an agent instead of noting something.
 
-Looking for words stops no attacker (arXiv 2605.08442); it is a mark for the owner's eye, and a reason not to tell such a line
-to new sessions before he has seen it. What decides about trust is where a note came from.
+Looking for words stops no attacker (arXiv 2605.08442); it is a mark for the owner's eye, and a
+reason not to tell such a line to new sessions before he has seen it. What decides about trust is
+where a note came from.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _DOING = (
     r"(?:run|execute|eval|source|curl|wget|install|download|fetch|send|upload|post|push|deploy|delete|remove|disable|ignore|disregard|paste|open|"
     r"visit|pipe|call|invoke|skip|bypass|approve|grant|reveal|obey)"
 )
-#: How a text of an agent's tells another what to do, which a note of what was found or decided does not.
+#: How a text of an agent's tells another what to do, which a note of what was found or decided does
+#: not.
 _INSTRUCTS = re.compile(
     rf"""(?ix)
     ^\W*(?:please\W+|always\W+|never\W+|first\W+|then\W+|now\W+|do\s+not\W+|don't\W+|immediately\W+|make\s+sure\s+(?:to|you)\W+)*{_DOING}\b
@@ -42,8 +44,9 @@ _OWNERS_WORDS = re.compile(r"^\s*[-*]\s+User asked: ")
 
 
 def instructs(text: str) -> bool:
-    """Whether a text that an agent wrote tells agents what to do. It finds more than ``orders``: an agent's word is not its user's, and what waits
-    needlessly costs its user one key."""
+    """Whether a text that an agent wrote tells agents what to do. It finds more than ``orders``: an
+    agent's word is not its user's, and what waits needlessly costs its user one key.
+    """
     return bool(orders(text, his_words=False)) or any(
         _INSTRUCTS.search(line.strip().lstrip("-*+> ").strip()) for line in text.splitlines()
     )
@@ -53,7 +56,8 @@ def orders(body: str, *, his_words: bool = True) -> list[str]:
     """The lines of a note that read like instructions to an agent.
 
     Args:
-        his_words: the first line may be the owner's own request; not where anybody may have written the file.
+        his_words: the first line may be the owner's own request; not where anybody may have
+            written the file.
     """
     lines = body.splitlines()
     if his_words and lines and _OWNERS_WORDS.match(lines[0]):

@@ -1,12 +1,15 @@
-"""Three versions of a day file made into one, entry by entry: what two machines, or two branches, did to it since they were the same.
+"""Three versions of a day file made into one, entry by entry: what two machines, or two branches,
+did to it since they were the same.
 
-Pure bytes. An entry is known by its id, wherever it stands: what was added on either side stays, a deletion beats an entry that
-the other side left alone, an edit on one side wins, and where both sides changed the text both texts are kept, the older beside
-the newer as a note that says so. Sections keep their headings: the order of each side holds, and what was added at one place by
-both stands by its time. The outcome doesn't depend on who is called ``ours``.
+Pure bytes. An entry is known by its id, wherever it stands: what was added on either side stays, a
+deletion beats an entry that the other side left alone, an edit on one side wins, and where both
+sides changed the text both texts are kept, the older beside the newer as a note that says so.
+Sections keep their headings: the order of each side holds, and what was added at one place by both
+stands by its time. The outcome doesn't depend on who is called ``ours``.
 
-The order is a topological one of both sides' orders, the smallest key first (Kahn, "Topological sorting of large networks", 1962):
-with keys and edges that both sides agree on, merging is commutative, and associative as long as nobody moves entries about.
+The order is a topological one of both sides' orders, the smallest key first (Kahn, "Topological
+sorting of large networks", 1962): with keys and edges that both sides agree on, merging is
+commutative, and associative as long as nobody moves entries about.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ from memsearch_engine.journal.text import balance_fences
 _CAREFUL = ("", "released", "outside", "suspect")  # of the trust mark, the most careful last
 _SURE = ("", "low", "medium", "high")
 
-#: Which of two values of a mark stands where both sides changed it ('' for a mark that was taken away); else the greater one: the
-#: later date, and being marked before not being it.
+#: Which of two values of a mark stands where both sides changed it ('' for a mark that was taken
+#: away); else the greater one: the later date, and being marked before not being it.
 _STANDS: dict[str, Callable[[str], object]] = {
     "trust": lambda value: (_CAREFUL.index(value) if value in _CAREFUL else len(_CAREFUL), value),
     "confidence": lambda value: (-_SURE.index(value) if value in _SURE else 0, value),
@@ -36,7 +39,8 @@ _STANDS: dict[str, Callable[[str], object]] = {
 }
 _ABSENT = "\x00"
 
-#: Which entries are known to have been deleted, or replaced, as they stood then: (id, ``text_key``).
+#: Which entries are known to have been deleted, or replaced, as they stood then: (id,
+#: ``text_key``).
 Dead = Set[tuple[str, str]]
 #: Whether the first of two texts of one entry is the newer one.
 Newer = Callable[[Entry, Entry], bool]
@@ -95,8 +99,10 @@ def merge(
     Args:
         name: the day, or the file's stem, as in ``parse``.
         newer: decides which of two texts is shown; without it the same one on every machine.
-        dead: what was deleted or replaced elsewhere: not an addition where it turns up without a base.
-        clean: takes secrets out of texts that were changed on both sides: one side may have scrubbed what the other still has.
+        dead: what was deleted or replaced elsewhere: not an addition where it turns up without
+            a base.
+        clean: takes secrets out of texts that were changed on both sides: one side may have
+            scrubbed what the other still has.
 
     Raises:
         Unmergeable: the outcome would not be read as it was written.
@@ -107,17 +113,22 @@ def merge(
         if base == ours:
             return Merged(theirs)
     was = _version(base, name)
-    return _Merge([was, _version(ours, name, was), _version(theirs, name, was)], name, newer, dead, clean).done()
+    return _Merge(
+        [was, _version(ours, name, was), _version(theirs, name, was)], name, newer, dead, clean
+    ).done()
 
 
 def text_key(entry: Entry) -> str:
-    """What an entry says, as a name: heading and body, whatever its marks, anchors and line ends are."""
+    """What an entry says, as a name: heading and body, whatever its marks, anchors and line ends
+    are.
+    """
     heading = b"#" * entry.level + entry.heading.encode("utf-8", "surrogateescape")
     body = entry.raw[entry.body_start - entry.start :].replace(b"\r\n", b"\n").strip()
     return digest(heading, body, size=8)
 
 
-# -- taking apart -------------------------------------------------------------------------------------------
+# -- taking apart
+# -------------------------------------------------------------------------------------------
 
 
 def _version(data: bytes, name: str, base: _Version | None = None) -> _Version:
@@ -143,7 +154,9 @@ def _version(data: bytes, name: str, base: _Version | None = None) -> _Version:
         raw = data[start : found[i + 1][2] if i + 1 < len(found) else len(data)]
         own = raw.rstrip()
         entry = entries.get(start)
-        time = entry.time if entry else next((e.time for e in _below(i, found, entries) if e.time), "")
+        time = (
+            entry.time if entry else next((e.time for e in _below(i, found, entries) if e.time), "")
+        )
         is_last = i == len(found) - 1
         parent = trail[-1][1] if trail else ""
         pieces[keys[i]] = _Piece(keys[i], level, time, own, raw[len(own) :], is_last, parent, entry)
@@ -172,7 +185,9 @@ def _heading_key(i: int, found: _Sections, entries: dict[int, Entry]) -> str:
 
 
 def _key_in(base: _Version, i: int, found: _Sections, entries: dict[int, Entry]) -> str:
-    """What a heading alone was called in the base: it is the one that an entry of its has stood under."""
+    """What a heading alone was called in the base: it is the one that an entry of its has stood
+    under.
+    """
     level, heading = found[i][:2]
     for entry in _below(i, found, entries):
         parent = base.pieces[entry.id].parent if entry.id in base.pieces else ""
@@ -181,12 +196,18 @@ def _key_in(base: _Version, i: int, found: _Sections, entries: dict[int, Entry])
     return ""
 
 
-# -- putting together ---------------------------------------------------------------------------------------
+# -- putting together
+# ---------------------------------------------------------------------------------------
 
 
 class _Merge:
     def __init__(
-        self, versions: list[_Version], name: str, newer: Newer | None, dead: Dead, clean: Callable[[str], str]
+        self,
+        versions: list[_Version],
+        name: str,
+        newer: Newer | None,
+        dead: Dead,
+        clean: Callable[[str], str],
     ) -> None:
         self.base, self.ours, self.theirs = versions
         self.versions = versions
@@ -230,8 +251,10 @@ class _Merge:
         return left if is_changed else None
 
     def _alive(self, piece: _Piece | None, other: _Version) -> _Piece | None:
-        """A piece that the base doesn't have, unless it is what the other side has deleted, or replaced: known from elsewhere to be so,
-        or kept beside a newer text by this side, which could not know it."""
+        """A piece that the base doesn't have, unless it is what the other side has deleted, or
+        replaced: known from elsewhere to be so, or kept beside a newer text by this side, which
+        could not know it.
+        """
         if piece is None or piece.entry is None:
             return piece
         key = text_key(piece.entry)
@@ -250,13 +273,21 @@ class _Merge:
             if of in self.pieces and self.pieces[of].parent == piece.parent:
                 self.after.setdefault(of, []).append(key)
         for key, piece in self.pieces.items():
-            if piece.entry and CONFLICT in parse(piece.raw).entries[0].marks and key not in self.after:
+            if (
+                piece.entry
+                and CONFLICT in parse(piece.raw).entries[0].marks
+                and key not in self.after
+            ):
                 lines = piece.raw.splitlines(keepends=True)
-                raw = b"".join(line for line in lines if line.strip() != f"<!-- {CONFLICT} -->".encode())
+                raw = b"".join(
+                    line for line in lines if line.strip() != f"<!-- {CONFLICT} -->".encode()
+                )
                 self.pieces[key] = msgspec.structs.replace(piece, raw=raw.rstrip())
 
     def _of_two(self, base: _Piece | None, ours: _Piece, theirs: _Piece) -> _Piece:
-        one, other = sorted((ours, theirs), key=lambda piece: (piece.raw, piece.is_last, piece.tail))
+        one, other = sorted(
+            (ours, theirs), key=lambda piece: (piece.raw, piece.is_last, piece.tail)
+        )
         parent = self._parent(base, ours, theirs)
         if one.entry is None or other.entry is None or one.raw == other.raw:
             return msgspec.structs.replace(one, parent=parent)
@@ -272,7 +303,9 @@ class _Merge:
         raw = self._rewritten(chosen, marks, anchors)
         return msgspec.structs.replace(chosen, raw=raw, parent=parent)
 
-    def _texts(self, base: _Piece | None, one: _Piece, other: _Piece) -> tuple[_Piece, _Piece | None]:
+    def _texts(
+        self, base: _Piece | None, one: _Piece, other: _Piece
+    ) -> tuple[_Piece, _Piece | None]:
         """The text that stands, and the one that was changed, too."""
         assert one.entry and other.entry
         was = text_key(base.entry) if base and base.entry else None
@@ -281,7 +314,9 @@ class _Merge:
             return one, None
         if texts[0] == was:
             return other, None
-        if self.newer is not None and self.newer(other.entry, one.entry) != self.newer(one.entry, other.entry):
+        if self.newer is not None and self.newer(other.entry, one.entry) != self.newer(
+            one.entry, other.entry
+        ):
             is_first = self.newer(one.entry, other.entry)
         else:
             is_first = texts[0] > texts[1]
@@ -328,8 +363,15 @@ class _Merge:
         kept = [anchor.render() for anchor in anchors]
         if "id" in marks or render.needs_id(entry):
             marks = {"id": entry.id, **marks}
-        lines = [*kept, *render.mark_lines(dict(sorted(marks.items(), key=lambda mark: (mark[0] != "id", mark))))]
-        return b"\n".join([*heading, *(line.encode("utf-8", "replace") for line in lines), body]).rstrip()
+        lines = [
+            *kept,
+            *render.mark_lines(
+                dict(sorted(marks.items(), key=lambda mark: (mark[0] != "id", mark)))
+            ),
+        ]
+        return b"\n".join(
+            [*heading, *(line.encode("utf-8", "replace") for line in lines), body]
+        ).rstrip()
 
     def _parent(self, base: _Piece | None, ours: _Piece, theirs: _Piece) -> str:
         if base is not None and ours.parent == base.parent:
@@ -339,7 +381,9 @@ class _Merge:
         return min(ours.parent, theirs.parent)
 
     def _keep_headings(self) -> None:
-        """A heading that something stands under stays, whoever took it away; one of ours that nothing stands under goes."""
+        """A heading that something stands under stays, whoever took it away; one of ours that
+        nothing stands under goes.
+        """
         needed = {piece.parent for piece in self.pieces.values()}
         waiting = list(needed)
         while waiting:
@@ -348,12 +392,16 @@ class _Merge:
                 piece = next(v.pieces[key] for v in self.versions if key in v.pieces)
                 if piece.entry is not None:  # its text was deleted, its heading is needed
                     raw = piece.raw.splitlines()[0]
-                    piece = msgspec.structs.replace(piece, raw=raw, entry=None, is_last=False, tail=b"\n\n")
+                    piece = msgspec.structs.replace(
+                        piece, raw=raw, entry=None, is_last=False, tail=b"\n\n"
+                    )
                 self.pieces[key] = piece
                 if piece.parent not in needed:
                     needed.add(piece.parent)
                     waiting.append(piece.parent)
-        headings = [key for key, piece in self.pieces.items() if piece.entry is None and key not in needed]
+        headings = [
+            key for key, piece in self.pieces.items() if piece.entry is None and key not in needed
+        ]
         for key in set(headings) - self._beside():
             if render.is_made(self.pieces[key].raw.lstrip(b"# ").decode("utf-8", "replace")):
                 del self.pieces[key]
@@ -375,7 +423,9 @@ class _Merge:
                     place(key)
 
         place("")
-        for key in sorted(self.pieces.keys() - placed):  # each stands under the other: somebody turned levels about
+        for key in sorted(
+            self.pieces.keys() - placed
+        ):  # each stands under the other: somebody turned levels about
             if key not in placed:
                 placed.add(key)
                 done.append(self.pieces[key])
@@ -385,7 +435,11 @@ class _Merge:
     def _sorted(self, parent: str, keys: list[str]) -> list[str]:
         known = {key for key in keys if not any(key in names for names in self.after.values())}
         orders = [
-            [key for key, piece in version.pieces.items() if key in known and piece.parent == parent]
+            [
+                key
+                for key, piece in version.pieces.items()
+                if key in known and piece.parent == parent
+            ]
             for version in self.versions
         ]
         order = topological(orders, known, lambda key: (self.pieces[key].time, key))
@@ -411,13 +465,16 @@ class _Merge:
         return first.rstrip() + b"\n\n" + b"\n".join(added) + b"\n\n" if added else first
 
     def _joined(self, head: bytes, order: list[_Piece], balance: bool) -> tuple[bytes, list[bytes]]:
-        """The file, and the entries as they have to be read in it. *balance*: close what a piece leaves open, so that it can't take
-        in the next one."""
+        """The file, and the entries as they have to be read in it. *balance*: close what a piece
+        leaves open, so that it can't take in the next one.
+        """
         parts: list[bytes] = []
         expected: list[bytes] = []
         head = head.replace(b"\r\n", b"\n")
         if head.strip():
-            parts.append(head if head.endswith(b"\n\n") or not order else head.rstrip(b"\n") + b"\n\n")
+            parts.append(
+                head if head.endswith(b"\n\n") or not order else head.rstrip(b"\n") + b"\n\n"
+            )
         else:
             parts.append(head)
         for i, piece in enumerate(order):
@@ -442,7 +499,11 @@ class _Merge:
         entries = [entry for entry in parse(data, self.name).entries if entry.level]
         if [entry.raw.replace(b"\r\n", b"\n") for entry in entries] != expected:
             return False
-        named = {piece.key for piece in self.pieces.values() if piece.entry and not render.needs_id(piece.entry)}
+        named = {
+            piece.key
+            for piece in self.pieces.values()
+            if piece.entry and not render.needs_id(piece.entry)
+        }
         return named <= {entry.id for entry in entries}
 
 
@@ -470,9 +531,12 @@ def _anchors(base: Entry | None, one: Entry, other: Entry) -> list[Anchor]:
     return kept + sorted(added, key=Anchor.render)
 
 
-def topological(orders: list[list[str]], keys: Set[str], sort_key: Callable[[str], tuple[str, str]]) -> list[str]:
-    """All *keys*, so that those which are in *orders* keep their order; the smallest first where that leaves a choice. A circle (an
-    entry that was moved) is cut at its smallest key."""
+def topological(
+    orders: list[list[str]], keys: Set[str], sort_key: Callable[[str], tuple[str, str]]
+) -> list[str]:
+    """All *keys*, so that those which are in *orders* keep their order; the smallest first where
+    that leaves a choice. A circle (an entry that was moved) is cut at its smallest key.
+    """
     after: dict[str, set[str]] = {key: set() for key in keys}
     for order in orders:
         for one, other in zip(order, order[1:]):

@@ -1,6 +1,7 @@
 """What a day file is made of: a Document holds Entries, an Entry may have an Anchor and marks.
 
-Offsets are bytes into the file as it was read, so that a change can replace exactly the lines of one entry.
+Offsets are bytes into the file as it was read, so that a change can replace exactly the lines of
+one entry.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from memsearch_engine.core import agent_registry
 
 
 class Waits(StrEnum):
-    """Why a note is told to no session before its owner's word: this home did not write it, it took in content from outside, it reads like
-    an order to agents, its file contradicts what the owner decided. OUTSIDE and SUSPECT are values of the ``trust`` mark."""
+    """Why a note is told to no session before its owner's word: this home did not write it, it took
+    in content from outside, it reads like an order to agents, its file contradicts what the owner
+    decided. OUTSIDE and SUSPECT are values of the ``trust`` mark.
+    """
 
     ARRIVED = "arrived"
     CONTRADICTS = "contradicts"
@@ -26,17 +29,20 @@ class Waits(StrEnum):
 UNTRUSTED = (Waits.OUTSIDE, Waits.SUSPECT)
 #: The value of the ``trust`` mark of a note that the owner has looked at.
 RELEASED = "released"
-#: The mark of an entry whose text was changed in two places, and the one of the text that waits beside it (its value: the entry's id).
+#: The mark of an entry whose text was changed in two places, and the one of the text that waits
+#: beside it (its value: the entry's id).
 CONFLICT, CONFLICT_OF = "conflict", "conflict-of"
-#: What an entry has among its marks where it is shown and contradicts a decision of the owner: never in a file.
+#: What an entry has among its marks where it is shown and contradicts a decision of the owner:
+#: never in a file.
 CONTRADICTS = "contradicts"
 
 
 class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
     """The comment that ties an entry to the turn it came from.
 
-    ``kind`` is ``transcript`` (Claude Code, OpenClaw), ``rollout`` (Codex) or ``db`` (OpenCode, OpenClaw), and ``path``
-    its value. Both are untrusted text: a reader checks where a path leads before opening it.
+    ``kind`` is ``transcript`` (Claude Code, OpenClaw), ``rollout`` (Codex) or ``db`` (OpenCode,
+    OpenClaw), and ``path`` its value. Both are untrusted text: a reader checks where a path leads
+    before opening it.
     """
 
     session: str = ""
@@ -46,7 +52,8 @@ class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
 
     def render(self) -> str:
-        # session, turn and path first, and nothing behind them where they say whose it is: memsearch's readers want just that
+        # session, turn and path first, and nothing behind them where they say whose it is:
+        # memsearch's readers want just that
         told = agent_of(self.kind, self.path) == self.agent
         fields = [
             ("session", self.session),
@@ -63,12 +70,14 @@ DIGEST = "Memory Compact"
 
 
 class Entry(msgspec.Struct):
-    """One memory: a ``###`` section with its anchor, or any other section or preamble that holds text.
+    """One memory: a ``###`` section with its anchor, or any other section or preamble that holds
+    text.
 
     Attributes:
         id: stable name; from the anchor's turn, an ``id`` comment, else the content.
         hash: of the entry's bytes as they are now; what an edit compares.
-        start, end: byte span of the entry's own lines (heading included, trailing blank lines excluded).
+        start, end: byte span of the entry's own lines (heading included, trailing blank lines
+            excluded).
         body_start: byte offset of the first line after heading, anchors and marks.
         stop: byte offset where the next section begins (blank lines included).
         start_line, end_line: 1-based, inclusive.
@@ -97,7 +106,9 @@ class Entry(msgspec.Struct):
 
     @property
     def agent(self) -> str:
-        """Whose turn it came from, or which agent wrote it of its own accord; '' for what a person wrote."""
+        """Whose turn it came from, or which agent wrote it of its own accord; '' for what a person
+        wrote.
+        """
         return self.anchor.agent if self.anchor else self.marks.get("by", "")
 
     @property
@@ -120,7 +131,9 @@ class Entry(msgspec.Struct):
 
     @property
     def is_digest(self) -> bool:
-        """Whether it only repeats other notes: nobody is told it beside them, and it is no newer word on their matter."""
+        """Whether it only repeats other notes: nobody is told it beside them, and it is no newer
+        word on their matter.
+        """
         return self.heading.startswith(DIGEST)
 
     @property
@@ -155,11 +168,14 @@ def agent_of(kind: str, path: str) -> str:
 
 
 def path_said(value: str) -> str:
-    """A path as it was before ``clean_comment``: agents name folders after paths, in which two dashes are nothing rare."""
+    """A path as it was before ``clean_comment``: agents name folders after paths, in which two
+    dashes are nothing rare.
+    """
     return value.replace("-\u2010", "--")
 
 
-#: A branch's name that is told: letters, digits and a few characters. git allows more, hidden letters and directions of writing among it.
+#: A branch's name that is told: letters, digits and a few characters. git allows more, hidden
+#: letters and directions of writing among it.
 _BRANCH = re.compile(r"[\w./+@#=,-]{1,120}")
 
 
@@ -171,4 +187,8 @@ def branch_said(value: str) -> str:
 
 def clean_comment(value: str) -> str:
     """*value* as one line that can't end the comment it stands in."""
-    return " ".join(value.replace("--", "-\u2010").split()) if "--" in value or "\n" in value else value.strip()
+    return (
+        " ".join(value.replace("--", "-\u2010").split())
+        if "--" in value or "\n" in value
+        else value.strip()
+    )

@@ -13,15 +13,19 @@ class Note(msgspec.Struct, frozen=True):
     """One memory as it stood in its file when it was read.
 
     Attributes:
-        id: its name for good. hash: of its bytes; ``if_match`` of an edit or a deletion compares it.
+        id: its name for good. hash: of its bytes; ``if_match`` of an edit or a deletion
+            compares it.
         day: ``YYYY-MM-DD``, '' in a file that is no day's. time: ``HH:MM``, may be ''.
-        agent, session, turn: of the turn that it came from; '' for what a person wrote. kind: ``turn`` or ``note``.
-        title: its first line. text: without heading, anchors and marks. content: as written, with them.
+        agent, session, turn: of the turn that it came from; '' for what a person wrote. kind:
+            ``turn`` or ``note``.
+        title: its first line. text: without heading, anchors and marks. content: as written,
+            with them.
         marks: ``pin``, ``expires``, ``confidence``, ``superseded`` ... by name.
         path: the file; start_line, end_line: where it stands there, from 1, inclusive.
         anchor: where the conversation behind it lies; None for what a person wrote.
         replaced: placeholders of the secrets that were taken out when it was written just now.
-        unconfirmed: why a note that was written just now could not be read again or prepared for sessions; '' where it was.
+        unconfirmed: why a note that was written just now could not be read again or prepared
+            for sessions; '' where it was.
     """
 
     id: str
@@ -51,7 +55,21 @@ class Note(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, entry: Entry, path: str, replaced: tuple[str, ...] = ()) -> Note:
         return cls(
-            entry.id, entry.hash, day_of(path), entry.time, entry.agent, entry.session, entry.turn, entry.kind, entry.title,
-            entry.body, entry.content, entry.marks, path, entry.start_line,
-            entry.end_line, entry.anchor, replaced,
-        )  # fmt: skip
+            entry.id,
+            entry.hash,
+            day_of(path),
+            entry.time,
+            entry.agent,
+            entry.session,
+            entry.turn,
+            entry.kind,
+            entry.title,
+            entry.body,
+            entry.content,
+            entry.marks,
+            path,
+            entry.start_line,
+            entry.end_line,
+            entry.anchor,
+            replaced,
+        )

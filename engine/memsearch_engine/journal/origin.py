@@ -1,12 +1,15 @@
 """Who wrote a note: this home, or somebody whose files arrived with a clone, a pull or a copy.
 
-Agents are told unasked only what this home wrote itself or its owner has released. That is known here, by content, in
-``state.db``: a mark in a file may have been written by anybody, and so may a file in a folder that was the owner's yesterday. What
-he typed into a file with another program waits like the rest, for one word of his.
+Agents are told unasked only what this home wrote itself or its owner has released. That is known
+here, by content, in ``state.db``: a mark in a file may have been written by anybody, and so may a
+file in a folder that was the owner's yesterday. What he typed into a file with another program
+waits like the rest, for one word of his.
 
-What the owner decides about a note (to quarantine, supersede, edit or delete it) is recorded here, too, and not in the file alone: of each
-text that this home knows, the day on which it belongs, and whether a later decision replaced it. A file that contradicts this, since it
-was reverted, merged badly or checked out from an older branch, is shown and injected nowhere until the owner has answered once. Only what
+What the owner decides about a note (to quarantine, supersede, edit or delete it) is recorded here,
+too, and not in the file alone: of each text that this home knows, the day on which it belongs, and
+whether a later decision replaced it. A file that contradicts this, since it was reverted, merged
+badly or checked out from an older branch, is shown and injected nowhere until the owner has
+answered once. Only what
 this program does changes a decision: a change of a file by another program never does.
 """
 
@@ -40,7 +43,9 @@ _BODY = "body"
 
 
 class Verdict(IntEnum):
-    """What the owner has decided of a text on a day. ``MOVED`` is never stored: the text is known, on other days alone."""
+    """What the owner has decided of a text on a day. ``MOVED`` is never stored: the text is known,
+    on other days alone.
+    """
 
     ACCEPTED = 0
     REPLACED = 1
@@ -73,14 +78,18 @@ class Origin:
             self._connection = connect(self.home, "")
         return self._connection
 
-    # -- writing --------------------------------------------------------------------------------------------
+    # -- writing
+    # --------------------------------------------------------------------------------------------
 
     def wrote(self, raws: Iterable[bytes], how: str = "written") -> None:
-        """Note that these entries are this home's. Said before they are written: what then fails does no harm. Raises
-        Unreachable."""
+        """Note that these entries are this home's. Said before they are written: what then fails
+        does no harm. Raises Unreachable.
+        """
         rows = [(key_of(raw), how, time.time()) for raw in raws]
         with self._lock, complaining(self.home):
-            self._db().executemany("INSERT OR REPLACE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
+            self._db().executemany(
+                "INSERT OR REPLACE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows
+            )
         if how == "released":
             freshness.changed(self.home)
 
@@ -95,35 +104,50 @@ class Origin:
         """Take over notes by ``key_of`` their bytes: another machine of the owner's has."""
         rows = [(key, "written", time.time()) for key in keys if key]
         with self._lock, complaining(self.home):
-            self._db().executemany("INSERT OR IGNORE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
+            self._db().executemany(
+                "INSERT OR IGNORE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows
+            )
         freshness.changed(self.home)
 
     def trust(self, memory: str) -> int:
-        """The owner's word for a folder and what is shared beside it: all that stands there now is his; what reads like an order waits all
-        the same. Returns how many notes."""
+        """The owner's word for a folder and what is shared beside it: all that stands there now is
+        his; what reads like an order waits all the same. Returns how many notes.
+        """
         found = {file.path: _entries(file.path) for file in shared.list_notes(memory).files}
         self.take_over(found)
         return sum(map(len, found.values()))
 
     def take_over(self, found: dict[str, list[Entry]]) -> None:
-        """The owner's word for entries of files as they stand. What was known before stays as it was decided. Raises Unreachable."""
+        """The owner's word for entries of files as they stand. What was known before stays as it
+        was decided. Raises Unreachable.
+        """
         for path, entries in found.items():
             known = self._known(entries)
-            self.stands(day_of(path), [entry for entry in entries if key_of(entry.raw) not in known])
+            self.stands(
+                day_of(path), [entry for entry in entries if key_of(entry.raw) not in known]
+            )
         self.adopt(key_of(entry.raw) for entries in found.values() for entry in entries)
 
-    # -- asking ---------------------------------------------------------------------------------------------
+    # -- asking
+    # ---------------------------------------------------------------------------------------------
 
     def arrived(self, memory: str, entries: list[Entry], path: str) -> set[str]:
-        """Ids of the entries of a file that this home did not write and its owner did not release; of shared ones, those that are not
-        committed either. Raises Unreachable."""
+        """Ids of the entries of a file that this home did not write and its owner did not release;
+        of shared ones, those that are not committed either. Raises Unreachable.
+        """
         self._adopt(memory)
         known = self._known(entries)
         found = [entry for entry in entries if key_of(entry.raw) not in known]
         if found and author_of(path) and shared.is_in(path, memory):
             let_in = shared.committed(path, memory)
-            decided = self._decided_ids(found)  # another text of a note that the owner decided about waits for him
-            found = [entry for entry in found if shared.with_lf(entry.raw) not in let_in or entry.id in decided]
+            decided = self._decided_ids(
+                found
+            )  # another text of a note that the owner decided about waits for him
+            found = [
+                entry
+                for entry in found
+                if shared.with_lf(entry.raw) not in let_in or entry.id in decided
+            ]
         return {entry.id for entry in found} | self.contradicting(entries, day_of(path)).keys()
 
     def released(self, entries: list[Entry]) -> set[str]:
@@ -137,11 +161,16 @@ class Origin:
 
     def has_seen(self, body: str) -> bool:
         with self._lock, complaining(self.home):
-            query, key = "SELECT 1 FROM origin_notes WHERE key=?", key_of(body.encode("utf-8", "replace"))
+            query, key = (
+                "SELECT 1 FROM origin_notes WHERE key=?",
+                key_of(body.encode("utf-8", "replace")),
+            )
             return self._db().execute(query, (key,)).fetchone() is not None
 
     def came_by(self, raw: bytes, *how: str) -> bool:
-        """Whether these bytes came in one of these ways: by ``CAPTURED``, nobody has edited what capture wrote."""
+        """Whether these bytes came in one of these ways: by ``CAPTURED``, nobody has edited what
+        capture wrote.
+        """
         return bool(self.those([raw], *how))
 
     def those(self, raws: Iterable[bytes], *how: str) -> set[bytes]:
@@ -156,15 +185,25 @@ class Origin:
     def is_written_here(self, raw: bytes) -> bool:
         """Whether this home wrote or took over these bytes, wherever they stand."""
         with self._lock, complaining(self.home):
-            return self._db().execute("SELECT 1 FROM origin_notes WHERE key=?", (key_of(raw),)).fetchone() is not None
+            return (
+                self._db()
+                .execute("SELECT 1 FROM origin_notes WHERE key=?", (key_of(raw),))
+                .fetchone()
+                is not None
+            )
 
     def known_keys(self, keys: Iterable[str]) -> set[str]:
-        """Those of *keys* (``key_of``) that this home wrote or released, and that no decision replaced."""
+        """Those of *keys* (``key_of``) that this home wrote or released, and that no decision
+        replaced.
+        """
         names = [key for key, how in self._how(list(keys)).items() if how != _BODY]
         blobs = [blob for key in names if (blob := _blob(key))]
-        return set(names) - {found.hex() for (found,) in self._select("key FROM origin_states WHERE key", blobs)}
+        return set(names) - {
+            found.hex() for (found,) in self._select("key FROM origin_states WHERE key", blobs)
+        }
 
-    # -- decisions ------------------------------------------------------------------------------------------
+    # -- decisions
+    # ------------------------------------------------------------------------------------------
 
     def decided(
         self,
@@ -176,36 +215,52 @@ class Origin:
         clears: bool = True,
         strange: Collection[str] = (),
     ) -> None:
-        """Record what a change of ours made of the entries of a file of *day* ('' for none). Raises Unreachable.
+        """Record what a change of ours made of the entries of a file of *day* ('' for none). Raises
+        Unreachable.
 
         Args:
             replaces: what is gone is gone by the owner's decision: were it back, he is asked.
-            clears: the new text is the owner's decision; else it contradicts one if the text before it did.
-            strange: keys (``key_of``) of texts that another machine does not vouch for: no decision.
+            clears: the new text is the owner's decision; else it contradicts one if the text
+                before it did.
+            strange: keys (``key_of``) of texts that another machine does not vouch for: no
+                decision.
         """
         old, new = {entry.hash for entry in before}, {entry.hash for entry in after}
         doubted = {entry.id for entry in after if strange and key_of(entry.raw) in strange}
         gone = [entry for entry in before if entry.hash not in new and entry.id not in doubted]
         added = [entry for entry in after if entry.hash not in old and entry.id not in doubted]
         wrong = set() if clears else self.contradicting(gone, day).keys()
-        no = self.contradicting(added, day)  # what was refused and is back by an undo or by sync is asked about again
+        no = self.contradicting(
+            added, day
+        )  # what was refused and is back by an undo or by sync is asked about again
         wrong |= {name for name, verdict in no.items() if verdict is Verdict.REFUSED}
-        rows = [(entry, Verdict.REPLACED) for entry in gone if entry.id not in wrong] if replaces else []
-        rows += [(entry, Verdict.REPLACED if entry.id in wrong else Verdict.ACCEPTED) for entry in added]
+        rows = (
+            [(entry, Verdict.REPLACED) for entry in gone if entry.id not in wrong]
+            if replaces
+            else []
+        )
+        rows += [
+            (entry, Verdict.REPLACED if entry.id in wrong else Verdict.ACCEPTED) for entry in added
+        ]
         self._record(day, rows, anew=replaces or clears)
 
     def stands(self, day: str, entries: Iterable[Entry]) -> None:
-        """Record on which day texts of this home belong, as far as nothing is known of them. Raises Unreachable."""
+        """Record on which day texts of this home belong, as far as nothing is known of them. Raises
+        Unreachable.
+        """
         self._record(day, [(entry, Verdict.ACCEPTED) for entry in entries], anew=False)
 
     def answer(self, day: str, entry: Entry, accepted: bool) -> None:
-        """The owner's answer about a text that contradicts a decision of his: the file is right, or the decision holds. Raises
-        Unreachable."""
+        """The owner's answer about a text that contradicts a decision of his: the file is right, or
+        the decision holds. Raises Unreachable.
+        """
         self._record(day, [(entry, Verdict.ACCEPTED if accepted else Verdict.REFUSED)])
         freshness.changed(self.home)
 
     def prefer(self, day: str, entry: Entry) -> None:
-        """The owner accepted this text of a note: its other texts, were they back, contradict that. Raises Unreachable."""
+        """The owner accepted this text of a note: its other texts, were they back, contradict that.
+        Raises Unreachable.
+        """
         names = [(entry.id, entry.hash)]
         with self._lock, complaining(self.home):
             self._db().executemany(
@@ -216,7 +271,9 @@ class Origin:
         freshness.changed(self.home)
 
     def contradicting(self, entries: Sequence[Entry], day: str) -> dict[str, Verdict]:
-        """Ids of those entries of a file of *day* that contradict a decision of the owner, with what he decided. Raises Unreachable."""
+        """Ids of those entries of a file of *day* that contradict a decision of the owner, with
+        what he decided. Raises Unreachable.
+        """
         names = {entry.id: _hashes(entry.raw) for entry in entries}
         verdicts = self.verdicts((name, day) for hashes in names.values() for name in hashes)
         return {
@@ -226,11 +283,15 @@ class Origin:
         }
 
     def verdicts(self, texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Verdict]:
-        """Of those (hash of an entry, day) that contradict a decision of the owner what he decided. Raises Unreachable."""
+        """Of those (hash of an entry, day) that contradict a decision of the owner what he decided.
+        Raises Unreachable.
+        """
         wanted = dict.fromkeys(texts)
         states: dict[bytes, dict[int, int]] = {}
         blobs = list({blob for hash_, _ in wanted if (blob := _blob(hash_))})
-        for name, number, verdict in self._select("hash, day, verdict FROM origin_states WHERE hash", blobs):
+        for name, number, verdict in self._select(
+            "hash, day, verdict FROM origin_states WHERE hash", blobs
+        ):
             states.setdefault(name, {})[number] = verdict
         found: dict[tuple[str, str], Verdict] = {}
         for hash_, day in wanted:
@@ -245,10 +306,18 @@ class Origin:
         rows = self._select("id, verdict FROM origin_states WHERE id", list(names))
         return {names[name] for name, verdict in rows if verdict != Verdict.ACCEPTED}
 
-    def _record(self, day: str, rows: Sequence[tuple[Entry, Verdict]], *, anew: bool = True) -> None:
+    def _record(
+        self, day: str, rows: Sequence[tuple[Entry, Verdict]], *, anew: bool = True
+    ) -> None:
         """*anew*: in the place of what was recorded of the same text on the same day."""
         values = [
-            (bytes.fromhex(name), _number(day), _id(entry.id), verdict, _blob(key_of(entry.raw)) if verdict else None)
+            (
+                bytes.fromhex(name),
+                _number(day),
+                _id(entry.id),
+                verdict,
+                _blob(key_of(entry.raw)) if verdict else None,
+            )
             for entry, verdict in rows
             for name in _hashes(entry.raw)
         ]
@@ -264,14 +333,21 @@ class Origin:
         with self._lock, complaining(self.home):
             for start in range(0, len(values), 500):
                 batch = values[start : start + 500]
-                found += self._db().execute(f"SELECT {what} IN ({','.join('?' * len(batch))})", batch)
+                found += self._db().execute(
+                    f"SELECT {what} IN ({','.join('?' * len(batch))})", batch
+                )
         return found
 
     def _read_once(self, memory: str) -> None:
-        """Make the records of a folder that a version before them has worked on: what the history says that was replaced, and the day of
-        each text that stands there now, the oldest first."""
+        """Make the records of a folder that a version before them has worked on: what the history
+        says that was replaced, and the day of each text that stands there now, the oldest first.
+        """
         with self._lock, complaining(self.home):
-            if not self._db().execute("SELECT 1 FROM origin_unread WHERE memory=?", (memory,)).fetchone():
+            if (
+                not self._db()
+                .execute("SELECT 1 FROM origin_unread WHERE memory=?", (memory,))
+                .fetchone()
+            ):
                 return
         history = History(self.home.history_db)
         try:
@@ -282,9 +358,13 @@ class Origin:
             day, stem = day_of(change.path), Path(change.path).stem
             before, after = (parse(data, stem).entries for data in (change.before, change.after))
             known = self._known([*before, *after])
-            before, after = ([e for e in some if key_of(e.raw) in known] for some in (before, after))
+            before, after = (
+                [e for e in some if key_of(e.raw) in known] for some in (before, after)
+            )
             if change.state == "done":
-                self.decided(day, before, after, replaces=not self.those((e.raw for e in after), CAPTURED))
+                self.decided(
+                    day, before, after, replaces=not self.those((e.raw for e in after), CAPTURED)
+                )
             else:
                 self.decided(day, after, before)
         for file in sorted(shared.list_notes(memory).files, key=lambda file: file.day):
@@ -304,26 +384,48 @@ class Origin:
             for start in range(0, len(keys), 500):
                 batch = keys[start : start + 500]
                 marks = ",".join("?" * len(batch))
-                found.update(self._db().execute(f"SELECT key, how FROM origin_notes WHERE key IN ({marks})", batch))
+                found.update(
+                    self._db().execute(
+                        f"SELECT key, how FROM origin_notes WHERE key IN ({marks})", batch
+                    )
+                )
         return found
 
     def _adopt(self, memory: str) -> None:
-        """Take over, once, what an earlier version of this home had in a folder, with what its owner had released by id."""
+        """Take over, once, what an earlier version of this home had in a folder, with what its
+        owner had released by id.
+        """
         if memory in self._adopted:
             return
         with self._lock, complaining(self.home):
-            row = self._db().execute("SELECT how FROM origin_folders WHERE memory=?", (memory,)).fetchone()
-            tables = {name for (name,) in self._db().execute("SELECT name FROM sqlite_master WHERE type='table'")}
+            row = (
+                self._db()
+                .execute("SELECT how FROM origin_folders WHERE memory=?", (memory,))
+                .fetchone()
+            )
+            tables = {
+                name
+                for (name,) in self._db().execute(
+                    "SELECT name FROM sqlite_master WHERE type='table'"
+                )
+            }
             ids: set[str] = set()
             if "trust_released" in tables:
-                ids = {name for (name,) in self._db().execute("SELECT entry_id FROM trust_released")}
+                ids = {
+                    name for (name,) in self._db().execute("SELECT entry_id FROM trust_released")
+                }
         if row and row[0] == "adopt":
             for file in list_files(memory).files:
                 entries = _entries(file.path)
                 self.wrote((entry.raw for entry in entries), "adopted")
-                self.wrote((e.raw for e in entries if e.id in ids and e.marks.get("trust") == RELEASED), "released")
+                self.wrote(
+                    (e.raw for e in entries if e.id in ids and e.marks.get("trust") == RELEASED),
+                    "released",
+                )
             with self._lock, complaining(self.home):
-                self._db().execute("UPDATE origin_folders SET how='adopted' WHERE memory=?", (memory,))
+                self._db().execute(
+                    "UPDATE origin_folders SET how='adopted' WHERE memory=?", (memory,)
+                )
         self._read_once(memory)
         self._adopted.add(memory)
 

@@ -1,13 +1,19 @@
 """Bytes -> Document: a line scanner for headings, fences, comments and anchors.
 
-It must read every dialect in the wild (memsearch's four plugins, hand-written notes, front matter, CRLF, CJK, 10 MB
-days) in one pass, and must not be fooled by headings inside code. Rules, after CommonMark 0.31:
+It must read every dialect in the wild (memsearch's four plugins, hand-written notes, front matter,
+CRLF, CJK, 10 MB days) in one pass, and must not be fooled by headings inside code. Rules, after
+CommonMark 0.31:
 
-- an ATX heading is 1-6 ``#`` after at most three blanks; levels 1-3 divide a day, deeper ones belong to their entry;
-- a fence hides headings up to its closing line; a fence that never closes hides nothing, so that one cut-off answer
-  can't swallow the rest of a day (here we leave CommonMark, which would run it to the end of the file);
-- an HTML comment hides headings up to ``-->`` in the same way; one that another ``<!--`` begins in never closed;
-- anchors and marks count only in the block of comment lines right under a heading: text further down that looks like
+- an ATX heading is 1-6 ``#`` after at most three blanks; levels 1-3 divide a day, deeper ones
+  belong to their entry;
+- a fence hides headings up to its closing line; a fence that never closes hides nothing, so that
+  one cut-off answer
+  can't swallow the rest of a day (here we leave CommonMark, which would run it to the end of the
+  file);
+- an HTML comment hides headings up to ``-->`` in the same way; one that another ``<!--`` begins
+  in never closed;
+- anchors and marks count only in the block of comment lines right under a heading: text further
+  down that looks like
   one was written by somebody else.
 """
 
@@ -54,7 +60,19 @@ def parse(data: bytes, name: str = "") -> Document:
         anchors, marks, body_start = _head(data, after, stop)
         end = start + len(data[start:stop].rstrip())
         if end > body_start or anchors:
-            entry = _entry(data, level, heading, start, min(body_start, end), end, stop, anchors, marks, name, seen)
+            entry = _entry(
+                data,
+                level,
+                heading,
+                start,
+                min(body_start, end),
+                end,
+                stop,
+                anchors,
+                marks,
+                name,
+                seen,
+            )
             entry.trail = [text for _, text in trail]
             entry.start_line, entry.end_line = lines.at(start), lines.at(max(start, end - 1))
             entries.append(entry)
@@ -64,13 +82,20 @@ def parse(data: bytes, name: str = "") -> Document:
 
 
 def parse_end(data: bytes, name: str = "") -> Document:
-    """The last session of a long file, all of a short one: what it takes to add to it, in a time that does not grow with the
-    day. Offsets are those of the piece. Where code or a comment may have begun before the piece, it has no entries."""
+    """The last session of a long file, all of a short one: what it takes to add to it, in a time
+    that does not grow with the day. Offsets are those of the piece. Where code or a comment may
+    have begun before the piece, it has no entries.
+    """
     if len(data) <= _WHOLE:
         return parse(data, name)
     start = data.rfind(b"\n## ", len(data) - _WHOLE)
     piece = data[start + 1 :] if start >= 0 else data[-_LINE_ENDS:]
-    if start < 0 or b"```" in piece or b"~~~" in piece or piece.count(b"<!--") != piece.count(b"-->"):
+    if (
+        start < 0
+        or b"```" in piece
+        or b"~~~" in piece
+        or piece.count(b"<!--") != piece.count(b"-->")
+    ):
         return Document(piece, [], "\r\n" if b"\r\n" in piece else "\n")
     return parse(piece, name)
 
@@ -81,11 +106,15 @@ def heading_count(data: bytes) -> int:
 
 
 def sections(data: bytes) -> list[tuple[int, str, int, int]]:
-    """(level, heading, start, offset after the heading line); level 0 is the text before the first heading."""
+    """(level, heading, start, offset after the heading line); level 0 is the text before the first
+    heading.
+    """
     found: list[tuple[int, str, int, int]] = []
     start = _after_front_matter(data)
     if data.startswith(_BOM):
-        data = b"\n\n\n" + data[3:]  # same offsets, and a heading right after the mark begins a line
+        data = (
+            b"\n\n\n" + data[3:]
+        )  # same offsets, and a heading right after the mark begins a line
     unclosed: dict[bytes, int] = {}
     comment_open = False
     position = start
@@ -118,7 +147,9 @@ def sections(data: bytes) -> list[tuple[int, str, int, int]]:
     return found
 
 
-def _fence_end(data: bytes, fence: bytes, after: int, line_end: int, unclosed: dict[bytes, int]) -> int | None:
+def _fence_end(
+    data: bytes, fence: bytes, after: int, line_end: int, unclosed: dict[bytes, int]
+) -> int | None:
     """Offset after the closing line, or None where there is none (or the opener is inline code)."""
     sign, length = fence[:1], len(fence)
     if sign == b"`" and b"`" in data[after:line_end]:

@@ -8,9 +8,12 @@ from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Entry, Waits
 from memsearch_engine.journal.origin import Origin, Verdict
 
 
-def held_back(origin: Origin, memory: str, entries: list[Entry], path: str) -> list[tuple[Entry, Waits, list[str]]]:
-    """Those of the *entries* of a file that wait, each with why and its lines that read like orders.
-    Raises Unreachable."""
+def held_back(
+    origin: Origin, memory: str, entries: list[Entry], path: str
+) -> list[tuple[Entry, Waits, list[str]]]:
+    """Those of the *entries* of a file that wait, each with why and its lines that read like
+    orders. Raises Unreachable.
+    """
     arrived, released = origin.arrived(memory, entries, path), origin.released(entries)
     wrong = origin.contradicting(entries, day_of(path))
     found = []

@@ -1,4 +1,6 @@
-"""The bytes of sections: how a note, its heading and its marks are written into a day file. Pure text, no files."""
+"""The bytes of sections: how a note, its heading and its marks are written into a day file. Pure
+text, no files.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,26 @@ def is_made(heading: str) -> bool:
 
 
 def apart(document: Document, position: int, text: bytes) -> bytes:
-    """*text* as it may be put in at *position*: on lines of its own, a blank one before and after it."""
+    """*text* as it may be put in at *position*: on lines of its own, a blank one before and after
+    it.
+    """
     newline = document.newline.encode()
     before, after = document.data[:position], document.data[position:]
     body = text.strip(b"\r\n")
-    lead = b"" if not before or before.endswith(newline * 2) else newline if before.endswith(b"\n") else newline * 2
-    tail = b"" if after.startswith(newline * 2) else newline if not after or after.startswith(newline) else newline * 2
+    lead = (
+        b""
+        if not before or before.endswith(newline * 2)
+        else newline
+        if before.endswith(b"\n")
+        else newline * 2
+    )
+    tail = (
+        b""
+        if after.startswith(newline * 2)
+        else newline
+        if not after or after.startswith(newline)
+        else newline * 2
+    )
     return lead + body + tail
 
 
@@ -39,12 +55,18 @@ def last_session(document: Document) -> str | None:
         return None
     last = document.entries[-1]
     under_session = any(is_session(heading) for heading in last.trail)
-    nothing_after = document.data.rfind(b"\n## ", last.end) < 0 and document.data.rfind(b"\n# ", last.end) < 0
+    nothing_after = (
+        document.data.rfind(b"\n## ", last.end) < 0 and document.data.rfind(b"\n# ", last.end) < 0
+    )
     return last.session if last.level == 3 and under_session and nothing_after else None
 
 
 def in_notes(document: Document) -> bool:
-    return bool(document.entries) and document.entries[-1].level == 3 and document.entries[-1].trail[-1:] == ["Notes"]
+    return (
+        bool(document.entries)
+        and document.entries[-1].level == 3
+        and document.entries[-1].trail[-1:] == ["Notes"]
+    )
 
 
 def as_lines(document: Document, lines: Iterable[str]) -> bytes:
@@ -62,7 +84,9 @@ def joined(document: Document, lines: list[str]) -> bytes:
         lead = newline
     else:
         lead = newline * 2
-    return lead + (as_lines(document, lines[:-1] if lines and lines[-1] == "" else lines) if lines else b"")
+    return lead + (
+        as_lines(document, lines[:-1] if lines and lines[-1] == "" else lines) if lines else b""
+    )
 
 
 def entry_lines(head: Iterable[str], body: CleanText) -> list[str]:
@@ -87,7 +111,9 @@ def needs_id(entry: Entry) -> bool:
     if "id" in entry.marks:
         return False
     anchor = entry.anchor
-    return not (anchor and anchor.turn and turn_id(anchor.agent, anchor.session, anchor.turn) == entry.id)
+    return not (
+        anchor and anchor.turn and turn_id(anchor.agent, anchor.session, anchor.turn) == entry.id
+    )
 
 
 def head_with_id(document: Document, entry: Entry) -> bytes:
@@ -121,13 +147,24 @@ def with_marks(document: Document, entry: Entry, marks: dict[str, str]) -> bytes
 
 def _is_mark_line(line: bytes) -> bool:
     text = line.decode("utf-8", "replace").strip()
-    return text.startswith("<!--") and text.endswith("-->") and parse_mark(text[4:-3].strip()) is not None
+    return (
+        text.startswith("<!--")
+        and text.endswith("-->")
+        and parse_mark(text[4:-3].strip()) is not None
+    )
 
 
 def body_of(text: str, entry: Entry) -> CleanText:
-    """The body in *text*, which has no secret and may repeat the entry's own heading and comments (as `entries --json` shows them)."""
+    """The body in *text*, which has no secret and may repeat the entry's own heading and comments
+    (as `entries --json` shows them).
+    """
     text = text.replace("\r\n", "\n").strip("\n")
-    head = entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace").replace("\r\n", "\n").strip()
+    head = (
+        entry.raw[: entry.body_start - entry.start]
+        .decode("utf-8", "replace")
+        .replace("\r\n", "\n")
+        .strip()
+    )
     if head and text.startswith(head):
         text = text[len(head) :].strip("\n")
     elif entry.level and text.split("\n", 1)[0].strip() == head.split("\n", 1)[0].strip():

@@ -1,9 +1,11 @@
-"""Notes that a project's team shares: ``.memsearch/shared/<author>/YYYY-MM-DD.md``, committed with the project like any other file.
+"""Notes that a project's team shares: ``.memsearch/shared/<author>/YYYY-MM-DD.md``, committed with
+the project like any other file.
 
-A shared note is a copy of somebody's own note, with a name of its own (deleting one must not delete the other): same text without
-secrets and private paths, ``copy-of`` the note it was made from, when it was ``shared``, and when it is to be looked at again
-(``review``). Whose it is says the folder: as much as the name in a commit does, and the project's review is what stands behind it.
-What this home did not write is known here by what the last commit has; git is never run.
+A shared note is a copy of somebody's own note, with a name of its own (deleting one must not delete
+the other): same text without secrets and private paths, ``copy-of`` the note it was made from, when
+it was ``shared``, and when it is to be looked at again (``review``). Whose it is says the folder:
+as much as the name in a commit does, and the project's review is what stands behind it. What this
+home did not write is known here by what the last commit has; git is never run.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from memsearch_engine.journal.parse import parse
 
 #: Marks of a shared note.
 COPY_OF, SHARED, REVIEW = "copy-of", "shared", "review"
-#: How this home came by a shared note (``Origin``): its owner shared it, or imported it with a pack.
+#: How this home came by a shared note (``Origin``): its owner shared it, or imported it with a
+#: pack.
 WRITTEN, IMPORTED = "shared", "imported"
 
 
@@ -37,13 +40,17 @@ def belongs(path: str, memory: str) -> bool:
 
 
 def list_shared(folder: str) -> Listing:
-    """The shared notes of a project. Only what has a day and an author, and is no link: in a folder that others write, a link would have
-    their word lead to what is the owner's alone. What else lies there is named as a problem, and read by nobody."""
+    """The shared notes of a project. Only what has a day and an author, and is no link: in a folder
+    that others write, a link would have their word lead to what is the owner's alone. What else
+    lies there is named as a problem, and read by nobody.
+    """
     if not folder or not os.path.lexists(folder):
         return Listing([], [])
     if os.path.islink(folder):
         return Listing(
-            [], [(folder, "a link: shared notes are read from a folder of the project's own")], complete=False
+            [],
+            [(folder, "a link: shared notes are read from a folder of the project's own")],
+            complete=False,
         )
     found = list_files(folder)
     listing = Listing([], list(found.problems), found.complete)
@@ -51,14 +58,18 @@ def list_shared(folder: str) -> Listing:
         if os.path.islink(file.path):
             listing.problems.append((file.path, "a link: no shared note is read from it"))
         elif not author_of(file.path) or not file.day:
-            listing.problems.append((file.path, f"no shared notes: {SHARED_FOLDER}/<author>/YYYY-MM-DD.md has those"))
+            listing.problems.append(
+                (file.path, f"no shared notes: {SHARED_FOLDER}/<author>/YYYY-MM-DD.md has those")
+            )
         else:
             listing.files.append(file)
     return listing
 
 
 def list_notes(memory: str) -> Listing:
-    """The files of both folders, the project's own first. A fresh clone may have shared notes and no others."""
+    """The files of both folders, the project's own first. A fresh clone may have shared notes and
+    no others.
+    """
     folder = shared_beside(memory)
     if not os.path.lexists(folder):
         return list_files(memory)
@@ -66,7 +77,11 @@ def list_notes(memory: str) -> Listing:
     if not os.path.lexists(memory):
         return shared
     own = list_files(memory)
-    return Listing([*own.files, *shared.files], [*own.problems, *shared.problems], own.complete and shared.complete)
+    return Listing(
+        [*own.files, *shared.files],
+        [*own.problems, *shared.problems],
+        own.complete and shared.complete,
+    )
 
 
 def list_dated(memory: str) -> list[DayFile]:
@@ -98,7 +113,9 @@ def told_as(path: str, marks: dict[str, str], today: date) -> str:
 
 
 def committed(path: str, memory: str) -> set[bytes]:
-    """The bytes of those entries of a shared file that the project's last commit has, as its review let them in."""
+    """The bytes of those entries of a shared file that the project's last commit has, as its review
+    let them in.
+    """
     root, found, common = find(os.path.dirname(os.path.dirname(memory)), os.devnull)
     if not common or found != memory:
         return set()

@@ -1,7 +1,7 @@
 """Making model and transcript text safe to stand in a day file.
 
-Text that was not typed by the owner must not be able to forge a heading, an anchor, a mark or a comment, or leave a
-code fence open over the entries that follow.
+Text that was not typed by the owner must not be able to forge a heading, an anchor, a mark or a
+comment, or leave a code fence open over the entries that follow.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import re
 import unicodedata
 from typing import NewType
 
-#: Text of an entry from which secrets were taken, and which can begin no other entry: what the journal writes, and nothing else.
-#: ``Journal.clean`` makes it of any text, ``render.body_of`` of what its owner typed.
+#: Text of an entry from which secrets were taken, and which can begin no other entry: what the
+#: journal writes, and nothing else. ``Journal.clean`` makes it of any text, ``render.body_of`` of
+#: what its owner typed.
 CleanText = NewType("CleanText", str)
 _HEADING = re.compile(r"^( {0,3})(#{1,6})(?=\s|$)", re.M)
 _SETEXT = re.compile(r"^( {0,3})(=+|-{2,})[ \t]*$", re.M)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.M)
-#: C0 and C1 controls except tab and newline, and the bidirectional overrides that can disguise text (CVE-2021-42574).
+#: C0 and C1 controls except tab and newline, and the bidirectional overrides that can disguise text
+#: (CVE-2021-42574).
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]")
-#: Directional marks and overrides (UAX 9), line and paragraph separators, halves of surrogate pairs, tag characters, the mark of
-#: byte order: none has a look of its own.
+#: Directional marks and overrides (UAX 9), line and paragraph separators, halves of surrogate
+#: pairs, tag characters, the mark of byte order: none has a look of its own.
 _UNSEEN = (
     0x61C,
     0x200E,
@@ -42,24 +44,32 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@
 
 
 def plain(text: str) -> str:
-    """*text* without terminal escapes, control characters and bidirectional overrides, NFC, ``\\n`` line ends."""
+    """*text* without terminal escapes, control characters and bidirectional overrides, NFC, ``\\n``
+    line ends.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return unicodedata.normalize("NFC", _CONTROLS.sub("", _ANSI.sub("", text)))
 
 
 def shown(text: str) -> str:
-    """*text* as it may reach a terminal: what would move a cursor, set a title, write a clipboard or turn the order of letters is a
-    visible mark, a tab is blanks. One character stays one character, but for tabs; newlines stay."""
+    """*text* as it may reach a terminal: what would move a cursor, set a title, write a clipboard
+    or turn the order of letters is a visible mark, a tab is blanks. One character stays one
+    character, but for tabs; newlines stay.
+    """
     return text if text.isprintable() else text.expandtabs(_TAB).translate(_SHOWN)
 
 
 def shown_line(text: str) -> str:
-    """The same on one line; every character stays one character, so that places in *text* stay what they are."""
+    """The same on one line; every character stays one character, so that places in *text* stay what
+    they are.
+    """
     return text if text.isprintable() else text.translate(_SHOWN_IN_LINE)
 
 
 def escape_block(text: str) -> str:
-    """*text* as body lines of an entry: no heading, no comment, no front matter line, fences balanced."""
+    """*text* as body lines of an entry: no heading, no comment, no front matter line, fences
+    balanced.
+    """
     text = plain(text).replace("<!--", "<\u200b!--").replace("-->", "--\u200b>")
     text = _HEADING.sub(lambda m: f"{m[1]}\\{m[2]}", text)
     text = _SETEXT.sub(lambda m: f"{m[1]}\\{m[2]}", text)
@@ -82,6 +92,10 @@ def balance_fences(text: str) -> str:
         if not open_fence:
             if fence[0] == "~" or "`" not in line[match.end() :]:
                 open_fence = fence
-        elif fence[0] == open_fence[0] and len(fence) >= len(open_fence) and not line[match.end() :].strip():
+        elif (
+            fence[0] == open_fence[0]
+            and len(fence) >= len(open_fence)
+            and not line[match.end() :].strip()
+        ):
             open_fence = ""
     return f"{text}\n{open_fence}" if open_fence else text

@@ -1,8 +1,8 @@
 """Which turns a memory folder holds, over all its days.
 
-A turn belongs to the day on which it began *here*: after a journey, or a change of the clock's zone, that is another day than
-the one it was written on. So whether a turn is known is never asked of one day's file. Files are scanned once and then only as
-far as they have grown.
+A turn belongs to the day on which it began *here*: after a journey, or a change of the clock's
+zone, that is another day than the one it was written on. So whether a turn is known is never asked
+of one day's file. Files are scanned once and then only as far as they have grown.
 """
 
 from __future__ import annotations
@@ -40,18 +40,29 @@ class KnownTurns:
         self._memory = memory
         self._files: dict[str, _File] = {}
 
-    def has(self, anchor: Anchor, aliases: Iterable[str] = (), times: Iterable[str] = (), *, look: bool = True) -> bool:
-        """Whether the turn of *anchor* has an entry: under its own session, or, copied by a fork, under another one.
+    def has(
+        self,
+        anchor: Anchor,
+        aliases: Iterable[str] = (),
+        times: Iterable[str] = (),
+        *,
+        look: bool = True,
+    ) -> bool:
+        """Whether the turn of *anchor* has an entry: under its own session, or, copied by a fork,
+        under another one.
 
         Args:
             aliases: other ids of the turn.
-            times: ``YYYY-MM-DD HH:MM`` of the minutes in which memsearch may have noted it: its anchors for Codex and OpenClaw name
+            times: ``YYYY-MM-DD HH:MM`` of the minutes in which memsearch may have noted it: its
+                anchors for Codex and OpenClaw name
                 a session and no turn.
             look: at the files first; whoever asks for many turns looks once.
         """
         if look:
             self.look()
-        wanted = _wanted(anchor, aliases) | {_at(anchor.agent, anchor.session, time) for time in times}
+        wanted = _wanted(anchor, aliases) | {
+            _at(anchor.agent, anchor.session, time) for time in times
+        }
         return any(not wanted.isdisjoint(file.keys) for file in self._files.values())
 
     def where(self, anchor: Anchor, aliases: Iterable[str] = ()) -> list[str]:
@@ -73,8 +84,14 @@ class KnownTurns:
                 data = safe_files.read(file.path)
             except OSError:
                 continue
-            end = known.size if known else 0  # what was appended to is read on; what was changed is read anew
-            grown = known is not None and len(data) > end and data[max(0, end - _TAIL) : end] == known.tail
+            end = (
+                known.size if known else 0
+            )  # what was appended to is read on; what was changed is read anew
+            grown = (
+                known is not None
+                and len(data) > end
+                and data[max(0, end - _TAIL) : end] == known.tail
+            )
             keys = known.keys if known and grown else set()
             keys |= _scan(data, end if grown else 0, file.day)
             self._files[file.path] = _File(file.mtime_ns, len(data), data[-_TAIL:], keys)
@@ -87,13 +104,21 @@ def _scan(data: bytes, start: int, day: str) -> set[str]:
             anchor = parse_anchor(match[1].decode("utf-8", "replace").strip())
             if anchor and anchor.turn:
                 keys |= names_of(anchor)
-            elif anchor and (time := _TIME.search(data, data.rfind(b"\n#", 0, match.start()), match.start())):
-                keys.add(_at(anchor.agent, anchor.session, f"{day} {int(time[1]):02d}:{time[2].decode()}"))
+            elif anchor and (
+                time := _TIME.search(data, data.rfind(b"\n#", 0, match.start()), match.start())
+            ):
+                keys.add(
+                    _at(
+                        anchor.agent, anchor.session, f"{day} {int(time[1]):02d}:{time[2].decode()}"
+                    )
+                )
     return keys
 
 
 def _under_heading(data: bytes, place: int) -> bool:
-    """Whether only comments and blank lines lie between a line and the heading above it: else it was quoted by somebody."""
+    """Whether only comments and blank lines lie between a line and the heading above it: else it
+    was quoted by somebody.
+    """
     for _ in range(_MAX_LINES):
         if place <= 0:
             return False
@@ -106,7 +131,9 @@ def _under_heading(data: bytes, place: int) -> bool:
 
 
 def _wanted(anchor: Anchor, aliases: Iterable[str]) -> set[str]:
-    return names_of(anchor).union(*(names_of(Anchor(anchor.session, name, anchor.agent)) for name in aliases))
+    return names_of(anchor).union(
+        *(names_of(Anchor(anchor.session, name, anchor.agent)) for name in aliases)
+    )
 
 
 def _at(agent: str, session: str, time: str) -> str:

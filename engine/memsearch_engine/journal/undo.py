@@ -1,4 +1,5 @@
-"""Taking changes of day files back, doing them again, and deciding what became of those that a process died in.
+"""Taking changes of day files back, doing them again, and deciding what became of those that a
+process died in.
 
 A change is looked for where it now stands: the file may have been changed since by anybody.
 """
@@ -38,7 +39,9 @@ class Undoable:
         self.origin.close()
 
     def undo(self, memory: str = "", entry_id: str = "") -> list[Change]:
-        """Take back the last change (of a folder, of an entry, or of all). Returns what was undone, newest first."""
+        """Take back the last change (of a folder, of an entry, or of all). Returns what was undone,
+        newest first.
+        """
         self._settle_all()
         batch = self.history.last_done(memory, entry_id)
         for change in batch:
@@ -54,7 +57,9 @@ class Undoable:
         return batch
 
     def restore(self, seq: int) -> Change:
-        """Bring an entry back to how it stood before change *seq*, as a new change that can itself be undone."""
+        """Bring an entry back to how it stood before change *seq*, as a new change that can itself
+        be undone.
+        """
         old = self.history.get(seq)
         if old is None:
             raise NotFound(f"no change {seq} in the history", "`memsearch history` lists them")
@@ -75,24 +80,41 @@ class Undoable:
             if new == data:
                 raise Conflict(f"entry {old.entry_id} already stands as it did before change {seq}")
             record = new_change(
-                "edit" if before else "add", old.memory, old.path, old.entry_id, old.title, position, before, after,
-                data, new,
-            )  # fmt: skip
+                "edit" if before else "add",
+                old.memory,
+                old.path,
+                old.entry_id,
+                old.title,
+                position,
+                before,
+                after,
+                data,
+                new,
+            )
             seq_new = self.history.record(record)
             try:
                 write_file(old.path, data, new)
             except Exception:
                 self.history.drop(seq_new)
                 raise
-            self._confirm(seq_new, old.path, entries_between(old.path, data, new), entries_between(old.path, new, data))
+            self._confirm(
+                seq_new,
+                old.path,
+                entries_between(old.path, data, new),
+                entries_between(old.path, new, data),
+            )
             record.seq = seq_new
         return record
 
     def vanished(self, memory: str) -> list[Change]:
-        """Notes that were added here and that another program has since written over: an editor with an old copy of the file, a
-        ``git checkout``. The owner may have meant it, so they are offered, not brought back."""
+        """Notes that were added here and that another program has since written over: an editor
+        with an old copy of the file, a ``git checkout``. The owner may have meant it, so they are
+        offered, not brought back.
+        """
         memory = os.path.abspath(memory)
-        there = {entry.id for file in list_files(memory).files for entry in read_day(file.path).entries}
+        there = {
+            entry.id for file in list_files(memory).files for entry in read_day(file.path).entries
+        }
         return [change for change in self.history.added(memory) if change.entry_id not in there]
 
     def add_again(self, seq: int) -> str:
@@ -108,7 +130,16 @@ class Undoable:
             block = render.apart(document, len(data), old.after)
             self.origin.wrote(entry.raw for entry in parse(block, day_name(old.path)).entries)
             change = new_change(
-                "add", old.memory, old.path, old.entry_id, old.title, len(data), b"", block, data, data + block
+                "add",
+                old.memory,
+                old.path,
+                old.entry_id,
+                old.title,
+                len(data),
+                b"",
+                block,
+                data,
+                data + block,
             )
             new = self.history.record(change)
             try:
@@ -119,7 +150,9 @@ class Undoable:
             self._confirm(new, old.path, [], parse(block, day_name(old.path)).entries)
         return old.entry_id
 
-    def _apply(self, change: Change, now: bytes, then: bytes, file_now: str, *, undone: bool) -> None:
+    def _apply(
+        self, change: Change, now: bytes, then: bytes, file_now: str, *, undone: bool
+    ) -> None:
         """Replace *now* by *then* where it stands; a changed entry is a conflict."""
         path = change.path
         with disk.locked(self.home, path):
@@ -132,7 +165,9 @@ class Undoable:
                 entry = document.find(change.entry_id)
                 if not now.strip():
                     if entry is not None:
-                        raise Conflict(f"entry {change.entry_id} is there again", current=entry.content)
+                        raise Conflict(
+                            f"entry {change.entry_id} is there again", current=entry.content
+                        )
                     start = stop = _place(document, data, change)
                     then = render.apart(document, start, then)
                 else:
@@ -156,7 +191,9 @@ class Undoable:
             except Exception:
                 self.history.drop_undo(n)
                 raise
-            if self._decide(path, entries_between(path, data, new), entries_between(path, new, data)):
+            if self._decide(
+                path, entries_between(path, data, new), entries_between(path, new, data)
+            ):
                 self.history.confirm_undo(n)
 
     def _confirm(
@@ -169,14 +206,24 @@ class Undoable:
         replaces: bool = True,
         clears: bool = True,
     ) -> None:
-        """Note that a change was done, and what it decides. *replaces*, *clears*: as in ``Origin.decided``."""
+        """Note that a change was done, and what it decides. *replaces*, *clears*: as in
+        ``Origin.decided``.
+        """
         if self._decide(path, before, after, replaces=replaces, clears=clears):
             self.history.confirm(seq)
 
     def _decide(
-        self, path: str, before: list[Entry], after: list[Entry], *, replaces: bool = True, clears: bool = True
+        self,
+        path: str,
+        before: list[Entry],
+        after: list[Entry],
+        *,
+        replaces: bool = True,
+        clears: bool = True,
     ) -> bool:
-        """Record what a change that was done decides; False where that can't be: its intent then stays, and is settled later."""
+        """Record what a change that was done decides; False where that can't be: its intent then
+        stays, and is settled later.
+        """
         try:
             self.origin.decided(day_of(path), before, after, replaces=replaces, clears=clears)
         except Unreachable as error:
@@ -191,7 +238,9 @@ class Undoable:
                 self.settle(path)
 
     def settle(self, path: str) -> None:
-        """Decide what became of changes that were under way when a process died. The caller holds the lock."""
+        """Decide what became of changes that were under way when a process died. The caller holds
+        the lock.
+        """
         for change in self.history.intents(path):
             data = read_day_file(path)
             entry = parse(data, day_name(path)).find(change.entry_id)
@@ -209,7 +258,9 @@ class Undoable:
             elif change.batch.startswith(SYNC):  # what it decides says ``take``
                 self.history.confirm(change.seq)
             else:
-                before, after = (parse(image, day_name(path)).entries for image in (change.before, change.after))
+                before, after = (
+                    parse(image, day_name(path)).entries for image in (change.before, change.after)
+                )
                 self._confirm(change.seq, path, before, after, clears=change.op != "mark")
         for undo in self.history.undo_intents(path):
             data = read_day_file(path)
@@ -226,7 +277,8 @@ class Undoable:
                 continue
             images = (undo.change.after, undo.change.before)
             before, after = (
-                parse(image, day_name(path)).entries for image in (images if undo.undone else images[::-1])
+                parse(image, day_name(path)).entries
+                for image in (images if undo.undone else images[::-1])
             )
             if self._decide(path, before, after):
                 self.history.confirm_undo(undo.n)
@@ -284,7 +336,9 @@ def _place(document: Document, data: bytes, change: Change) -> int:
 
 
 def write_file(path: str, data: bytes, new: bytes) -> None:
-    """Make a file hold *new*, which may have been removed since. A file of shared notes with nothing in it is none."""
+    """Make a file hold *new*, which may have been removed since. A file of shared notes with
+    nothing in it is none.
+    """
     if not new and author_of(path):
         if read_day_file(path) != data:
             raise Conflict(f"{path} changed meanwhile")

@@ -1,8 +1,9 @@
 """Day files that were merged line by line: found and taken apart again.
 
-git's ``union`` driver leaves two notes under one heading where both sides began with the same lines: the second note's anchor then
-stands in the middle of the first one's text, where capture never writes one. A conflict that somebody committed leaves git's
-markers. Both are put together anew by ``journal.merge``. Pure bytes.
+git's ``union`` driver leaves two notes under one heading where both sides began with the same
+lines: the second note's anchor then stands in the middle of the first one's text, where capture
+never writes one. A conflict that somebody committed leaves git's markers. Both are put together
+anew by ``journal.merge``. Pure bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Mangled(msgspec.Struct, frozen=True):
 
 
 def unmangled(data: bytes, name: str = "") -> Mangled | None:
-    """What a file should be, None where nothing is wrong with it (or nothing can be done). *name*: as in ``parse``."""
+    """What a file should be, None where nothing is wrong with it (or nothing can be done). *name*:
+    as in ``parse``.
+    """
     try:
         after, evidence = _without_markers(data, name)
         after, blended = _parted(after, name)
@@ -54,11 +57,15 @@ def _side(data: bytes, side: str) -> bytes:
 
 
 def _parted(data: bytes, name: str) -> tuple[bytes, list[str]]:
-    """Entries in whose text another turn's anchor stands, each made two; what follows of the second one's session goes with it."""
+    """Entries in whose text another turn's anchor stands, each made two; what follows of the second
+    one's session goes with it.
+    """
     evidence: list[str] = []
     while True:
         entries = parse(data, name).entries
-        index, place = next(((i, at) for i, e in enumerate(entries) if (at := _second_note(e)) is not None), (-1, 0))
+        index, place = next(
+            ((i, at) for i, e in enumerate(entries) if (at := _second_note(e)) is not None), (-1, 0)
+        )
         if index < 0:
             return data, evidence
         entry = entries[index]
@@ -68,15 +75,25 @@ def _parted(data: bytes, name: str) -> tuple[bytes, list[str]]:
         session = parse(pieces[0]).entries[0].session
         moved = []
         for follower in entries[index + 1 :]:
-            if session == entry.session or follower.session != session or follower.trail != entry.trail:
+            if (
+                session == entry.session
+                or follower.session != session
+                or follower.trail != entry.trail
+            ):
                 break
             moved.append(follower)
         left = data
         for follower in reversed(moved):
             left = left[: follower.start] + left[follower.stop :]
         left = left[: entry.start] + first + left[entry.end :]
-        headings = [f"{'#' * level} {text}".encode() for level, text in zip((1, 2), ["", *entry.trail][-2:]) if text]
-        own = (newline * 2).join([*headings, *pieces, *(follower.raw for follower in moved)]) + newline
+        headings = [
+            f"{'#' * level} {text}".encode()
+            for level, text in zip((1, 2), ["", *entry.trail][-2:])
+            if text
+        ]
+        own = (newline * 2).join(
+            [*headings, *pieces, *(follower.raw for follower in moved)]
+        ) + newline
         evidence.append(second.splitlines()[0].decode("utf-8", "replace").strip())
         data = merge(b"", left, own, name).data
 
@@ -89,6 +106,12 @@ def _second_note(entry: Entry) -> int | None:
     for match in _ANCHOR.finditer(entry.raw, body):
         anchor = parse_anchor(match[1].decode("utf-8", "replace").strip())
         is_quoted = entry.raw.count(b"```", body, match.start()) % 2
-        if anchor and anchor.turn and anchor not in entry.anchors and not is_quoted and match.start() > body:
+        if (
+            anchor
+            and anchor.turn
+            and anchor not in entry.anchors
+            and not is_quoted
+            and match.start() > body
+        ):
             return match.start()
     return None

@@ -1,7 +1,9 @@
-"""Changing day files: append a turn, edit, delete and mark an entry. Taking that back: ``journal/undo.py``.
+"""Changing day files: append a turn, edit, delete and mark an entry. Taking that back:
+``journal/undo.py``.
 
-Every change names the entry and the hash of what its maker saw. Under the file's lock the file is read again, the
-entry found wherever it now stands, the hash compared, and only that entry's own bytes replaced.
+Every change names the entry and the hash of what its maker saw. Under the file's lock the file is
+read again, the entry found wherever it now stands, the hash compared, and only that entry's own
+bytes replaced.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ class Appended(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """An entry as somebody saw it. An empty ``hash`` skips the comparison (the caller just read it)."""
+    """An entry as somebody saw it. An empty ``hash`` skips the comparison (the caller just read
+    it).
+    """
 
     path: str
     entry_id: str
@@ -74,7 +78,8 @@ class Journal(Undoable):
         super().__init__(home)
         self._turns: dict[str, KnownTurns] = {}
 
-    # -- adding ---------------------------------------------------------------------------------------------
+    # -- adding
+    # ---------------------------------------------------------------------------------------------
 
     def append_turn(
         self,
@@ -88,12 +93,14 @@ class Journal(Undoable):
         aliases: Iterable[str] = (),
         times: Iterable[str] = (),
     ) -> Appended:
-        """Append a captured turn under the right session heading; a turn that is there already is left alone.
+        """Append a captured turn under the right session heading; a turn that is there already is
+        left alone.
 
         Args:
             memory: the project's memory folder.
             day: ISO date; time: ``HH:MM``. The heading under which the entry stands.
-            body: lines of text; secrets in it and what would forge an entry do not reach the file, whoever calls.
+            body: lines of text; secrets in it and what would forge an entry do not reach the
+                file, whoever calls.
             anchor: with agent, session and turn.
             aliases, times: by what else the turn may be known, as ``KnownTurns.has`` has them.
         """
@@ -101,13 +108,20 @@ class Journal(Undoable):
         path, clean = self._day_path(memory, day), self.clean(body)
         if self.is_deleted(anchor, aliases):
             return Appended(entry_id, path, False, Skipped.DELETED)
-        # the folder's lock before the file's: two processes in two time zones would look into two files
+        # the folder's lock before the file's: two processes in two time zones would look into two
+        # files
         with disk.locked(self.home, os.path.join(memory, "turns")), disk.locked(self.home, path):
             if self.turns(memory).has(anchor, aliases, times):
                 return Appended(entry_id, path, False, Skipped.THERE)
             document = parse_end(read_day_file(path), day)
-            lines = [] if render.last_session(document) == anchor.session else [f"## Session {time}", ""]
-            lines += render.entry_lines([f"### {time}", anchor.render(), *render.mark_lines(marks or {})], clean)
+            lines = (
+                []
+                if render.last_session(document) == anchor.session
+                else [f"## Session {time}", ""]
+            )
+            lines += render.entry_lines(
+                [f"### {time}", anchor.render(), *render.mark_lines(marks or {})], clean
+            )
             block = render.joined(document, lines)
             self.origin.wrote((entry.raw for entry in parse(block, day).entries), CAPTURED)
             self.origin.saw(body)
@@ -116,9 +130,17 @@ class Journal(Undoable):
         return Appended(entry_id, path, True)
 
     def add_note(
-        self, memory: str, day: str, time: str, body: str, *, heading: str = "", marks: dict[str, str] | None = None
+        self,
+        memory: str,
+        day: str,
+        time: str,
+        body: str,
+        *,
+        heading: str = "",
+        marks: dict[str, str] | None = None,
     ) -> Appended:
-        """Append a hand-written note; undoable. It gets an ``id`` comment, so that it keeps its name for good.
+        """Append a hand-written note; undoable. It gets an ``id`` comment, so that it keeps its
+        name for good.
 
         Args:
             heading: our own words: the note stands under them alone, not among the day's others.
@@ -128,30 +150,53 @@ class Journal(Undoable):
         with disk.locked(self.home, path):
             data = read_day_file(path)
             document = parse_end(data, day)
-            block = render.joined(document, ["## Notes", ""] if not heading and not render.in_notes(document) else [])
+            block = render.joined(
+                document, ["## Notes", ""] if not heading and not render.in_notes(document) else []
+            )
             head = f"## {heading}" if heading else f"### {time}"
             block += render.as_lines(
-                document, render.entry_lines([head, f"<!-- id:{entry_id} -->", *render.mark_lines(marks or {})], clean)
+                document,
+                render.entry_lines(
+                    [head, f"<!-- id:{entry_id} -->", *render.mark_lines(marks or {})], clean
+                ),
             )
             first = f"# {day}\n\n".encode()
             self.origin.wrote(entry.raw for entry in parse(block, day).entries)
             change = new_change(
-                "add", memory, path, entry_id, render.first_line(clean), len(data or first), b"", block, data,
+                "add",
+                memory,
+                path,
+                entry_id,
+                render.first_line(clean),
+                len(data or first),
+                b"",
+                block,
+                data,
                 (data or first) + block,
-            )  # fmt: skip
+            )
             seq = self.history.record(change)
             try:
                 disk.append(path, block, first=first)
             except Exception:
                 self.history.drop(seq)
                 raise
-            with contextlib.suppress(Unreachable, MemoryError):  # it is written; the next change settles the intent
+            with contextlib.suppress(
+                Unreachable, MemoryError
+            ):  # it is written; the next change settles the intent
                 self._confirm(seq, path, [], parse(block, day).entries)
         return Appended(entry_id, path, True)
 
-    def put(self, memory: str, path: str, head: Sequence[str], body: CleanText, how: str, batch: str = "") -> Entry:
-        """Write an entry of a name of its own (an ``id`` comment) into a file of entries: in the place of what has that name, else by its time.
-        Undoable.
+    def put(
+        self,
+        memory: str,
+        path: str,
+        head: Sequence[str],
+        body: CleanText,
+        how: str,
+        batch: str = "",
+    ) -> Entry:
+        """Write an entry of a name of its own (an ``id`` comment) into a file of entries: in the
+        place of what has that name, else by its time. Undoable.
 
         Args:
             head: its heading, of the third level, anchors and marks.
@@ -171,16 +216,35 @@ class Journal(Undoable):
             if there is not None:
                 start, stop, after = there.start, there.end, block
             else:
-                start = next((other.start for other in document.entries if other.time > new.time), len(data))
+                start = next(
+                    (other.start for other in document.entries if other.time > new.time), len(data)
+                )
                 stop, after = start, render.apart(document, start, block) if data else block
-                after += document.newline.encode() * (start == len(data) and not after.endswith(b"\n"))
+                after += document.newline.encode() * (
+                    start == len(data) and not after.endswith(b"\n")
+                )
             made = data[:start] + after + data[stop:]
             others = [entry.raw for entry in document.entries if entry.id != new.id]
             if sorted([*others, block]) != sorted(entry.raw for entry in parse(made, name).entries):
-                raise UsageError(f"{path} has a block of code or a comment that does not end", "end it, then try again")
+                raise UsageError(
+                    f"{path} has a block of code or a comment that does not end",
+                    "end it, then try again",
+                )
             self.origin.wrote([block], how)
             op = "edit" if there else "add"
-            change = new_change(op, memory, path, new.id, new.title, start, data[start:stop], after, data, made, batch)
+            change = new_change(
+                op,
+                memory,
+                path,
+                new.id,
+                new.title,
+                start,
+                data[start:stop],
+                after,
+                data,
+                made,
+                batch,
+            )
             note_neighbours(change, parse(made, name), parse(made, name).find(new.id) or new)
             seq = self.history.record(change)
             try:
@@ -194,8 +258,10 @@ class Journal(Undoable):
     def refresh_turn(
         self, memory: str, anchor: Anchor, aliases: Iterable[str], body: str, marks: dict[str, str]
     ) -> Appended | None:
-        """Take over what a turn has become (a late result, a continuation) where its entry stands as capture wrote it. Undoable.
-        None where nothing came of it: it was edited meanwhile, is not there, or this was taken over before.
+        """Take over what a turn has become (a late result, a continuation) where its entry stands
+        as capture wrote it. Undoable.
+        None where nothing came of it: it was edited meanwhile, is not there, or this was taken over
+        before.
 
         Args:
             marks: added to those of the entry: what came late may have come from outside.
@@ -206,16 +272,27 @@ class Journal(Undoable):
         names = {turn_id(anchor.agent, anchor.session, name) for name in (anchor.turn, *aliases)}
         for path in self.turns(memory).where(anchor, aliases):
             for entry in read_day(path).entries:
-                if done or entry.id not in names or entry.body == body or not self.origin.came_by(entry.raw, CAPTURED):
+                if (
+                    done
+                    or entry.id not in names
+                    or entry.body == body
+                    or not self.origin.came_by(entry.raw, CAPTURED)
+                ):
                     continue
 
                 def change(document: Document, entry: Entry) -> bytes:
                     old = entry.raw[entry.body_start - entry.start :]
-                    new = render.with_marks(document, entry, {**entry.marks, **marks}) if marks else entry.raw
+                    new = (
+                        render.with_marks(document, entry, {**entry.marks, **marks})
+                        if marks
+                        else entry.raw
+                    )
                     return new[: len(new) - len(old)] + render.as_bytes(document, clean)
 
                 try:
-                    new = self._splice(memory, "edit", [target_of(path, entry)], change, decides=False)[0]
+                    new = self._splice(
+                        memory, "edit", [target_of(path, entry)], change, decides=False
+                    )[0]
                 except (Conflict, NotFound):
                     continue
                 self.origin.wrote([new.raw], CAPTURED)
@@ -224,8 +301,10 @@ class Journal(Undoable):
         return done
 
     def supersede_turn(self, memory: str, anchor: Anchor, newer: str) -> bool:
-        """Mark the entry of a turn that its person took back and sent anew as superseded by the entry *newer*. Undoable.
-        An entry that somebody edited, marked or un-marked stays as it is: False."""
+        """Mark the entry of a turn that its person took back and sent anew as superseded by the
+        entry *newer*. Undoable. An entry that somebody edited, marked or un-marked stays as it is:
+        False.
+        """
         name = turn_id(anchor.agent, anchor.session, anchor.turn)
 
         def change(document: Document, entry: Entry) -> bytes:
@@ -233,12 +312,18 @@ class Journal(Undoable):
 
         for path in self.turns(memory).where(anchor):
             entry = read_day(path).find(name)
-            if entry is None or "superseded-by" in entry.marks or not self.origin.came_by(entry.raw, CAPTURED):
+            if (
+                entry is None
+                or "superseded-by" in entry.marks
+                or not self.origin.came_by(entry.raw, CAPTURED)
+            ):
                 continue
             if any(done.op == "mark" for done in self.history.of_entry(name)):
                 continue
             try:
-                new = self._splice(memory, "mark", [target_of(path, entry)], change, decides=False)[0]
+                new = self._splice(memory, "mark", [target_of(path, entry)], change, decides=False)[
+                    0
+                ]
             except (Conflict, NotFound):
                 continue
             self.origin.wrote([new.raw], CAPTURED)
@@ -250,8 +335,10 @@ class Journal(Undoable):
         return self._turns.setdefault(memory, KnownTurns(memory))
 
     def is_deleted(self, anchor: Anchor, aliases: Iterable[str] = ()) -> bool:
-        """Whether the owner deleted this turn, under any of its names. Where the history can't be read, capture goes on: a note too many is mended with
-        a key, one that is not written is lost."""
+        """Whether the owner deleted this turn, under any of its names. Where the history can't be
+        read, capture goes on: a note too many is mended with a key, one that is not written is
+        lost.
+        """
         try:
             return any(
                 self.history.is_deleted(turn_id(anchor.agent, anchor.session, name))
@@ -262,10 +349,13 @@ class Journal(Undoable):
             log.warning("%s", error)
             return False
 
-    # -- changing -------------------------------------------------------------------------------------------
+    # -- changing
+    # -------------------------------------------------------------------------------------------
 
     def edit(self, memory: str, target: Target, text: str, *, undoable: bool = True) -> Entry:
-        """Replace the body of an entry; heading, anchors and marks stay, secrets do not get in. Returns the entry as it now is."""
+        """Replace the body of an entry; heading, anchors and marks stay, secrets do not get in.
+        Returns the entry as it now is.
+        """
         from memsearch_engine.secrets.scan import redact
 
         clean = redact(text, self.home)[0]
@@ -283,7 +373,9 @@ class Journal(Undoable):
         """Set a mark (``value`` None removes it; a flag's value is ignored)."""
         return self.mark_each(memory, [target], name, value)[0]
 
-    def mark_each(self, memory: str, targets: list[Target], name: str, value: str | None) -> list[Entry]:
+    def mark_each(
+        self, memory: str, targets: list[Target], name: str, value: str | None
+    ) -> list[Entry]:
         """The same for several entries: all or none, one step of undo."""
 
         def change(document: Document, entry: Entry) -> bytes:
@@ -296,8 +388,10 @@ class Journal(Undoable):
         return self._splice(memory, "mark", targets, change)
 
     def upgrade(self, memory: str, target: Target, body: str | None) -> Entry:
-        """Settle a pending summary: *body* takes the place of the extractive one (None: that one stays), and the mark goes.
-        No step of the owner's undo: it is capture's second half. Raises Conflict where somebody edited meanwhile."""
+        """Settle a pending summary: *body* takes the place of the extractive one (None: that one
+        stays), and the mark goes. No step of the owner's undo: it is capture's second half. Raises
+        Conflict where somebody edited meanwhile.
+        """
         clean = None if body is None else self.clean(body)
 
         def change(document: Document, entry: Entry) -> bytes:
@@ -313,7 +407,9 @@ class Journal(Undoable):
         return entry
 
     def merge(self, memory: str, keep: Target, gone: list[Target]) -> Entry:
-        """Make one entry of several that say the same: *keep*'s text with the anchors of all; the others go. One step of undo."""
+        """Make one entry of several that say the same: *keep*'s text with the anchors of all; the
+        others go. One step of undo.
+        """
         batch = uuid.uuid4().hex
         before = parse(read_day_file(keep.path), day_name(keep.path))
         seen = self._seen(before, keep)
@@ -341,12 +437,19 @@ class Journal(Undoable):
         index = sum(t.path == keep.path and other.start < kept_at for t, other in zip(gone, others))
         entry = now.entries[position - index]
         (kept,) = self._splice(
-            memory, "edit", [Target(keep.path, entry.id, keep.hash)], change, batch=batch, ours=False
+            memory,
+            "edit",
+            [Target(keep.path, entry.id, keep.hash)],
+            change,
+            batch=batch,
+            ours=False,
         )
         return kept
 
     def decide(self, memory: str, shown: Target, other: Target, body: str | None) -> None:
-        """Settle what was changed in two places: *body* (None: the text as it is shown) holds, the other text goes. One step of undo."""
+        """Settle what was changed in two places: *body* (None: the text as it is shown) holds, the
+        other text goes. One step of undo.
+        """
         from memsearch_engine.secrets.scan import redact
 
         clean = None if body is None else redact(body, self.home)[0]
@@ -359,7 +462,9 @@ class Journal(Undoable):
             if clean is None:
                 return new
             old = entry.raw[entry.body_start - entry.start :]
-            return new[: len(new) - len(old)] + render.as_bytes(document, render.body_of(clean, entry))
+            return new[: len(new) - len(old)] + render.as_bytes(
+                document, render.body_of(clean, entry)
+            )
 
         batch = uuid.uuid4().hex
         self._splice(memory, "edit", [shown], change, batch=batch)
@@ -388,14 +493,16 @@ class Journal(Undoable):
         moved: Container[str] = (),
         strange: Collection[str] = (),
     ) -> None:
-        """Make a file hold *data*, which has come from another machine of the owner's; b"" removes it. No step of undo, but what goes
-        can be restored, and a deletion is remembered.
+        """Make a file hold *data*, which has come from another machine of the owner's; b"" removes
+        it. No step of undo, but what goes can be restored, and a deletion is remembered.
 
         Args:
             read: what the file held when it was merged; b"" where there was none.
             moved: ids of entries that stand in another file now: no deletion of theirs is noted.
-            strange: keys (``key_of``) of texts that the other machine does not vouch for: no decision of its owner's.
-            begins: told the change's number before the file is touched: ``was_taken`` says afterwards what became of it.
+            strange: keys (``key_of``) of texts that the other machine does not vouch for: no
+                decision of its owner's.
+            begins: told the change's number before the file is touched: ``was_taken`` says
+                afterwards what became of it.
 
         Raises:
             Conflict: it has changed since.
@@ -407,7 +514,9 @@ class Journal(Undoable):
             if read_day_file(path) != read:
                 raise Conflict(f"{path} changed while it was merged")
             before, after = parse(read, name), parse(data, name)
-            old, new = ({entry.id: entry for entry in document.entries} for document in (before, after))
+            old, new = (
+                {entry.id: entry for entry in document.entries} for document in (before, after)
+            )
             title = f"{name}: {len(new.keys() - old)} new, {len(old.keys() - new)} gone"
             records = [new_change("sync", memory, path, "", title, 0, b"", b"", read, data, batch)]
             for entry in before.entries:
@@ -416,14 +525,38 @@ class Journal(Undoable):
                     continue
                 op, raw = ("edit", now.raw) if now else ("delete", b"")
                 was = entry.raw if now else read[entry.start : entry.stop]
-                record = new_change(op, memory, path, entry.id, entry.title, entry.start, was, raw, read, data, batch)
+                record = new_change(
+                    op,
+                    memory,
+                    path,
+                    entry.id,
+                    entry.title,
+                    entry.start,
+                    was,
+                    raw,
+                    read,
+                    data,
+                    batch,
+                )
                 note_neighbours(record, before, entry)
                 records.append(record)
             for entry in after.entries:
-                if entry.id not in old and self.history.is_deleted(entry.id):  # it is back, and no deletion any more
+                if entry.id not in old and self.history.is_deleted(
+                    entry.id
+                ):  # it is back, and no deletion any more
                     records.append(
                         new_change(
-                            "add", memory, path, entry.id, entry.title, entry.start, b"", entry.raw, read, data, batch
+                            "add",
+                            memory,
+                            path,
+                            entry.id,
+                            entry.title,
+                            entry.start,
+                            b"",
+                            entry.raw,
+                            read,
+                            data,
+                            batch,
                         )
                     )
             seqs = [self.history.record(record) for record in records]
@@ -446,9 +579,11 @@ class Journal(Undoable):
             change = self.history.get(seq)
         return change is not None and change.state == "done"
 
-    def replace(self, memory: str, path: str, read: bytes, data: bytes, title: str, *, batch: str = "") -> None:
-        """Make a file hold *data* where it still holds *read* (b"": where there is none); undoable as long as the file
-        stands so. Raises Conflict.
+    def replace(
+        self, memory: str, path: str, read: bytes, data: bytes, title: str, *, batch: str = ""
+    ) -> None:
+        """Make a file hold *data* where it still holds *read* (b"": where there is none); undoable
+        as long as the file stands so. Raises Conflict.
 
         Args:
             batch: changes of one batch are one step of undo.
@@ -460,14 +595,24 @@ class Journal(Undoable):
             tail = len(os.path.commonprefix([read[start:][::-1], data[start:][::-1]]))
             before, after = read[start : len(read) - tail], data[start : len(data) - tail]
             known = {
-                entry.raw for entry in parse(read, day_name(path)).entries if self.origin.is_own(entry.raw, memory)
+                entry.raw
+                for entry in parse(read, day_name(path)).entries
+                if self.origin.is_own(entry.raw, memory)
             }
-            texts = {(entry.id, text_key(entry)) for entry in parse(read, day_name(path)).entries if entry.raw in known}
+            texts = {
+                (entry.id, text_key(entry))
+                for entry in parse(read, day_name(path)).entries
+                if entry.raw in known
+            }
             entries = parse(data, day_name(path)).entries
-            self.origin.adopt(key_of(entry.raw) for entry in entries if (entry.id, text_key(entry)) in texts)
+            self.origin.adopt(
+                key_of(entry.raw) for entry in entries if (entry.id, text_key(entry)) in texts
+            )
             entry_id = entries[0].id if entries else ""
             seq = self.history.record(
-                new_change("edit", memory, path, entry_id, title, start, before, after, read, data, batch)
+                new_change(
+                    "edit", memory, path, entry_id, title, start, before, after, read, data, batch
+                )
             )
             try:
                 if read_day_file(path) != read:
@@ -476,7 +621,13 @@ class Journal(Undoable):
             except BaseException:
                 self.history.drop(seq)
                 raise
-            self._confirm(seq, path, entries_between(path, read, data), entries_between(path, data, read), clears=False)
+            self._confirm(
+                seq,
+                path,
+                entries_between(path, read, data),
+                entries_between(path, data, read),
+                clears=False,
+            )
 
     def put_back(self, memory: str, target: Target, text: bytes) -> Entry:
         """Make an entry hold *text* again, the bytes of an entry as the history has them. Undoable."""
@@ -505,18 +656,24 @@ class Journal(Undoable):
         """
         batch = batch or uuid.uuid4().hex
         changed: list[Entry] = []
-        if any(target.path.startswith(f"{self.home.longterm_search}{os.sep}") for target in targets):
+        if any(
+            target.path.startswith(f"{self.home.longterm_search}{os.sep}") for target in targets
+        ):
             if any(target.path.endswith(f"{os.sep}native.md") for target in targets):
                 raise UsageError(
-                    "this is in an agent's own file, and no note", "`memsearch native import` makes one of it"
+                    "this is in an agent's own file, and no note",
+                    "`memsearch native import` makes one of it",
                 )
             raise UsageError(
                 "this is of the long-term memory, no note",
                 "`memsearch forget WORDS` takes it out; MEMORY.md can be edited",
             )
-        # all or nothing: look at every one before the first is touched; and from the last one back, since equal notes of a day are
-        # told apart by their order
-        places = [(t.path, self._seen(parse(read_day_file(t.path), day_name(t.path)), t).start, t) for t in targets]
+        # all or nothing: look at every one before the first is touched; and from the last one back,
+        # since equal notes of a day are told apart by their order
+        places = [
+            (t.path, self._seen(parse(read_day_file(t.path), day_name(t.path)), t).start, t)
+            for t in targets
+        ]
         for _, _, target in sorted(places, key=lambda place: place[:2], reverse=True):
             path = disk.real_file(target.path)
             with disk.locked(self.home, path):
@@ -536,10 +693,28 @@ class Journal(Undoable):
                         changed.append(entry)
                         break
                     now = parse(new, name).find(entry.id) if change is not None else None
-                    if now is not None and ((op == "edit" and ours) or self.origin.is_own(entry.raw, memory)):
-                        # a mark on somebody's note does not make it ours; one's own copy stays that, whatever is done to it
-                        self.origin.wrote([now.raw], WRITTEN if self.origin.came_by(entry.raw, WRITTEN) else "written")
-                    record = new_change(op, memory, path, entry.id, entry.title, start, before, after, data, new, batch)
+                    if now is not None and (
+                        (op == "edit" and ours) or self.origin.is_own(entry.raw, memory)
+                    ):
+                        # a mark on somebody's note does not make it ours; one's own copy stays
+                        # that, whatever is done to it
+                        self.origin.wrote(
+                            [now.raw],
+                            WRITTEN if self.origin.came_by(entry.raw, WRITTEN) else "written",
+                        )
+                    record = new_change(
+                        op,
+                        memory,
+                        path,
+                        entry.id,
+                        entry.title,
+                        start,
+                        before,
+                        after,
+                        data,
+                        new,
+                        batch,
+                    )
                     note_neighbours(record, document, entry)
                     seq = self.history.record(record) if undoable else 0
                     try:
@@ -554,10 +729,17 @@ class Journal(Undoable):
                         if undoable:
                             self.history.drop(seq)
                         raise
-                    others = [other for other in document.entries if other is not entry and other.hash == entry.hash]
+                    others = [
+                        other
+                        for other in document.entries
+                        if other is not entry and other.hash == entry.hash
+                    ]
                     after_ = [*others, *([now] if now else [])]
                     clears = decides and ours and op == "edit"
-                    if self._decide(path, [entry], after_, replaces=decides, clears=clears) and undoable:
+                    if (
+                        self._decide(path, [entry], after_, replaces=decides, clears=clears)
+                        and undoable
+                    ):
                         self.history.confirm(seq)
                     if change is not None:
                         changed.append(now or entry)
@@ -579,10 +761,13 @@ class Journal(Undoable):
             )
         return entry
 
-    # -- helpers --------------------------------------------------------------------------------------------
+    # -- helpers
+    # --------------------------------------------------------------------------------------------
 
     def clean(self, body: str) -> CleanText:
-        """*body* without secrets, as lines that begin no entry, anchor or comment. What was made so before stays as it is."""
+        """*body* without secrets, as lines that begin no entry, anchor or comment. What was made so
+        before stays as it is.
+        """
         from memsearch_engine.secrets.scan import redact
 
         return CleanText(escape_block(redact(body, self.home)[0]))

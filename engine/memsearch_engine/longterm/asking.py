@@ -1,4 +1,6 @@
-"""Asking a model to write about a project's notes: one behind an API may look things up, a command line is asked once; each within the day's cap."""
+"""Asking a model to write about a project's notes: one behind an API may look things up, a command
+line is asked once; each within the day's cap.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,23 @@ class Asker:
         agent: whose command line ``native`` is. stop: asked before each request.
     """
 
-    def __init__(self, home: Home, settings: Settings, task: Task, agent: str, stop: Callable[[], bool]) -> None:
-        self._home, self._settings, self._task, self._agent, self._stop = home, settings, task, agent, stop
+    def __init__(
+        self, home: Home, settings: Settings, task: Task, agent: str, stop: Callable[[], bool]
+    ) -> None:
+        self._home, self._settings, self._task, self._agent, self._stop = (
+            home,
+            settings,
+            task,
+            agent,
+            stop,
+        )
         self.tokens = 0
         self._booked = 0
 
     def ask(self, system: str, question: str, material: Material, read: Callable[[str], T]) -> T:
-        """What *read* makes of the answer; asked once more where it raises ModelError. Raises ModelError, SettingsError."""
+        """What *read* makes of the answer; asked once more where it raises ModelError. Raises
+        ModelError, SettingsError.
+        """
         for attempt in range(_TRIES):
             if self._stop():
                 raise ModelError("it was told to stop", again=True)
@@ -51,7 +63,9 @@ class Asker:
         if provider != "native" and not (native.can(provider) and provider not in llm.providers):
             return self._with_tools(system, question, material)
         if provider == "native" and not self._agent:
-            raise SettingsError("whose own model? name the agent", f"--provider {' or '.join(native.those())}")
+            raise SettingsError(
+                "whose own model? name the agent", f"--provider {' or '.join(native.those())}"
+            )
         booked = self._reserve(estimate(system + question) + limits.answer_tokens)
         try:
             reply = complete(
@@ -74,10 +88,17 @@ class Asker:
         limits, llm = self._settings.documents, self._settings.llm
         try:
             return tools.work(
-                llm, self._task.provider, self._task.model, system, question, reading.tools_for(material), max_turns=_MAX_TURNS,
-                before_turn=lambda: self._before_turn(system + question), after_turn=self._after_turn,
+                llm,
+                self._task.provider,
+                self._task.model,
+                system,
+                question,
+                reading.tools_for(material),
+                max_turns=_MAX_TURNS,
+                before_turn=lambda: self._before_turn(system + question),
+                after_turn=self._after_turn,
                 answer_tokens=limits.answer_tokens,
-            )  # fmt: skip
+            )
         except ModelError as error:
             if self._booked:
                 spend.settle(self._home, llm, self._booked, self._task.provider, error)
@@ -96,14 +117,19 @@ class Asker:
         )
         if not booked:
             raise ModelError(
-                f"the day's {cap:,} tokens (documents.daily_tokens) don't suffice: {tokens:,} may be needed", again=True
+                f"the day's {cap:,} tokens (documents.daily_tokens) don't suffice: {tokens:,} may be needed",
+                again=True,
             )
         return booked
 
     def _before_turn(self, asked: str) -> None:
-        """Set aside what a request may use at the least; what a model has looked up meanwhile comes on top, and is counted behind it."""
+        """Set aside what a request may use at the least; what a model has looked up meanwhile comes
+        on top, and is counted behind it.
+        """
         if self._stop():
-            raise ModelError("it was told to stop, or another process took the job over", again=True)
+            raise ModelError(
+                "it was told to stop, or another process took the job over", again=True
+            )
         self._booked = self._reserve(estimate(asked) + self._settings.documents.answer_tokens)
 
     def _after_turn(self, reply: Reply) -> None:

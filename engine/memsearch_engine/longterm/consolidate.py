@@ -1,8 +1,9 @@
 """Phase 2: what single sessions taught becomes two short documents, under one lock, as a proposal.
 
-The work happens in a folder of its own, by an agent's command line that can write nowhere else or by a model with file tools of
-ours. It is ended at its caps of time, turns and tokens, or when the claim is lost. What it leaves is checked, and only then
-proposed; what has been consolidated moves on after that, so a run that died anywhere is simply done again.
+The work happens in a folder of its own, by an agent's command line that can write nowhere else or
+by a model with file tools of ours. It is ended at its caps of time, turns and tokens, or when the
+claim is lost. What it leaves is checked, and only then proposed; what has been consolidated moves
+on after that, so a run that died anywhere is simply done again.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Result(msgspec.Struct):
     """What a consolidation came to.
 
     Attributes:
-        state: ``review`` (a proposal waits), ``accepted`` (it took effect), ``unchanged``, ``skipped``, ``failed``.
+        state: ``review`` (a proposal waits), ``accepted`` (it took effect), ``unchanged``,
+            ``skipped``, ``failed``.
         reason: why it was skipped or failed, or what there was to do.
         proposal, hunks: the proposal's number, and how many changes it has.
     """
@@ -103,13 +105,18 @@ def run(
 
 
 def overtaken(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]:
-    """Memory's id -> lines on what its session noted and a later one of *memories* amends (``search.linked``). Nothing where no catalog is."""
+    """Memory's id -> lines on what its session noted and a later one of *memories* amends
+    (``search.linked``). Nothing where no catalog is.
+    """
     catalog = Catalog.open_readonly(home.cache_db)
     if catalog is None:
         return {}
     found: dict[str, list[str]] = {}
     with contextlib.closing(catalog):
-        spoken, sessions = said(home), {(memory.agent, memory.session): memory.id for memory in memories}
+        spoken, sessions = (
+            said(home),
+            {(memory.agent, memory.session): memory.id for memory in memories},
+        )
         folders = {project.id: project.memory for project in _known(home)}
         origin = Origin(home)
         try:
@@ -117,7 +124,9 @@ def overtaken(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]
                 for row in catalog.of_session(memory.project, memory.agent, memory.session, _NOTES):
                     pairs = linked.of_note(catalog, spoken, memory.project, row.entry_id)
                     folder = folders.get(memory.project, "")
-                    if not pairs or origin.arrived(folder, _standing(folder, origin, row), row.path):
+                    if not pairs or origin.arrived(
+                        folder, _standing(folder, origin, row), row.path
+                    ):
                         continue  # whoever wrote a note can say that it is of any session
                     for pair in heeded(pairs, folder, origin):
                         later = sessions.get((pair.newer.agent, pair.newer.session))
@@ -144,9 +153,15 @@ def _standing(memory: str, origin: Origin, row: Row) -> list[Entry]:
 
 class _Run:
     def __init__(
-        self, home: Home, settings: Settings, jobs: Jobs, claim: Claim, pinned: Set[str], stop: Callable[[], bool] | None,
+        self,
+        home: Home,
+        settings: Settings,
+        jobs: Jobs,
+        claim: Claim,
+        pinned: Set[str],
+        stop: Callable[[], bool] | None,
         clock: Callable[[], float],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.home, self.settings, self.jobs, self.claim = home, settings, jobs, claim
         self.pinned, self.stop, self.clock = pinned, stop, clock
         self.store, self.baseline, self.folder = (
@@ -156,7 +171,11 @@ class _Run:
         )
         self.before: dict[str, str] = {}
         self.asked = False
-        self.lost, self.tokens, self.ends = threading.Event(), 0, time.monotonic() + settings.longterm.run_minutes * 60
+        self.lost, self.tokens, self.ends = (
+            threading.Event(),
+            0,
+            time.monotonic() + settings.longterm.run_minutes * 60,
+        )
 
     def work(self) -> Result:
         selected = self.store.select(self.settings.longterm.memories, self.pinned)
@@ -166,7 +185,9 @@ class _Run:
         changes = self.baseline.diff(self.folder)
         waiting = review.pending(self.home)
         if not changes:
-            why = "nothing new since the last consolidation" + ("; its changes wait for review" if waiting else "")
+            why = "nothing new since the last consolidation" + (
+                "; its changes wait for review" if waiting else ""
+            )
             return self._end(selected, Result("unchanged", why, waiting.id if waiting else 0))
         if not selected and not facts(self.home) and not self._has_artifacts():
             return self._finish(selected, Result("unchanged", "no session has taught anything yet"))
@@ -176,14 +197,22 @@ class _Run:
         self.asked = True
         self._ask(text)
         self._forget({memory.id for memory in selected})
-        known = {note.id: note.scope for note in facts(self.home)} | {m.id: m.project[:8] for m in selected}
-        workspace.validate(self.folder, known, self._projects(selected), self.settings.longterm.max_tokens)
+        known = {note.id: note.scope for note in facts(self.home)} | {
+            m.id: m.project[:8] for m in selected
+        }
+        workspace.validate(
+            self.folder, known, self._projects(selected), self.settings.longterm.max_tokens
+        )
         return self._conclude(selected)
 
     def _has_artifacts(self) -> bool:
-        return any(workspace.read(self.folder, name).strip() for name in (workspace.MEMORY, workspace.SUMMARY))
+        return any(
+            workspace.read(self.folder, name).strip()
+            for name in (workspace.MEMORY, workspace.SUMMARY)
+        )
 
-    # -- before ---------------------------------------------------------------------------------------------
+    # -- before
+    # ---------------------------------------------------------------------------------------------
 
     def _stage(self, selected: list[SessionMemory]) -> None:
         """The folder to work in: the workspace as the owner has it, with the evidence of now."""
@@ -199,7 +228,9 @@ class _Run:
         workspace.write_inputs(self.home, self.folder, selected, overtaken(self.home, selected))
 
     def _overlay(self, waiting: review.Proposal | None) -> None:
-        """Put what waits for review into the folder: the next proposal takes its place, and must not lose it."""
+        """Put what waits for review into the folder: the next proposal takes its place, and must
+        not lose it.
+        """
         for hunk in waiting.waiting if waiting else ():
             current = workspace.read(self.folder, hunk.path)
             try:
@@ -213,18 +244,25 @@ class _Run:
             if not workspace.read(self.folder, name).strip():
                 workspace.write(self.home, self.folder, name, empty)
 
-    # -- the work -------------------------------------------------------------------------------------------
+    # -- the work
+    # -------------------------------------------------------------------------------------------
 
     def _ask(self, diff: str) -> None:
         chosen, limits = self.settings.longterm.consolidate, self.settings.longterm
-        system = prompt(self.home, "consolidate").replace("SUMMARY_TOKENS", str(int(limits.max_tokens * 0.9)))
+        system = prompt(self.home, "consolidate").replace(
+            "SUMMARY_TOKENS", str(int(limits.max_tokens * 0.9))
+        )
         task = self._task(diff)
         if native.can(chosen.provider) and chosen.provider not in self.settings.llm.providers:
             self._before_turn()
             left = max(1.0, self.ends - time.monotonic())
-            booked = self._reserve(limits.run_tokens)  # how much an agent asks by itself is known when it is done
+            booked = self._reserve(
+                limits.run_tokens
+            )  # how much an agent asks by itself is known when it is done
             try:
-                reply = native.edit(chosen.provider, chosen.model, system, task, self.folder, left, self._unwanted)
+                reply = native.edit(
+                    chosen.provider, chosen.model, system, task, self.folder, left, self._unwanted
+                )
             except ModelError as error:
                 spend.settle(self.home, self.settings.llm, booked, chosen.provider, error)
                 raise
@@ -237,27 +275,47 @@ class _Run:
                 f"choose {' or '.join(native.those())}, or a name under llm.providers",
             )
         tools.work(
-            self.settings.llm, chosen.provider, chosen.model, system, task, FileTools(self.home, self.folder).tools(),
-            max_turns=limits.run_turns, before_turn=self._before_turn, after_turn=self._after_turn,
-        )  # fmt: skip
+            self.settings.llm,
+            chosen.provider,
+            chosen.model,
+            system,
+            task,
+            FileTools(self.home, self.folder).tools(),
+            max_turns=limits.run_turns,
+            before_turn=self._before_turn,
+            after_turn=self._after_turn,
+        )
 
     def _task(self, diff: str) -> str:
         listed = []
         for title, sign in (("refused", "+"), ("kept", "-")):
             if lines := sorted(self.store.refused(sign))[:_LISTED]:
                 listed += [f"{title}:", *(f"- {line}" for line in lines), ""]
-        shown = diff if estimate(diff) <= _INLINE_TOKENS else f"It is long: read {workspace.DIFF} piece by piece."
-        return "\n".join(["Bring the long-term memory up to date.", "", *listed, "What changed:", "", shown])
+        shown = (
+            diff
+            if estimate(diff) <= _INLINE_TOKENS
+            else f"It is long: read {workspace.DIFF} piece by piece."
+        )
+        return "\n".join(
+            ["Bring the long-term memory up to date.", "", *listed, "What changed:", "", shown]
+        )
 
     def _reserve(self, tokens: int) -> int:
         chosen, cap = self.settings.longterm.consolidate, self.settings.longterm.daily_tokens
         booked = spend.reserve(
-            self.home, purpose=PURPOSE, provider=chosen.provider, model=chosen.model, agent="", tokens=tokens, cap=cap
+            self.home,
+            purpose=PURPOSE,
+            provider=chosen.provider,
+            model=chosen.model,
+            agent="",
+            tokens=tokens,
+            cap=cap,
         )
         if not booked:
             used = spend.today(self.home, PURPOSE)
             raise ModelError(
-                f"the day's {cap:,} tokens don't suffice: {used:,} are used, {tokens:,} may be needed", again=True
+                f"the day's {cap:,} tokens don't suffice: {used:,} are used, {tokens:,} may be needed",
+                again=True,
             )
         return booked
 
@@ -273,19 +331,31 @@ class _Run:
         if time.monotonic() > self.ends:
             raise ModelError(f"not done after {limits.run_minutes:g} minutes", again=True)
         if self.tokens > limits.run_tokens:
-            raise ModelError(f"not done after {self.tokens:,} tokens (longterm.run_tokens)", again=True)
+            raise ModelError(
+                f"not done after {self.tokens:,} tokens (longterm.run_tokens)", again=True
+            )
         if (used := spend.today(self.home, PURPOSE)) >= limits.daily_tokens:
-            raise ModelError(f"the day's {limits.daily_tokens:,} tokens are used up ({used:,} used)", again=True)
+            raise ModelError(
+                f"the day's {limits.daily_tokens:,} tokens are used up ({used:,} used)", again=True
+            )
 
     def _after_turn(self, reply: Reply) -> None:
         chosen = self.settings.longterm.consolidate
         self.tokens += reply.input_tokens + reply.output_tokens
         spend.note(
-            self.home, self.settings.llm, reply, purpose=PURPOSE, provider=chosen.provider, model=chosen.model, agent=""
+            self.home,
+            self.settings.llm,
+            reply,
+            purpose=PURPOSE,
+            provider=chosen.provider,
+            model=chosen.model,
+            agent="",
         )
 
     def _forget(self, selected: set[str]) -> None:
-        """What rests on forgotten memories alone goes, whatever the model left standing; joint sources are named without them."""
+        """What rests on forgotten memories alone goes, whatever the model left standing; joint
+        sources are named without them.
+        """
         gone = {memory.id for memory in self.store.all()} - selected
         before = set(
             cited(
@@ -300,12 +370,15 @@ class _Run:
             if clean != text:
                 workspace.write(self.home, self.folder, name, clean)
 
-    # -- after ----------------------------------------------------------------------------------------------
+    # -- after
+    # ----------------------------------------------------------------------------------------------
 
     def _projects(self, selected: list[SessionMemory]) -> set[str]:
         registry = Registry(self.home)
         try:
-            return {project.id[:8] for project in registry.all()} | {m.project[:8] for m in selected if m.project}
+            return {project.id[:8] for project in registry.all()} | {
+                m.project[:8] for m in selected if m.project
+            }
         finally:
             registry.close()
 
@@ -313,7 +386,9 @@ class _Run:
         if not self.jobs.heartbeat(self.claim):
             raise ModelError("another process took the job over", again=True)
         # against what was there at the start: what the owner writes meanwhile is his, and stays
-        hunks = review.hunks_between(self.before, workspace.artifacts(self.home, self.folder), self.store)
+        hunks = review.hunks_between(
+            self.before, workspace.artifacts(self.home, self.folder), self.store
+        )
         proposal = review.Proposal(
             self.clock(),
             hunks,
@@ -321,7 +396,9 @@ class _Run:
             self.settings.longterm.consolidate.provider,
             self.tokens,
         )
-        result = Result("unchanged", "nothing had to change", 0, len(hunks), len(selected), self.tokens)
+        result = Result(
+            "unchanged", "nothing had to change", 0, len(hunks), len(selected), self.tokens
+        )
         suspect = any(orders("\n".join(hunk.after)) for hunk in hunks)
         if hunks and self.settings.longterm.auto_accept and not suspect:
             with locked(self.home, str(self.home.longterm)):
@@ -335,19 +412,26 @@ class _Run:
         return self._finish(selected, result)
 
     def _finish(self, selected: list[SessionMemory], result: Result) -> Result:
-        """The evidence into the workspace, the baseline on, the job done; in that order. The baseline is what was weighed, not
-        what is there by now."""
+        """The evidence into the workspace, the baseline on, the job done; in that order. The
+        baseline is what was weighed, not what is there by now.
+        """
         workspace.prune_resources(self.home.longterm, self.clock())
         workspace.write_inputs(self.home, self.home.longterm, selected)
-        evidence = [name for name in workspace.files(self.folder) if not workspace.is_artifact(name)]
-        weighed = {name: workspace.read(self.folder, name) for name in evidence if name != workspace.DIFF}
+        evidence = [
+            name for name in workspace.files(self.folder) if not workspace.is_artifact(name)
+        ]
+        weighed = {
+            name: workspace.read(self.folder, name) for name in evidence if name != workspace.DIFF
+        }
         self.baseline.commit(weighed | self.before)
         return self._end(selected, result)
 
     def _end(self, selected: list[SessionMemory], result: Result) -> Result:
         result.memories = len(selected)
         outcome = result.state if self.asked else NOTHING_TO_DO
-        if not self.jobs.succeed(self.claim, outcome, lambda db: SessionMemories.mark_selected(db, selected), SCHEMA):
+        if not self.jobs.succeed(
+            self.claim, outcome, lambda db: SessionMemories.mark_selected(db, selected), SCHEMA
+        ):
             raise ModelError("another process took the job over", again=True)
         return result
 
@@ -361,9 +445,9 @@ def without_memories(text: str, gone: set[str]) -> str:
         if ids and all(name in gone for name in ids):
             del lines[start:stop]
         elif any(name in gone for name in ids):
-            lines[start:stop] = re.sub(r"[ \t]?\[mem:([^\]]*)\]", lambda match: _still(match[1], gone), block).split(
-                "\n"
-            )
+            lines[start:stop] = re.sub(
+                r"[ \t]?\[mem:([^\]]*)\]", lambda match: _still(match[1], gone), block
+            ).split("\n")
     return "\n".join(lines) + ("\n" if text.endswith("\n") else "")
 
 
@@ -383,28 +467,48 @@ class FileTools:
         return [
             tools.Tool("list_files", "All files, with their sizes in bytes.", {}, self.list_files),
             tools.Tool(
-                "read_file", "Lines of a file, from first_line (counted from 1) on.",
-                {"path": "string", "first_line": "integer", "lines": "integer"}, self.read_file,
+                "read_file",
+                "Lines of a file, from first_line (counted from 1) on.",
+                {"path": "string", "first_line": "integer", "lines": "integer"},
+                self.read_file,
             ),
-            tools.Tool("search", "Lines that contain a text, in all files, whatever its case.", {"text": "string"}, self.search),
-            tools.Tool("write_file", "Write a whole file.", {"path": "string", "content": "string"}, self.write_file),
             tools.Tool(
-                "replace_text", "Replace a text that stands in a file exactly once.",
-                {"path": "string", "old": "string", "new": "string"}, self.replace_text,
+                "search",
+                "Lines that contain a text, in all files, whatever its case.",
+                {"text": "string"},
+                self.search,
             ),
-        ]  # fmt: skip
+            tools.Tool(
+                "write_file",
+                "Write a whole file.",
+                {"path": "string", "content": "string"},
+                self.write_file,
+            ),
+            tools.Tool(
+                "replace_text",
+                "Replace a text that stands in a file exactly once.",
+                {"path": "string", "old": "string", "new": "string"},
+                self.replace_text,
+            ),
+        ]
 
     def list_files(self) -> str:
         found = workspace.files(self.folder)
         lines = [f"{name} {os.path.getsize(path)}" for name, path in list(found.items())[:_LISTED]]
-        return "\n".join(lines + ([f"… {len(found) - _LISTED} more"] if len(found) > _LISTED else []))
+        return "\n".join(
+            lines + ([f"… {len(found) - _LISTED} more"] if len(found) > _LISTED else [])
+        )
 
     def read_file(self, path: str, first_line: int, lines: int) -> str:
         text = self._text(path).splitlines()
         if first_line < 1 or lines < 1 or first_line > max(1, len(text)):
             raise ValueError(f"{path} has {len(text)} lines")
         shown = "\n".join(text[first_line - 1 : first_line - 1 + lines])
-        return shown if len(shown) <= _READ_CHARACTERS else shown[:_READ_CHARACTERS] + "\n… cut: ask for fewer lines"
+        return (
+            shown
+            if len(shown) <= _READ_CHARACTERS
+            else shown[:_READ_CHARACTERS] + "\n… cut: ask for fewer lines"
+        )
 
     def search(self, text: str) -> str:
         if not text.strip():
@@ -416,7 +520,8 @@ class FileTools:
             if text.casefold() in line.casefold()
         ]
         return (
-            "\n".join(hits[:_HITS] + ([f"… {len(hits) - _HITS} more"] if len(hits) > _HITS else [])) or "nothing found"
+            "\n".join(hits[:_HITS] + ([f"… {len(hits) - _HITS} more"] if len(hits) > _HITS else []))
+            or "nothing found"
         )
 
     def write_file(self, path: str, content: str) -> str:

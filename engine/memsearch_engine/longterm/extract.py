@@ -1,7 +1,9 @@
-"""Phase 1: from a session that has become quiet to what it taught. One job per session, one question to a model.
+"""Phase 1: from a session that has become quiet to what it taught. One job per session, one
+question to a model.
 
-What a model is shown is filtered, free of secrets and cut to a budget: the user's words before the agent's, those before what
-tools were given, that before what they printed; the newest first within each. What it answers is checked and cleaned again.
+What a model is shown is filtered, free of secrets and cut to a budget: the user's words before the
+agent's, those before what tools were given, that before what they printed; the newest first within
+each. What it answers is checked and cleaned again.
 """
 
 from __future__ import annotations
@@ -35,7 +37,14 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
-from memsearch_engine.longterm.store import DAY_S, SCHEMA, SessionMemories, SessionMemory, id_of, slug_of
+from memsearch_engine.longterm.store import (
+    DAY_S,
+    SCHEMA,
+    SessionMemories,
+    SessionMemory,
+    id_of,
+    slug_of,
+)
 from memsearch_engine.secrets.scan import redact
 
 PURPOSE = "longterm"
@@ -89,10 +98,16 @@ class Outcome(msgspec.Struct):
 
 
 def survey(
-    home: Home, settings: Settings, folders: AgentFolders, *, only: str = "", since: float = 0.0, now: float = 0.0
+    home: Home,
+    settings: Settings,
+    folders: AgentFolders,
+    *,
+    only: str = "",
+    since: float = 0.0,
+    now: float = 0.0,
 ) -> list[Standing]:
-    """Every session with the reason why it is not read now, newest first. Opens only sessions that pass what a look at the
-    file can tell.
+    """Every session with the reason why it is not read now, newest first. Opens only sessions that
+    pass what a look at the file can tell.
 
     Args:
         only: one session by id: its age and its rest don't count then.
@@ -115,19 +130,37 @@ def survey(
             if modes.get((agent, where.session)) == "disabled":
                 standing.reason = "disabled by you"
             elif job and job.done_watermark >= where.modified:
-                standing.reason = "up to date" if standing.memory else f"read: {job.outcome or 'nothing to keep'}"
+                standing.reason = (
+                    "up to date" if standing.memory else f"read: {job.outcome or 'nothing to keep'}"
+                )
             elif not only and where.size > limits.max_mb * 1e6:
                 standing.reason = f"larger than {limits.max_mb:g} MB"
             elif not only and where.modified < oldest:
                 standing.reason = f"older than {limits.max_age_days:g} days"
             elif not only and idle < limits.idle_hours * 3600:
-                standing.reason = f"in use: quiet for {max(idle, 0) / 3600:.1f} of {limits.idle_hours:g} hours"
+                standing.reason = (
+                    f"in use: quiet for {max(idle, 0) / 3600:.1f} of {limits.idle_hours:g} hours"
+                )
             elif job and job.state == "running" and job.lease_until > now:
                 standing.reason = "being read now"
-            elif not only and job and job.state == "error" and job.watermark >= where.modified and job.tries_left <= 0:
+            elif (
+                not only
+                and job
+                and job.state == "error"
+                and job.watermark >= where.modified
+                and job.tries_left <= 0
+            ):
                 standing.reason = f"failed too often: {job.error}"
-            elif not only and job and job.state == "error" and job.watermark >= where.modified and job.retry_at > now:
-                standing.reason = f"tried again in {(job.retry_at - now) / 60:.0f} minutes: {job.error}"
+            elif (
+                not only
+                and job
+                and job.state == "error"
+                and job.watermark >= where.modified
+                and job.retry_at > now
+            ):
+                standing.reason = (
+                    f"tried again in {(job.retry_at - now) / 60:.0f} minutes: {job.error}"
+                )
             found.append(standing)
     return sorted(found, key=lambda s: (s.where.modified, s.where.session), reverse=True)
 
@@ -156,9 +189,19 @@ def run(
     outcome, lock = Outcome(failed=[]), threading.Lock()
     known = Registry(home)
     try:
-        with ThreadPoolExecutor(max(1, min(settings.longterm.parallel, len(due))), "extract") as pool:
+        with ThreadPoolExecutor(
+            max(1, min(settings.longterm.parallel, len(due))), "extract"
+        ) as pool:
             work = _Work(
-                home, settings, known, cap or settings.longterm.parallel, bool(only), outcome, lock, stop, clock
+                home,
+                settings,
+                known,
+                cap or settings.longterm.parallel,
+                bool(only),
+                outcome,
+                lock,
+                stop,
+                clock,
             )
             tasks = [pool.submit(work.one, standing) for standing in due]
             try:
@@ -178,18 +221,30 @@ class _Work:
     """One run's share of state for its threads."""
 
     def __init__(
-        self, home: Home, settings: Settings, registry: Registry, cap: int, force: bool, outcome: Outcome,
-        lock: threading.Lock, stop: Callable[[], bool] | None, clock: Callable[[], float],
-    ) -> None:  # fmt: skip
+        self,
+        home: Home,
+        settings: Settings,
+        registry: Registry,
+        cap: int,
+        force: bool,
+        outcome: Outcome,
+        lock: threading.Lock,
+        stop: Callable[[], bool] | None,
+        clock: Callable[[], float],
+    ) -> None:
         self.home, self.settings, self.registry = home, settings, registry
         self.cap, self.force, self.outcome, self.lock, self.stop = cap, force, outcome, lock, stop
         self.jobs, self.store = Jobs(home, clock), SessionMemories(home, clock)
 
     def one(self, standing: Standing) -> None:
-        """Claim a session, read it, finish the job. What goes wrong is the job's error, never the run's end."""
+        """Claim a session, read it, finish the job. What goes wrong is the job's error, never the
+        run's end.
+        """
         if self.outcome.stopped or (self.stop and self.stop()):
             return
-        claim = self.jobs.claim("extract", standing.key, standing.where.modified, cap=self.cap, force=self.force)
+        claim = self.jobs.claim(
+            "extract", standing.key, standing.where.modified, cap=self.cap, force=self.force
+        )
         if isinstance(claim, Refusal):
             with self.lock:
                 self.outcome.refused += 1
@@ -202,7 +257,11 @@ class _Work:
             with self.lock:
                 self.outcome.stopped = str(error)
         except (MemsearchError, OSError) as error:
-            again = error.again if isinstance(error, ModelError) else not isinstance(error, SettingsError)
+            again = (
+                error.again
+                if isinstance(error, ModelError)
+                else not isinstance(error, SettingsError)
+            )
             self.jobs.fail(claim, str(error), again=again)
             with self.lock:
                 self.outcome.failed.append((standing.key, str(error)))
@@ -227,10 +286,19 @@ class _Work:
         cwd = next((turn.cwd for turn in reversed(turns) if turn.cwd), "")
         project, name = self._project(cwd)
         memory = SessionMemory(
-            id=id_of(where.agent, where.session), agent=where.agent, session=where.session, project=project,
-            project_name=name, cwd=cwd, path=where.path, watermark=where.modified, raw_memory=answer.raw_memory,
-            summary=answer.rollout_summary, slug=slug_of(answer.rollout_slug), made=time.time(),
-        )  # fmt: skip
+            id=id_of(where.agent, where.session),
+            agent=where.agent,
+            session=where.session,
+            project=project,
+            project_name=name,
+            cwd=cwd,
+            path=where.path,
+            watermark=where.modified,
+            raw_memory=answer.raw_memory,
+            summary=answer.rollout_summary,
+            slug=slug_of(answer.rollout_slug),
+            made=time.time(),
+        )
         if not self.jobs.succeed(claim, "kept", lambda db: SessionMemories.put(db, memory), SCHEMA):
             raise MemsearchError("another process took the job over; its answer counts")
         with self.lock:
@@ -253,7 +321,9 @@ class _Work:
                 self.outcome.empty += 1
 
     def _project(self, cwd: str) -> tuple[str, str]:
-        """Identity and name of the project of a folder; ('', '') where it is gone: then nothing project-wide is known."""
+        """Identity and name of the project of a folder; ('', '') where it is gone: then nothing
+        project-wide is known.
+        """
         if not cwd or not home_of(cwd, self.home):
             return "", ""
         project = self.registry.at(locate(cwd, self.home), register=True)
@@ -268,9 +338,15 @@ class _Work:
             booked = self._reserve(where.agent, estimate(system + question) + _ANSWER_TOKENS)
             try:
                 reply = complete(
-                    settings.llm, chosen.provider, system, question, agent=agent, model=chosen.model,
-                    max_tokens=_ANSWER_TOKENS, schema=_SCHEMA,
-                )  # fmt: skip
+                    settings.llm,
+                    chosen.provider,
+                    system,
+                    question,
+                    agent=agent,
+                    model=chosen.model,
+                    max_tokens=_ANSWER_TOKENS,
+                    schema=_SCHEMA,
+                )
             except ModelError as error:
                 spend.settle(self.home, settings.llm, booked, chosen.provider, error)
                 if error.too_long and attempt < _SHRINKS:
@@ -295,7 +371,9 @@ class _Work:
             cap=cap,
         )
         if not booked:
-            raise _Capped(f"the day's {cap:,} tokens are used up ({spend.today(self.home, PURPOSE):,} used)")
+            raise _Capped(
+                f"the day's {cap:,} tokens are used up ({spend.today(self.home, PURPOSE):,} used)"
+            )
         return booked
 
 
@@ -327,13 +405,23 @@ def unfit(conversation: Conversation, turns: list[Turn]) -> str:
 
 
 def transcript(turns: list[Turn], max_tokens: int) -> str:
-    """Turns as text within a budget: the most telling parts first, the newest of each kind, in their own order."""
+    """Turns as text within a budget: the most telling parts first, the newest of each kind, in
+    their own order.
+    """
     parts: list[tuple[int, int, str]] = []  # (how telling, place, text)
     for number, turn in enumerate(turns):
         state = "" if turn.status == "done" else f" ({turn.status})"
-        parts.append((0, len(parts), f"[{number + 1} user, {turn.started[:16]}{state}] {_cut(turn.user, 6000)}"))
+        parts.append(
+            (
+                0,
+                len(parts),
+                f"[{number + 1} user, {turn.started[:16]}{state}] {_cut(turn.user, 6000)}",
+            )
+        )
         for tool in turn.tools:
-            parts.append((2, len(parts), f"[{number + 1} tool {tool.name}] {_cut(tool.input, 800)}"))
+            parts.append(
+                (2, len(parts), f"[{number + 1} tool {tool.name}] {_cut(tool.input, 800)}")
+            )
             if tool.output.strip():
                 word = "failed" if tool.failed else "printed"
                 parts.append((3, len(parts), f"[{number + 1} {word}] {_cut(tool.output, 2000)}"))
@@ -369,17 +457,22 @@ def checked(text: str, home: Home) -> ExtractionAnswer | None:
     """
     match = re.search(r"\{.*\}", text, re.S)
     try:
-        answer = msgspec.json.decode(match[0] if match else text, type=ExtractionAnswer, strict=True)
+        answer = msgspec.json.decode(
+            match[0] if match else text, type=ExtractionAnswer, strict=True
+        )
     except (msgspec.DecodeError, json.JSONDecodeError) as error:
         raise ModelError(f"the answer is not what was asked for: {error}", again=True) from error
     if not answer.raw_memory.strip() or not answer.rollout_summary.strip():
         return None
-    return ExtractionAnswer(_clean(answer.raw_memory, home), _clean(answer.rollout_summary, home), answer.rollout_slug)
+    return ExtractionAnswer(
+        _clean(answer.raw_memory, home), _clean(answer.rollout_summary, home), answer.rollout_slug
+    )
 
 
 def _clean(text: str, home: Home) -> str:
-    """Model text as it may stand in our files: no secrets, no terminal escapes, no comments, no citations of its own, and
-    headings below ours."""
+    """Model text as it may stand in our files: no secrets, no terminal escapes, no comments, no
+    citations of its own, and headings below ours.
+    """
     text = without_citations(redact(plain(text.strip()), home)[0]).replace("<!--", "<\u200b!--")
     return re.sub(r"(?m)^#{1,3}(?=\s)", "####", text)[:_MAX_MEMORY]
 

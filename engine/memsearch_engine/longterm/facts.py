@@ -1,4 +1,5 @@
-"""Facts that the owner noted down: they act at once, are told to sessions as they are, and stay until they are forgotten.
+"""Facts that the owner noted down: they act at once, are told to sessions as they are, and stay
+until they are forgotten.
 
 One file each, under ``longterm/extensions/ad_hoc/notes/``: a scope, an id, the words.
 """
@@ -20,14 +21,18 @@ from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import workspace
 from memsearch_engine.secrets.scan import redact
 
-_NOTE = re.compile(r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n(?:by: ([\w.-]+)\n)?\n(.*)", re.S)
+_NOTE = re.compile(
+    r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n(?:by: ([\w.-]+)\n)?\n(.*)", re.S
+)
 _MAX = 2_000
 _STAMP = "%Y-%m-%dT%H-%M-%S"
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """``scope``: eight hex digits of a project, '' for everywhere. ``path``: inside the workspace. ``by``: the agent that wrote it, '' for
-    the user's own word. ``waits``: why it became a note that waits for the user (``path`` is that note's file, ``id`` its id), '' where it did not."""
+    """``scope``: eight hex digits of a project, '' for everywhere. ``path``: inside the workspace.
+    ``by``: the agent that wrote it, '' for the user's own word. ``waits``: why it became a note
+    that waits for the user (``path`` is that note's file, ``id`` its id), '' where it did not.
+    """
 
     id: str
     scope: str
@@ -38,7 +43,9 @@ class Fact(msgspec.Struct, frozen=True):
 
     @property
     def at(self) -> float:
-        """When it was remembered, in seconds since 1970, as its file's name says it; now, where that says nothing."""
+        """When it was remembered, in seconds since 1970, as its file's name says it; now, where
+        that says nothing.
+        """
         try:
             stamp = datetime.strptime(os.path.basename(self.path)[:19], _STAMP)
         except ValueError:
@@ -50,9 +57,17 @@ def facts(home: Home) -> list[Fact]:
     """Oldest first. A file that is no note is left out."""
     found = []
     for name in workspace.files(home.longterm):
-        if name.startswith(f"{workspace.NOTES}/") and (match := _NOTE.fullmatch(workspace.read(home.longterm, name))):
+        if name.startswith(f"{workspace.NOTES}/") and (
+            match := _NOTE.fullmatch(workspace.read(home.longterm, name))
+        ):
             found.append(
-                Fact(match[2], "" if match[1] == "everywhere" else match[1], match[4].strip(), name, match[3] or "")
+                Fact(
+                    match[2],
+                    "" if match[1] == "everywhere" else match[1],
+                    match[4].strip(),
+                    name,
+                    match[3] or "",
+                )
             )
     return sorted(found, key=lambda note: note.path)
 
@@ -61,14 +76,17 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "", by: st
     """Note a fact down. Secrets in it are replaced; noting the same again changes nothing.
 
     Args:
-        project: the project's identity; '' for everywhere. name: how it is called, for readers of the file.
+        project: the project's identity; '' for everywhere. name: how it is called, for readers
+            of the file.
         by: the agent that writes it, '' for the user, whose word takes the place of an agent's.
     """
     text = " ".join(
         redact(plain(fact), home)[0].split()
     )  # what stands over several lines is a secret only as long as it does
     text = redact(text, home)[0].replace("<!--", "<!\u200b--")
-    text = text.replace("<memsearch-memory", "<memsearch_memory").replace("</memsearch-memory", "</memsearch_memory")
+    text = text.replace("<memsearch-memory", "<memsearch_memory").replace(
+        "</memsearch-memory", "</memsearch_memory"
+    )
     if not text:
         raise UsageError("there is nothing to remember")
     if len(text) > _MAX:
@@ -84,10 +102,14 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "", by: st
         home.longterm.mkdir(mode=0o700, exist_ok=True)
         stamp = time.strftime(_STAMP, time.gmtime())
         made = digest("note", scope, text, size=4)
-        path = f"{workspace.NOTES}/{stamp}-{made}.md"  # no word of it: a name is not scrubbed as easily as a text
+        # no word of it: a name is not scrubbed as easily as a text
+        path = f"{workspace.NOTES}/{stamp}-{made}.md"
         called = " ".join(plain(name).split())[:80]
         where = f"scope: {scope or 'everywhere'}" + (f" ({called})" if scope and called else "")
         workspace.write(
-            home, home.longterm, path, f"{where}\nid: {made}\n{f'by: {by}' + chr(10) if by else ''}\n{text}\n"
+            home,
+            home.longterm,
+            path,
+            f"{where}\nid: {made}\n{f'by: {by}' + chr(10) if by else ''}\n{text}\n",
         )
     return Fact(made, scope, text, path, by)

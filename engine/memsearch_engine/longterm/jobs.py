@@ -1,10 +1,12 @@
 """Who does what, so that nothing is done twice and nothing is lost: leased jobs in ``state.db``.
 
-A claim is taken in one immediate transaction and proved by a token. Its owner keeps the lease alive; who lets it lapse may
-have it stolen, which costs the job one of its tries. Nothing is finished by somebody whose lease has ended.
+A claim is taken in one immediate transaction and proved by a token. Its owner keeps the lease
+alive; who lets it lapse may have it stolen, which costs the job one of its tries. Nothing is
+finished by somebody whose lease has ended.
 
-States: ``running``, ``done``, ``error``; a job that was never claimed has no row. Kinds: ``extract`` (key: agent and session;
-the watermark is the session's time of change), ``consolidate`` (one for all), ``project_review``, ``user_profile`` and ``memory_to_skill`` (key: the project; the
+States: ``running``, ``done``, ``error``; a job that was never claimed has no row. Kinds:
+``extract`` (key: agent and session; the watermark is the session's time of change), ``consolidate``
+(one for all), ``project_review``, ``user_profile`` and ``memory_to_skill`` (key: the project; the
 watermark is when its notes were changed last).
 """
 
@@ -35,7 +37,9 @@ LEASE_S = 600.0
 BEAT_S = 60.0
 RETRY_S = 3600.0
 TRIES = 3
-_SLACK_S = 60.0  # by which times of other processes may be ahead; beyond it, the clock has been set back
+_SLACK_S = (
+    60.0  # by which times of other processes may be ahead; beyond it, the clock has been set back
+)
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_jobs (
   kind TEXT NOT NULL, key TEXT NOT NULL, state TEXT NOT NULL, token TEXT NOT NULL, owner TEXT NOT NULL,
@@ -91,20 +95,31 @@ class Jobs:
     def __init__(self, home: Home, clock: Callable[[], float] = time.time) -> None:
         self.home, self.clock = home, clock
 
-    # -- claiming -------------------------------------------------------------------------------------------
+    # -- claiming
+    # -------------------------------------------------------------------------------------------
 
     def claim(
-        self, kind: Kind, key: str, watermark: float, *, cap: int = 1, cooldown_s: float = 0.0, force: bool = False
+        self,
+        kind: Kind,
+        key: str,
+        watermark: float,
+        *,
+        cap: int = 1,
+        cooldown_s: float = 0.0,
+        force: bool = False,
     ) -> Claim | Refusal:
         """Take a job, or say why not.
 
         Args:
             cap: how many of this kind may run at once, over all processes.
-            cooldown_s: how long a success that was work keeps the job from being done again, whatever its watermark.
+            cooldown_s: how long a success that was work keeps the job from being done again,
+                whatever its watermark.
             force: the user asks: waiting times and used up tries don't count.
         """
         with using(self.home, SCHEMA) as db, transaction(db):
-            now = self.clock()  # in the transaction: who waited for it long must not see others' times as the future
+            now = (
+                self.clock()
+            )  # in the transaction: who waited for it long must not see others' times as the future
             job = self._get(db, kind, key)
             refusal = self._refusal(job, watermark, now, cooldown_s, force)
             if refusal:
@@ -139,29 +154,44 @@ class Jobs:
         return Claim(kind, key, token, watermark)
 
     @staticmethod
-    def _refusal(job: Job | None, watermark: float, now: float, cooldown_s: float, force: bool) -> Refusal | None:
+    def _refusal(
+        job: Job | None, watermark: float, now: float, cooldown_s: float, force: bool
+    ) -> Refusal | None:
         if job is None:
             return None
-        if job.state == "running" and now < job.lease_until <= now + LEASE_S + _SLACK_S and not _is_gone(job.owner):
+        if (
+            job.state == "running"
+            and now < job.lease_until <= now + LEASE_S + _SLACK_S
+            and not _is_gone(job.owner)
+        ):
             return Refusal.RUNNING
         if force:
             return None
         paused = (
-            job.state == "done" and job.outcome != NOTHING_TO_DO and now - cooldown_s < job.finished <= now + _SLACK_S
+            job.state == "done"
+            and job.outcome != NOTHING_TO_DO
+            and now - cooldown_s < job.finished <= now + _SLACK_S
         )
         if paused and cooldown_s:
             return Refusal.COOLDOWN
         if job.kind != "consolidate" and job.done_watermark >= watermark:
             return Refusal.UP_TO_DATE
-        is_new = watermark > job.watermark and job.kind == "extract"  # of others something new comes all the time
+        is_new = (
+            watermark > job.watermark and job.kind == "extract"
+        )  # of others something new comes all the time
         if job.state == "error" and not is_new:
             if job.kind != "consolidate" and job.tries_left <= 0 and watermark <= job.watermark:
-                return Refusal.EXHAUSTED  # consolidation is needed for as long as there is something new
-            if now < job.retry_at <= now + RETRY_S + _SLACK_S:  # later than that, the clock has been set back
+                return (
+                    Refusal.EXHAUSTED
+                )  # consolidation is needed for as long as there is something new
+            if (
+                now < job.retry_at <= now + RETRY_S + _SLACK_S
+            ):  # later than that, the clock has been set back
                 return Refusal.BACKOFF
         return None
 
-    # -- while it runs --------------------------------------------------------------------------------------
+    # -- while it runs
+    # --------------------------------------------------------------------------------------
 
     def heartbeat(self, claim: Claim) -> bool:
         """Prolong the lease. False where the claim is no longer ours."""
@@ -175,8 +205,9 @@ class Jobs:
 
     @contextlib.contextmanager
     def settling(self, claim: Claim) -> Iterator[threading.Event]:
-        """``kept_alive``; what is raised in the block ends the job and is raised on: it waits for other settings, is tried again, or, where
-        somebody interrupted it, is free at once."""
+        """``kept_alive``; what is raised in the block ends the job and is raised on: it waits for
+        other settings, is tried again, or, where somebody interrupted it, is free at once.
+        """
         try:
             with self.kept_alive(claim) as lost:
                 yield lost
@@ -217,7 +248,8 @@ class Jobs:
             over.set()
             thread.join()
 
-    # -- the end --------------------------------------------------------------------------------------------
+    # -- the end
+    # --------------------------------------------------------------------------------------------
 
     def succeed(
         self,
@@ -226,7 +258,9 @@ class Jobs:
         work: Callable[[sqlite3.Connection], None] | None = None,
         schema: str = "",
     ) -> bool:
-        """Finish a job, with *work* in the same transaction. False, and nothing written, where the claim was lost."""
+        """Finish a job, with *work* in the same transaction. False, and nothing written, where the
+        claim was lost.
+        """
         now = self.clock()
         with using(self.home, SCHEMA + schema) as db, transaction(db):
             done = db.execute(
@@ -262,7 +296,8 @@ class Jobs:
                 (reason[:500], claim.kind, claim.key, claim.token),
             )
 
-    # -- looking --------------------------------------------------------------------------------------------
+    # -- looking
+    # --------------------------------------------------------------------------------------------
 
     def get(self, kind: Kind, key: str) -> Job | None:
         with using(self.home, SCHEMA) as db:
@@ -270,12 +305,16 @@ class Jobs:
 
     def all(self, kind: Kind) -> dict[str, Job]:
         with using(self.home, SCHEMA) as db:
-            rows = db.execute(f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=?", (kind,)).fetchall()
+            rows = db.execute(
+                f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=?", (kind,)
+            ).fetchall()
         return {row[1]: Job(*row) for row in rows}
 
     @staticmethod
     def _get(db: sqlite3.Connection, kind: str, key: str) -> Job | None:
-        row = db.execute(f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=? AND key=?", (kind, key)).fetchone()
+        row = db.execute(
+            f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=? AND key=?", (kind, key)
+        ).fetchone()
         return Job(*row) if row else None
 
 
@@ -285,7 +324,9 @@ def _me() -> str:
 
 
 def _is_gone(owner: str) -> bool:
-    """Whether the process that claimed a job was on this machine and is no more: its lease need not be waited for."""
+    """Whether the process that claimed a job was on this machine and is no more: its lease need not
+    be waited for.
+    """
     pid, _, host = owner.partition("@")
     if host != socket.gethostname() or not pid.isdecimal():
         return False
@@ -300,8 +341,10 @@ def _is_gone(owner: str) -> bool:
 
 @contextlib.contextmanager
 def learning(home: Home, *, alone: bool = False) -> Iterator[None]:
-    """Held by whoever reads sessions or consolidates; *alone* by who must have nobody do so, since what they hold in memory would
-    be written after it. It ends with the process, however that ends. Raises Conflict."""
+    """Held by whoever reads sessions or consolidates; *alone* by who must have nobody do so, since
+    what they hold in memory would be written after it. It ends with the process, however that ends.
+    Raises Conflict.
+    """
     home.ensure()
     fd = lock(home.locks / "learning.lock", shared=not alone)
     if fd is None:

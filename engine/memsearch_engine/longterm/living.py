@@ -1,8 +1,11 @@
-"""PROJECT.md and USER.md: where a project stands, and how its developer likes to work; one page each in the project's ``.memsearch``.
+"""PROJECT.md and USER.md: where a project stands, and how its developer likes to work; one page
+each in the project's ``.memsearch``.
 
-A model proposes changes from the newest notes, as a leased job, where the owner has enabled it (memsearch's tasks ``project_review`` and
-``user_profile``) or asks for it. Nothing takes effect without the owner's word on each piece. What he wrote by hand is never changed by a
-proposal. Sessions are told, and searches find, only lines that he accepted or released: the file may have come with a clone.
+A model proposes changes from the newest notes, as a leased job, where the owner has enabled it
+(memsearch's tasks ``project_review`` and ``user_profile``) or asks for it. Nothing takes effect
+without the owner's word on each piece. What he wrote by hand is never changed by a proposal.
+Sessions are told, and searches find, only lines that he accepted or released: the file may have
+come with a clone.
 """
 
 from __future__ import annotations
@@ -21,7 +24,14 @@ from typing import Literal, TypeVar
 import msgspec
 
 from memsearch_engine.core import agent_registry, freshness, safe_files
-from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+from memsearch_engine.core.errors import (
+    Conflict,
+    MemsearchError,
+    NotFound,
+    SettingsError,
+    Unreachable,
+    UsageError,
+)
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.llm.tokens import estimate
@@ -45,7 +55,10 @@ Page = Literal["project", "user"]
 Spot = tuple[str, str]  #: the headings above a line (``##`` and deeper), and the line
 PAGES: tuple[Page, ...] = ("project", "user")
 FILES: dict[Page, str] = {"project": "PROJECT.md", "user": "USER.md"}
-TASKS: dict[Page, Literal["project_review", "user_profile"]] = {"project": "project_review", "user": "user_profile"}
+TASKS: dict[Page, Literal["project_review", "user_profile"]] = {
+    "project": "project_review",
+    "user": "user_profile",
+}
 _MAX_PAGE, _MAX_LINE, _MAX_LINES = 24_000, 600, 200  # characters and lines of a page
 _MAX_FILE = 256 * 1024
 _SOURCES = {"project": 1, "user": 2}  # sessions that a bullet has to rest on
@@ -78,7 +91,9 @@ class PageAnswer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Draft(msgspec.Struct):
-    """What is proposed for a page. ``id``: its name for good; ``at``: seconds since 1970; ``reason``: the model's."""
+    """What is proposed for a page. ``id``: its name for good; ``at``: seconds since 1970;
+    ``reason``: the model's.
+    """
 
     id: str
     page: Page
@@ -92,8 +107,9 @@ class Draft(msgspec.Struct):
 
 
 class PageState(msgspec.Struct):
-    """A page as it stands. ``told``: what sessions may be told of it; ``strange``: its lines that nobody accepted or released; ``draft``: the
-    name of what waits."""
+    """A page as it stands. ``told``: what sessions may be told of it; ``strange``: its lines that
+    nobody accepted or released; ``draft``: the name of what waits.
+    """
 
     page: Page
     path: str
@@ -107,8 +123,10 @@ class PageState(msgspec.Struct):
 
 
 class Result(msgspec.Struct):
-    """What a run came to. ``state``: ``review`` (changes wait), ``unchanged``, ``skipped``, ``failed``; ``left_out``: bullets that rested on too
-    little, and changes to lines of the owner's."""
+    """What a run came to. ``state``: ``review`` (changes wait), ``unchanged``, ``skipped``,
+    ``failed``; ``left_out``: bullets that rested on too little, and changes to lines of the
+    owner's.
+    """
 
     page: Page
     state: str
@@ -118,18 +136,23 @@ class Result(msgspec.Struct):
     left_out: int = 0
 
 
-# -- where, and whose ---------------------------------------------------------------------------------------
+# -- where, and whose
+# ---------------------------------------------------------------------------------------
 
 
 def path_of(settings: Settings, project: Project, page: Page) -> str:
-    """The page's file, in the project's ``.memsearch`` or where the owner's settings say (below the project). Raises SettingsError."""
+    """The page's file, in the project's ``.memsearch`` or where the owner's settings say (below the
+    project). Raises SettingsError.
+    """
     enabled = chosen(settings, page)
     output_file = enabled[1].output_file if enabled else ""
     if not output_file:
         return os.path.join(os.path.dirname(project.memory), FILES[page])
     path = os.path.normpath(os.path.join(project.root, output_file))
     if not path.startswith(project.root + os.sep) or not path.endswith(".md"):
-        raise SettingsError(f"`{TASKS[page]}.output_file` {output_file!r} is no markdown file in the project")
+        raise SettingsError(
+            f"`{TASKS[page]}.output_file` {output_file!r} is no markdown file in the project"
+        )
     return path
 
 
@@ -144,12 +167,16 @@ def chosen(settings: Settings, page: Page) -> tuple[str, Task] | None:
 
 
 def read(settings: Settings, project: Project, page: Page) -> str:
-    """The page as it stands, what is no text in it replaced; '' where there is none. Raises Unreachable."""
+    """The page as it stands, what is no text in it replaced; '' where there is none. Raises
+    Unreachable.
+    """
     return plain((_bytes(path_of(settings, project, page)) or b"").decode("utf-8", "replace"))
 
 
 def lines_of(home: Home, project: Project, page: Page) -> dict[Spot, str]:
-    """Where and what a line is -> ``made`` (it was proposed, and accepted) or ``released`` (the owner's word for what he or others wrote)."""
+    """Where and what a line is -> ``made`` (it was proposed, and accepted) or ``released`` (the
+    owner's word for what he or others wrote).
+    """
     query = "SELECT trail, line, how FROM living_lines WHERE project=? AND page=?"
     with using(home, SCHEMA) as db:
         return {(trail, line): how for trail, line, how in db.execute(query, (project.id, page))}
@@ -168,8 +195,9 @@ def stamp(settings: Settings, project: Project) -> tuple[tuple[int, int], ...]:
 
 
 def told(home: Home, settings: Settings, project: Project, page: Page) -> str:
-    """The page as far as it may be told: lines that the owner accepted or released where they stand, under their headings, without secrets,
-    and none that reads like an order."""
+    """The page as far as it may be told: lines that the owner accepted or released where they
+    stand, under their headings, without secrets, and none that reads like an order.
+    """
     known = lines_of(home, project, page)
     kept: list[str] = []
     above: tuple[str, ...] = ()
@@ -190,12 +218,16 @@ def strange(home: Home, settings: Settings, project: Project, page: Page) -> lis
     return [spot for spot in _spots(read(settings, project, page)) if spot not in known]
 
 
-def release(home: Home, project: Project, page: Page, spots: Iterable[Spot], *, off: bool = False) -> None:
+def release(
+    home: Home, project: Project, page: Page, spots: Iterable[Spot], *, off: bool = False
+) -> None:
     """The owner's word for these lines where they stand; *off*: it is taken back."""
     with using(home, SCHEMA) as db, transaction(db):
         if off:
             rows = [(project.id, page, *spot) for spot in spots]
-            db.executemany("DELETE FROM living_lines WHERE project=? AND page=? AND trail=? AND line=?", rows)
+            db.executemany(
+                "DELETE FROM living_lines WHERE project=? AND page=? AND trail=? AND line=?", rows
+            )
         else:
             _note_lines(db, project, page, spots, "released")
     freshness.changed(home)
@@ -208,14 +240,21 @@ def _spots(text: str) -> list[Spot]:
     for line, is_heading in _lines(text.splitlines()):
         if is_heading:
             level = len(line) - len(line.lstrip("#"))
-            trail = [*(above for above in trail if len(above) - len(above.lstrip("#")) < level), line.strip()]
+            trail = [
+                *(above for above in trail if len(above) - len(above.lstrip("#")) < level),
+                line.strip(),
+            ]
         elif line.strip():
-            found.append((_UNDER.join(above for above in trail if not above.startswith("# ")), line))
+            found.append(
+                (_UNDER.join(above for above in trail if not above.startswith("# ")), line)
+            )
     return found
 
 
 def _lines(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Each line, and whether it is a heading: in a code block there is none (CommonMark: a fence is closed by one at least as long)."""
+    """Each line, and whether it is a heading: in a code block there is none (CommonMark: a fence is
+    closed by one at least as long).
+    """
     fence = ""
     for line in lines:
         mark = _FENCE.match(line)
@@ -226,12 +265,18 @@ def _lines(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
         yield line, not fence and not mark and bool(re.match(r"#{1,6}\s", line))
 
 
-def _note_lines(db: sqlite3.Connection, project: Project, page: Page, spots: Iterable[Spot], how: str) -> None:
+def _note_lines(
+    db: sqlite3.Connection, project: Project, page: Page, spots: Iterable[Spot], how: str
+) -> None:
     rows = [(project.id, page, trail, line, how) for trail, line in spots if line.strip()]
-    db.executemany("INSERT OR REPLACE INTO living_lines (project, page, trail, line, how) VALUES (?,?,?,?,?)", rows)
+    db.executemany(
+        "INSERT OR REPLACE INTO living_lines (project, page, trail, line, how) VALUES (?,?,?,?,?)",
+        rows,
+    )
 
 
-# -- making -------------------------------------------------------------------------------------------------
+# -- making
+# -------------------------------------------------------------------------------------------------
 
 
 def due(settings: Settings) -> list[Page]:
@@ -254,7 +299,8 @@ def run(
     """Have a page proposed anew, if notes have come since the last time and its pause is over.
 
     Args:
-        force: the owner asks: neither counts. provider, model: whom to ask instead of what the settings say.
+        force: the owner asks: neither counts. provider, model: whom to ask instead of what the
+            settings say.
 
     Raises:
         SettingsError: nobody may be asked, or the task's files are none.
@@ -274,7 +320,12 @@ def run(
         return Result(page, "skipped", "changes wait for the owner's word")
     jobs = Jobs(home, clock)
     claim = jobs.claim(
-        TASKS[page], project.id, reading.newest(folder), cooldown_s=task.min_interval_hours * 3600, force=force, cap=2
+        TASKS[page],
+        project.id,
+        reading.newest(folder),
+        cooldown_s=task.min_interval_hours * 3600,
+        force=force,
+        cap=2,
     )
     if isinstance(claim, Refusal):
         return Result(page, "skipped", str(claim))
@@ -307,20 +358,32 @@ class _Run:
 
     def work(self) -> Result:
         before = read(self.settings, self.project, self.page)
-        shown = told(self.home, self.settings, self.project, self.page)  # what came with a clone is shown to no model
+        shown = told(
+            self.home, self.settings, self.project, self.page
+        )  # what came with a clone is shown to no model
         room = self.settings.documents.input_tokens - estimate(shown)
         if room < _MIN_ROOM:
-            return self._end(Result(self.page, "unchanged", "the page is as long as what a model may be shown"), None)
+            return self._end(
+                Result(self.page, "unchanged", "the page is as long as what a model may be shown"),
+                None,
+            )
         material = reading.collect(self.home, self.project, self.folder, room)
         if not material.notes:
-            return self._end(Result(self.page, "unchanged", "there is no note that a model may be shown"), None)
+            return self._end(
+                Result(self.page, "unchanged", "there is no note that a model may be shown"), None
+            )
         known = lines_of(self.home, self.project, self.page)
         own = {line for line, _ in _lines(before.splitlines()) if line.strip()}
         own -= {line for trail, line in _spots(before) if known.get((trail, line)) == "made"}
-        asker = Asker(self.home, self.settings, self.task, self.agent, lambda: self.lost() or self.stop())
+        asker = Asker(
+            self.home, self.settings, self.task, self.agent, lambda: self.lost() or self.stop()
+        )
         try:
             answer = asker.ask(
-                prompt(self.settings, TASKS[self.page]), self._question(material, shown, own), material, parsed
+                prompt(self.settings, TASKS[self.page]),
+                self._question(material, shown, own),
+                material,
+                parsed,
             )
         finally:
             self.tokens = asker.tokens
@@ -332,11 +395,20 @@ class _Run:
         for number, hunk in enumerate(allowed, 1):
             hunk.number = number
             hunk.memories = sorted(
-                {material.notes[name].session for name in cited("\n".join(hunk.after)) if name in material.notes} - {""}
+                {
+                    material.notes[name].session
+                    for name in cited("\n".join(hunk.after))
+                    if name in material.notes
+                }
+                - {""}
             )
         if not allowed:
-            return self._end(Result(self.page, "unchanged", "nothing of it could be proposed"), None)
-        draft = Draft(uuid.uuid4().hex[:12], self.page, self.clock(), allowed, plain(answer.reason)[:300])
+            return self._end(
+                Result(self.page, "unchanged", "nothing of it could be proposed"), None
+            )
+        draft = Draft(
+            uuid.uuid4().hex[:12], self.page, self.clock(), allowed, plain(answer.reason)[:300]
+        )
         result = Result(self.page, "review", draft.reason, len(allowed))
         result.left_out = left_out + len(hunks) - sum(hunk in hunks for hunk in allowed)
         return self._end(result, draft)
@@ -359,7 +431,11 @@ class _Run:
 
     def _question(self, material: Material, shown: str, own: set[str]) -> str:
         lines = shown.splitlines()
-        parts = [f"Bring {FILES[self.page]} up to date.", "", f"<page>\n{reading.quoted(shown)}\n</page>"]
+        parts = [
+            f"Bring {FILES[self.page]} up to date.",
+            "",
+            f"<page>\n{reading.quoted(shown)}\n</page>",
+        ]
         if his := [line for line in lines if line in own and not line.startswith("#")]:
             parts += ["the owner's own lines:", *map(reading.quoted, his)]
         if material.longterm:
@@ -368,7 +444,9 @@ class _Run:
 
 
 def prompt(settings: Settings, task: str) -> str:
-    """What a model is asked to do: the owner's own words (``prompts.<task>``, a file), else ours. Raises SettingsError."""
+    """What a model is asked to do: the owner's own words (``prompts.<task>``, a file), else ours.
+    Raises SettingsError.
+    """
     path = getattr(settings.prompts, task)
     file = Path(path).expanduser() if path else Path(__file__).parent / "prompts" / f"{task}.md"
     try:
@@ -390,12 +468,16 @@ def answered(text: str, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(match[1] if match else text, type=kind)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        raise ModelError(f"the answer is not the JSON that was asked for: {error}", again=True) from error
+        raise ModelError(
+            f"the answer is not the JSON that was asked for: {error}", again=True
+        ) from error
 
 
 def checked(home: Home, text: str, page: Page, material: Material) -> tuple[str, int]:
-    """What a model wrote, as it may be proposed, and how many bullets were left out: headings, and bullets that rest on enough sessions, with
-    their further lines; no secret, comment, code block or order, and citations of nothing but what it was given."""
+    """What a model wrote, as it may be proposed, and how many bullets were left out: headings, and
+    bullets that rest on enough sessions, with their further lines; no secret, comment, code block
+    or order, and citations of nothing but what it was given.
+    """
     lines: list[str] = []
     left_out = 0
     keeps = False  # what belongs to a bullet goes with it
@@ -411,7 +493,9 @@ def checked(home: Home, text: str, page: Page, material: Material) -> tuple[str,
             keeps = len(sessions) >= _SOURCES[page] and not _is_foreign(line)
             left_out += not keeps
             if keeps:
-                lines.append(f"{bullet[1]}- {_without_citations(bullet[2])} [mem:{', '.join(names)}]")
+                lines.append(
+                    f"{bullet[1]}- {_without_citations(bullet[2])} [mem:{', '.join(names)}]"
+                )
         elif keeps and line.startswith(" ") and line.strip() and not _is_foreign(line):
             lines.append(_without_citations(line))
         elif not line.strip() and lines and lines[-1].strip():
@@ -434,11 +518,14 @@ def _without_citations(line: str) -> str:
     return re.sub(r"\s*\[mem:[^\]]*\]", "", line).rstrip()
 
 
-# -- pieces -------------------------------------------------------------------------------------------------
+# -- pieces
+# -------------------------------------------------------------------------------------------------
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """heading (``## …``) -> its lines; '' for what stands before the first. One that stands twice is one."""
+    """heading (``## …``) -> its lines; '' for what stands before the first. One that stands twice
+    is one.
+    """
     found: dict[str, list[str]] = {"": []}
     for heading, lines in _spans(text.splitlines()):
         found.setdefault(heading, []).extend(lines)
@@ -461,29 +548,47 @@ def hunks_between(before: str, after: str) -> list[Hunk]:
     found: list[Hunk] = []
     for heading in [*old, *(name for name in new if name not in old)]:
         was, now = units(old.get(heading, [])), units(new.get(heading, []))
-        for tag, i, j, k, m in difflib.SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+        for tag, i, j, k, m in difflib.SequenceMatcher(
+            None, was, now, autojunk=False
+        ).get_opcodes():
             for step in range(max(j - i, m - k) if tag != "equal" else 0):
                 gone = list(was[i + step]) if i + step < j and was[i + step] not in now else []
                 come = list(now[k + step]) if k + step < m and now[k + step] not in was else []
                 if gone or come:
                     lead = [line for unit in now[: k + step] for line in unit if line.strip()]
-                    found.append(Hunk(len(found) + 1, "", heading, lead[::-1][:_LEADS], gone, come, []))
+                    found.append(
+                        Hunk(len(found) + 1, "", heading, lead[::-1][:_LEADS], gone, come, [])
+                    )
     return found
 
 
 def without_owners(hunk: Hunk, own: set[str]) -> Hunk | None:
-    """A change as it may be proposed: one that would take a line of the owner's away adds at most what is new; None where that only says
-    his line in other words."""
+    """A change as it may be proposed: one that would take a line of the owner's away adds at most
+    what is new; None where that only says his line in other words.
+    """
     if not own & set(hunk.before):
         return hunk
     was, now = "\n".join(hunk.before), _without_citations("\n".join(hunk.after))
-    if not hunk.after or difflib.SequenceMatcher(None, was, now, autojunk=False).ratio() > _REWORDED:
+    if (
+        not hunk.after
+        or difflib.SequenceMatcher(None, was, now, autojunk=False).ratio() > _REWORDED
+    ):
         return None
-    return Hunk(hunk.number, hunk.path, hunk.section, [*reversed(hunk.before), *hunk.leads], [], hunk.after, [])
+    return Hunk(
+        hunk.number,
+        hunk.path,
+        hunk.section,
+        [*reversed(hunk.before), *hunk.leads],
+        [],
+        hunk.after,
+        [],
+    )
 
 
 def applied(hunk: Hunk, text: str) -> str:
-    """A page with a change in it; all else stays as it is, byte for byte. Raises Conflict where what it changes is not there any more."""
+    """A page with a change in it; all else stays as it is, byte for byte. Raises Conflict where
+    what it changes is not there any more.
+    """
     ended = [line for line in re.split(r"(?<=\n)", text) if line]
     lines = [line.rstrip("\r\n") for line in ended]
     newline = "\r\n" if ended and ended[0].endswith("\r\n") else "\n"
@@ -512,7 +617,16 @@ def applied(hunk: Hunk, text: str) -> str:
             begin, end = spans[0]
             while end > begin and not lines[end - 1].strip():
                 end -= 1
-            at = next((n + 1 for lead in hunk.leads for b, e in spans for n in range(b, e) if lines[n] == lead), end)
+            at = next(
+                (
+                    n + 1
+                    for lead in hunk.leads
+                    for b, e in spans
+                    for n in range(b, e)
+                    if lines[n] == lead
+                ),
+                end,
+            )
             ended[at:at] = [*([newline] if at == begin and hunk.section else []), *come]
         else:
             gap = [newline] if lines and lines[-1].strip() else []
@@ -522,16 +636,21 @@ def applied(hunk: Hunk, text: str) -> str:
 
 def _place(lines: list[str], wanted: list[str], span: tuple[int, int]) -> int:
     begin, end = span
-    return next((n for n in range(begin, end - len(wanted) + 1) if lines[n : n + len(wanted)] == wanted), -1)
+    return next(
+        (n for n in range(begin, end - len(wanted) + 1) if lines[n : n + len(wanted)] == wanted), -1
+    )
 
 
-# -- the owner's word ---------------------------------------------------------------------------------------
+# -- the owner's word
+# ---------------------------------------------------------------------------------------
 
 
 def pending(home: Home, project: Project) -> list[Draft]:
     """What waits for the owner's word in a project."""
     with using(home, SCHEMA) as db:
-        rows = db.execute("SELECT body FROM living_waiting WHERE project=? ORDER BY page", (project.id,)).fetchall()
+        rows = db.execute(
+            "SELECT body FROM living_waiting WHERE project=? ORDER BY page", (project.id,)
+        ).fetchall()
     return [msgspec.json.decode(body, type=Draft) for (body,) in rows]
 
 
@@ -546,13 +665,16 @@ def decide(
     text: str | None = None,
     draft_id: str = "",
 ) -> list[Hunk]:
-    """Accept or reject changes of a page; none named: all that wait. Accepting writes the file, all of them or none.
+    """Accept or reject changes of a page; none named: all that wait. Accepting writes the file, all
+    of them or none.
 
     Args:
-        text: accept one change with these words instead. draft_id: what was seen; another one by now is a Conflict.
+        text: accept one change with these words instead. draft_id: what was seen; another one
+            by now is a Conflict.
 
     Raises:
-        NotFound: nothing waits, or not that number. Conflict: the page changed there. UsageError: the words can't stand there.
+        NotFound: nothing waits, or not that number. Conflict: the page changed there.
+            UsageError: the words can't stand there.
     """
     path = path_of(settings, project, page)
     with locked(home, path):
@@ -569,8 +691,14 @@ def decide(
         if missing := wanted - {hunk.number for hunk in hunks}:
             raise NotFound(f"no open change {min(missing)}", "`memsearch project show` lists them")
         if text is not None:
-            if len(hunks) != 1 or not text.strip() or re.search(r"(?m)^\s{0,3}#|<!--|memsearch-memory", text):
-                raise UsageError("name one change, and give it words without a heading or a comment")
+            if (
+                len(hunks) != 1
+                or not text.strip()
+                or re.search(r"(?m)^\s{0,3}#|<!--|memsearch-memory", text)
+            ):
+                raise UsageError(
+                    "name one change, and give it words without a heading or a comment"
+                )
             hunks[0].after = redact(plain(text.strip("\n")), home)[0].splitlines()
         if verdict == "accepted":
             _write(home, project, page, path, hunks)
@@ -580,7 +708,8 @@ def decide(
             values = (project.id, page)
             if draft.waiting:
                 db.execute(
-                    "UPDATE living_waiting SET body=? WHERE project=? AND page=?", (msgspec.json.encode(draft), *values)
+                    "UPDATE living_waiting SET body=? WHERE project=? AND page=?",
+                    (msgspec.json.encode(draft), *values),
                 )
             else:
                 db.execute("DELETE FROM living_waiting WHERE project=? AND page=?", values)
@@ -596,7 +725,9 @@ def reopen(home: Home, project: Project, draft: Draft) -> bool:
         if row and msgspec.json.decode(row[0], type=Draft).id != draft.id:
             return False
         values = (project.id, draft.page, msgspec.json.encode(draft))
-        db.execute("INSERT OR REPLACE INTO living_waiting (project, page, body) VALUES (?,?,?)", values)
+        db.execute(
+            "INSERT OR REPLACE INTO living_waiting (project, page, body) VALUES (?,?,?)", values
+        )
     return True
 
 
@@ -609,7 +740,10 @@ def _write(home: Home, project: Project, page: Page, path: str, hunks: list[Hunk
         text = applied(hunk, text)
     after = text.encode("utf-8", "surrogateescape")
     come = {line for hunk in hunks for line in hunk.after}
-    with using(home, SCHEMA) as db, transaction(db):  # said before it is written: what then fails does no harm
+    with (
+        using(home, SCHEMA) as db,
+        transaction(db),
+    ):  # said before it is written: what then fails does no harm
         _note_lines(
             db,
             project,
@@ -618,7 +752,10 @@ def _write(home: Home, project: Project, page: Page, path: str, hunks: list[Hunk
             "made",
         )
         values = (project.id, page, path, time.time(), before, after)
-        db.execute("INSERT INTO living_versions (project, page, path, at, before, after) VALUES (?,?,?,?,?,?)", values)
+        db.execute(
+            "INSERT INTO living_versions (project, page, path, at, before, after) VALUES (?,?,?,?,?,?)",
+            values,
+        )
         db.execute(
             "DELETE FROM living_versions WHERE project=? AND page=? AND id NOT IN (SELECT id FROM living_versions WHERE project=? AND page=?"
             " ORDER BY id DESC LIMIT ?)",
@@ -633,11 +770,15 @@ def _bytes(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Unreachable(f"{path} can't be read: {error.strerror or error}", "nothing was changed") from error
+        raise Unreachable(
+            f"{path} can't be read: {error.strerror or error}", "nothing was changed"
+        ) from error
 
 
 def _put(path: str, before: bytes | None, after: bytes | None) -> None:
-    """Make the file say *after* (None: be none), if it still says *before*. Raises Conflict, Unreachable."""
+    """Make the file say *after* (None: be none), if it still says *before*. Raises Conflict,
+    Unreachable.
+    """
     if before == after:
         return
     if after is None:
@@ -656,11 +797,14 @@ def newest(home: Home, settings: Settings, project: Project, page: Page) -> int:
     """The number of the last accepted change of a page; 0 where there is none."""
     query = "SELECT coalesce(max(id), 0) FROM living_versions WHERE project=? AND page=? AND path=?"
     with using(home, SCHEMA) as db:
-        return int(db.execute(query, (project.id, page, path_of(settings, project, page))).fetchone()[0])
+        return int(
+            db.execute(query, (project.id, page, path_of(settings, project, page))).fetchone()[0]
+        )
 
 
 def undo(home: Home, settings: Settings, project: Project, page: Page, number: int = 0) -> str:
-    """Take the last accepted change of a page back; its lines count as accepted no more. Returns its file; '' where there is none.
+    """Take the last accepted change of a page back; its lines count as accepted no more. Returns
+    its file; '' where there is none.
 
     Args:
         number: the change that is meant (``newest``); another one by now is a Conflict.
@@ -676,17 +820,22 @@ def undo(home: Home, settings: Settings, project: Project, page: Page, number: i
         if number and number != last:
             raise Conflict("another change was accepted since", "take that one back first")
         with using(home, SCHEMA) as db:
-            before, after = db.execute("SELECT before, after FROM living_versions WHERE id=?", (last,)).fetchone()
+            before, after = db.execute(
+                "SELECT before, after FROM living_versions WHERE id=?", (last,)
+            ).fetchone()
         now = _bytes(path)
         if now == after:
             _put(path, now, before)
         elif now != before:  # else it never came to be written
             raise Conflict(f"{path} has changed since", "look at it; nothing was changed")
-        was, is_gone = (set(_spots(plain((text or b"").decode("utf-8", "replace")))) for text in (before, after))
+        was, is_gone = (
+            set(_spots(plain((text or b"").decode("utf-8", "replace")))) for text in (before, after)
+        )
         with using(home, SCHEMA) as db, transaction(db):
             rows = [(project.id, page, *spot) for spot in is_gone - was]
             db.executemany(
-                "DELETE FROM living_lines WHERE project=? AND page=? AND trail=? AND line=? AND how='made'", rows
+                "DELETE FROM living_lines WHERE project=? AND page=? AND trail=? AND line=? AND how='made'",
+                rows,
             )
             db.execute("DELETE FROM living_versions WHERE id=?", (last,))
     return path

@@ -71,13 +71,23 @@ def run(
         report = RunReport(SessionMemories(home, clock).forget_unused(limits.unused_days, pinned))
         if phase in (0, 1):
             report.extracted = extract.run(
-                home, settings, folders, only=only, since=since, limit=limits.sessions_per_run if background else 0,
-                cap=limits.sessions_per_run if background else 0, progress=progress, stop=stop,
+                home,
+                settings,
+                folders,
+                only=only,
+                since=since,
+                limit=limits.sessions_per_run if background else 0,
+                cap=limits.sessions_per_run if background else 0,
+                progress=progress,
+                stop=stop,
                 clock=clock,
-            )  # fmt: skip
+            )
         if phase in (0, 2) and _others_read(home, clock()):
-            # who reads the last session consolidates: what is being read now belongs into the same change
-            report.consolidated = consolidate.Result("skipped", "sessions are being read by another process")
+            # who reads the last session consolidates: what is being read now belongs into the same
+            # change
+            report.consolidated = consolidate.Result(
+                "skipped", "sessions are being read by another process"
+            )
         elif phase in (0, 2) and not (stop and stop()):
             if progress:
                 progress("consolidating", 0, 0)
@@ -88,11 +98,16 @@ def run(
 
 
 def _others_read(home: Home, now: float) -> bool:
-    return any(job.state == "running" and job.lease_until > now for job in Jobs(home).all("extract").values())
+    return any(
+        job.state == "running" and job.lease_until > now
+        for job in Jobs(home).all("extract").values()
+    )
 
 
 def check_models(settings: Settings, phase: int) -> None:
-    """Raises SettingsError where a phase that would run has no model: before anything is done, forgetting included."""
+    """Raises SettingsError where a phase that would run has no model: before anything is done,
+    forgetting included.
+    """
     for number, name in ((1, "extract"), (2, "consolidate")):
         if phase in (0, number) and not getattr(settings.longterm, name).provider:
             raise SettingsError(
@@ -102,19 +117,26 @@ def check_models(settings: Settings, phase: int) -> None:
 
 
 def set_mode(home: Home, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
-    """Say whether a session may be learned from. One that was passed over because of content from outside is read again; one
-    that is disabled is forgotten by the next consolidation."""
+    """Say whether a session may be learned from. One that was passed over because of content from
+    outside is read again; one that is disabled is forgotten by the next consolidation.
+    """
     SessionMemories(home).set_mode(agent, session, mode)
     if mode == "enabled":
         with using(home, JOBS) as db:
             values = (f"{agent}/{session}", extract.OUTSIDE)
-            db.execute("DELETE FROM longterm_jobs WHERE kind='extract' AND key=? AND outcome=?", values)
+            db.execute(
+                "DELETE FROM longterm_jobs WHERE kind='extract' AND key=? AND outcome=?", values
+            )
 
 
 def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
-    """Whether the background should look now; asking takes the turn: at most one look in six hours, over all processes."""
+    """Whether the background should look now; asking takes the turn: at most one look in six hours,
+    over all processes.
+    """
     if not (
-        settings.longterm.enabled and settings.longterm.extract.provider and settings.longterm.consolidate.provider
+        settings.longterm.enabled
+        and settings.longterm.extract.provider
+        and settings.longterm.consolidate.provider
     ):
         return False
     now = now or time.time()
@@ -152,7 +174,9 @@ class Waiting(msgspec.Struct):
 
 
 class LongTermStatus(msgspec.Struct):
-    """How the pipeline stands. ``reasons``: sessions by why they are not read; ``consolidation``: the last one."""
+    """How the pipeline stands. ``reasons``: sessions by why they are not read; ``consolidation``:
+    the last one.
+    """
 
     enabled: bool
     problems: list[str]
@@ -166,7 +190,9 @@ class LongTermStatus(msgspec.Struct):
     daily_tokens: int
 
 
-def status(home: Home, settings: Settings, folders: AgentFolders, now: float = 0.0) -> LongTermStatus:
+def status(
+    home: Home, settings: Settings, folders: AgentFolders, now: float = 0.0
+) -> LongTermStatus:
     """What is on, what was done, what waits, and for every session why it is or is not read."""
     now = now or time.time()
     limits, jobs = settings.longterm, Jobs(home)
@@ -174,7 +200,9 @@ def status(home: Home, settings: Settings, folders: AgentFolders, now: float = 0
     waiting = review.pending(home)
     problems = []
     if not limits.enabled:
-        problems.append("off: nothing runs in the background (`memsearch config set longterm.enabled true`)")
+        problems.append(
+            "off: nothing runs in the background (`memsearch config set longterm.enabled true`)"
+        )
     for name in ("extract", "consolidate"):
         if not getattr(limits, name).provider:
             problems.append(f"no model may be asked: `longterm.{name}.provider` is not set")
@@ -186,7 +214,10 @@ def status(home: Home, settings: Settings, folders: AgentFolders, now: float = 0
         problems=problems,
         sessions=[
             Due(
-                s.where.agent, s.where.session, s.reason or "due", s.memory,
+                s.where.agent,
+                s.where.session,
+                s.reason or "due",
+                s.memory,
                 time.strftime("%Y-%m-%d %H:%M", time.localtime(s.where.modified)),
             )
             for s in standings
@@ -194,14 +225,15 @@ def status(home: Home, settings: Settings, folders: AgentFolders, now: float = 0
         reasons=dict(Counter(_kind(s.reason) or "due" for s in standings).most_common()),
         failed=[
             Failed(job.key, job.error, job.tries_left, job.stolen)
-            for job in jobs.all("extract").values() if job.state == "error"
+            for job in jobs.all("extract").values()
+            if job.state == "error"
         ],
         consolidation=jobs.get("consolidate", "all"),
         review=Waiting(waiting.id, len(waiting.waiting)) if waiting else None,
         memories=len([m for m in SessionMemories(home).all() if not m.forgotten]),
         today_tokens=used,
         daily_tokens=limits.daily_tokens,
-    )  # fmt: skip
+    )
 
 
 def _kind(reason: str) -> str:
@@ -210,7 +242,8 @@ def _kind(reason: str) -> str:
 
 
 def clear(home: Home) -> Path | None:
-    """Remove all of it: files, memories, proposals, jobs; modes and uses stay. Everything is put into a backup first.
+    """Remove all of it: files, memories, proposals, jobs; modes and uses stay. Everything is put
+    into a backup first.
 
     Returns:
         The backup, None where there was nothing.
@@ -222,7 +255,10 @@ def clear(home: Home) -> Path | None:
     jobs = Jobs(home)
     claim = jobs.claim("consolidate", "all", time.time(), force=True)
     if isinstance(claim, Refusal):
-        raise Conflict(f"a consolidation is {claim}", "try again when it has ended (`memsearch longterm status`)")
+        raise Conflict(
+            f"a consolidation is {claim}",
+            "try again when it has ended (`memsearch longterm status`)",
+        )
     try:
         with locked(home, str(home.longterm)):
             backup = _backup(home)
@@ -240,17 +276,27 @@ def clear(home: Home) -> Path | None:
 
 
 def _backup(home: Home) -> Path | None:
-    """A new archive of files, memories, proposals, refusals and what was forgotten by hand; None where there is none of it."""
+    """A new archive of files, memories, proposals, refusals and what was forgotten by hand; None
+    where there is none of it.
+    """
     found = workspace.files(home.longterm)
     with using(home, BACKED_UP) as db:
         tables = {
             table: [list(row) for row in db.execute(f"SELECT * FROM {table}")]
-            for table in ("longterm_memories", "longterm_refused", "longterm_waiting", "longterm_trash")
+            for table in (
+                "longterm_memories",
+                "longterm_refused",
+                "longterm_waiting",
+                "longterm_trash",
+            )
         }
     if not found and not any(tables.values()):
         return None
     home.backups.mkdir(mode=0o700, exist_ok=True)
-    made = home.backups / f"longterm-{time.strftime('%Y%m%dT%H%M%S')}-{time.time_ns() % 10**9:09d}.tar.gz"
+    made = (
+        home.backups
+        / f"longterm-{time.strftime('%Y%m%dT%H%M%S')}-{time.time_ns() % 10**9:09d}.tar.gz"
+    )
     with (
         open(made, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out,
         tarfile.open(fileobj=out, mode="w:gz") as archive,

@@ -1,5 +1,6 @@
-"""What a model is shown of a project's notes to write about it, and what it may look up: bounded, without secrets, and nothing that no
-session may be told."""
+"""What a model is shown of a project's notes to write about it, and what it may look up: bounded,
+without secrets, and nothing that no session may be told.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ _HITS, _MAX_SHOWN = 8, 6_000
 
 
 class Source(NamedTuple):
-    """A note that a model was given. ``session``: the one it came from, by agent and id; '' for a note by hand."""
+    """A note that a model was given. ``session``: the one it came from, by agent and id; '' for a
+    note by hand.
+    """
 
     entry: Entry
     day: str
@@ -69,8 +72,12 @@ def newest(folder: str) -> float:
 
 
 def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Material:
-    """The newest notes that a session may be told, as many as fit; and what the long-term memory says of the project."""
-    longterm = redact(workspace.told(workspace.read(home.longterm, workspace.SUMMARY), project.id[:8]), home)[0]
+    """The newest notes that a session may be told, as many as fit; and what the long-term memory
+    says of the project.
+    """
+    longterm = redact(
+        workspace.told(workspace.read(home.longterm, workspace.SUMMARY), project.id[:8]), home
+    )[0]
     while longterm and estimate(longterm) > _LONGTERM_TOKENS:
         longterm = longterm.rpartition("\n")[0]
     material = Material(home, project, "", longterm, {})
@@ -127,10 +134,15 @@ def _shown(material: Material, day: str, entry: Entry) -> str:
 
 
 def tools_for(material: Material) -> list[Tool]:
-    """What a model may look up: notes by words, one note, the conversation behind one. Nothing can be changed."""
+    """What a model may look up: notes by words, one note, the conversation behind one. Nothing can
+    be changed.
+    """
     return [
         Tool(
-            "search", "Notes of the project that have these words, best first.", {"words": "string"}, _Search(material)
+            "search",
+            "Notes of the project that have these words, best first.",
+            {"words": "string"},
+            _Search(material),
         ),
         Tool("expand", "A whole note by its id.", {"id": "string"}, _Expand(material)),
         Tool(
@@ -157,7 +169,9 @@ class _Search:
             for hit in lexical.search(catalog, [material.project], query, _HITS * 3).hits:
                 if not hit.day or len(found) == _HITS:
                     continue
-                entries = {e.id: e for e in _tellable(material.project, DayFile.at(hit.path), origin)}
+                entries = {
+                    e.id: e for e in _tellable(material.project, DayFile.at(hit.path), origin)
+                }
                 if hit.id in entries:
                     found.append(_shown(material, hit.day, entries[hit.id]))
             return "\n\n".join(found)[:_MAX_SHOWN] or "nothing found"

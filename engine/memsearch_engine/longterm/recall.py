@@ -1,6 +1,8 @@
-"""What sessions are told of the long-term memory, which of it is known when, and taking parts of it out.
+"""What sessions are told of the long-term memory, which of it is known when, and taking parts of it
+out.
 
-A session of a project is told what holds everywhere and what holds there, never what belongs to another project.
+A session of a project is told what holds everywhere and what holds there, never what belongs to
+another project.
 """
 
 from __future__ import annotations
@@ -51,19 +53,27 @@ def told(home: Home, project: str, max_tokens: int, page: str = "") -> str:
     """What a new session is told, within a cap; '' where there is nothing. Reads files only.
 
     Args:
-        project: the identity of the session's project. page: what it is told of the project's PROJECT.md (``told_of_page``).
+        project: the identity of the session's project. page: what it is told of the project's
+            PROJECT.md (``told_of_page``).
     """
     return "\n\n".join(part for part in (page, _learned(home, project, max_tokens)) if part)
 
 
 def told_of_page(home: Home, settings: Settings, memory: str, project: str) -> str:
-    """What a new session is told of PROJECT.md, within its cap. *memory*: the project's memory folder."""
+    """What a new session is told of PROJECT.md, within its cap. *memory*: the project's memory
+    folder.
+    """
     root = os.path.dirname(os.path.dirname(memory))
     with contextlib.suppress(Unreachable):
-        lines = living.told(home, settings, Project(project, "", "", root, memory), "project").splitlines()
+        lines = living.told(
+            home, settings, Project(project, "", "", root, memory), "project"
+        ).splitlines()
         left = settings.documents.max_tokens - estimate(_PAGE_HEAD)
         kept = list(
-            takewhile(lambda size: size >= 0, accumulate((-estimate(line) - 1 for line in lines), initial=left))
+            takewhile(
+                lambda size: size >= 0,
+                accumulate((-estimate(line) - 1 for line in lines), initial=left),
+            )
         )
         lines = lines[: len(kept) - 1]
         while lines and (lines[-1].startswith("#") or not lines[-1].strip()):
@@ -79,7 +89,9 @@ def _learned(home: Home, project: str, max_tokens: int) -> str:
     lines = ["Noted by the user, the newest first:", *facts] if facts else []
     lines += workspace.told(workspace.read(home.longterm, workspace.SUMMARY), scope).splitlines()
     kept, left = (
-        _within(lines, max_tokens - estimate(_HEAD)) if any(line.strip() for line in lines) else ([], max_tokens)
+        _within(lines, max_tokens - estimate(_HEAD))
+        if any(line.strip() for line in lines)
+        else ([], max_tokens)
     )
     checked = "\n".join([_HEAD, "", *kept]) if len(kept) > 1 else ""
     theirs = [f"- {fact.text} (noted by {fact.by}) [mem:{fact.id}]" for fact in here if fact.by]
@@ -99,25 +111,39 @@ def _within(lines: list[str], tokens: int) -> tuple[list[str], int]:
 
 
 def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
-    """Keep ready what hooks tell new sessions of the project with this memory folder. Returns whether it changed."""
+    """Keep ready what hooks tell new sessions of the project with this memory folder. Returns
+    whether it changed.
+    """
     recall = settings.recall
     place = Project(project, "", "", os.path.dirname(os.path.dirname(memory)), memory)
-    sources = [str(home.config), *(str(home.longterm / name) for name in ("", workspace.SUMMARY, workspace.NOTES))]
+    sources = [
+        str(home.config),
+        *(str(home.longterm / name) for name in ("", workspace.SUMMARY, workspace.NOTES)),
+    ]
     with contextlib.suppress(MemsearchError):
         sources.append(living.path_of(settings, place, "project"))
     seen = freshness.stamps(sources)
     page = told_of_page(home, settings, memory, project) if recall.inject else ""
     kept = told(home, project, settings.longterm.max_tokens, page) if recall.inject else ""
     return prebuild(
-        home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint,
-        wait_ms=recall.wait_ms if recall.prompt else 0, carry_ms=2 * recall.wait_ms if recall.compaction else 0,
-        act_ms=recall.wait_ms if recall.action else 0, outdated=outdated(home, project) if recall.inject else {}, sources=seen,
+        home,
+        memory,
+        recall.max_tokens if recall.inject else 0,
+        longterm=kept,
+        hint=recall.hint,
+        wait_ms=recall.wait_ms if recall.prompt else 0,
+        carry_ms=2 * recall.wait_ms if recall.compaction else 0,
+        act_ms=recall.wait_ms if recall.action else 0,
+        outdated=outdated(home, project) if recall.inject else {},
+        sources=seen,
         problem=_missing_key(settings),
-    )  # fmt: skip
+    )
 
 
 def _missing_key(settings: Settings) -> str:
-    """Which key that the settings name is not there, in one line; '' where none is missing. Local models need none."""
+    """Which key that the settings name is not there, in one line; '' where none is missing. Local
+    models need none.
+    """
     if settings.embedding.provider not in ("onnx", "local"):
         from memsearch_engine.index.embed import key_of  # what most homes never need
 
@@ -138,7 +164,9 @@ def _missing_key(settings: Settings) -> str:
 
 
 def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
-    """What is known of notes whose repository has moved on (``injection.session_start.Outdated``); nothing where there is no catalog."""
+    """What is known of notes whose repository has moved on (``injection.session_start.Outdated``);
+    nothing where there is no catalog.
+    """
     catalog = Catalog.open_readonly(home.cache_db)
     if catalog is None:
         return {}
@@ -151,7 +179,9 @@ def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
 
 
 def refresh(home: Home, settings: Settings) -> None:
-    """Have hooks tell what is true now, in every known project: nothing that was forgotten is told once more."""
+    """Have hooks tell what is true now, in every known project: nothing that was forgotten is told
+    once more.
+    """
     registry = Registry(home)
     try:
         projects = {project.memory: project.id for project in registry.all()}
@@ -170,7 +200,8 @@ def pinned(home: Home) -> set[str]:
         return set()
     try:
         rows = catalog.query(
-            "SELECT DISTINCT agent, session FROM entries WHERE session<>'' AND CAST(marks AS TEXT) LIKE '%\"pin\"%'", ()
+            "SELECT DISTINCT agent, session FROM entries WHERE session<>'' AND CAST(marks AS TEXT) LIKE '%\"pin\"%'",
+            (),
         )
         return {id_of(agent, session) for agent, session in rows}
     finally:
@@ -181,7 +212,8 @@ class Learned(msgspec.Struct):
     """What one session taught, with its use. Days are ISO, '' where there is none.
 
     Attributes:
-        forget_on: when it will be forgotten if nobody uses it; gone_on: until when a forgotten one can come back.
+        forget_on: when it will be forgotten if nobody uses it; gone_on: until when a forgotten
+            one can come back.
         weighed: a consolidation has looked at it.
     """
 
@@ -204,7 +236,9 @@ class Learned(msgspec.Struct):
 
 
 def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
-    """Every session memory with its use, its age, and when it will be forgotten or is gone for good (ISO days)."""
+    """Every session memory with its use, its age, and when it will be forgotten or is gone for good
+    (ISO days).
+    """
     now = now or time.time()
     uses, kept = totals(home), pinned(home)
     rows = []
@@ -213,15 +247,28 @@ def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
         last = memory.last_used(use)
         rows.append(
             Learned(
-                id=memory.id, agent=memory.agent, session=memory.session, project=memory.project_name,
-                made=_day(memory.watermark), age_days=round((now - memory.watermark) / DAY_S, 1),
-                cited=use.cited if use else 0, read=use.read if use else 0, last_used=_day(last),
-                pinned=memory.id in kept, weighed=bool(memory.selected), forgotten=_day(memory.forgotten),
-                forget_on="" if memory.forgotten or memory.id in kept else _day(last + unused_days * DAY_S),
-                gone_on=_day(memory.forgotten + max(unused_days, 1) * DAY_S) if memory.forgotten else "",
-                slug=memory.slug, title=memory.title,
+                id=memory.id,
+                agent=memory.agent,
+                session=memory.session,
+                project=memory.project_name,
+                made=_day(memory.watermark),
+                age_days=round((now - memory.watermark) / DAY_S, 1),
+                cited=use.cited if use else 0,
+                read=use.read if use else 0,
+                last_used=_day(last),
+                pinned=memory.id in kept,
+                weighed=bool(memory.selected),
+                forgotten=_day(memory.forgotten),
+                forget_on=""
+                if memory.forgotten or memory.id in kept
+                else _day(last + unused_days * DAY_S),
+                gone_on=_day(memory.forgotten + max(unused_days, 1) * DAY_S)
+                if memory.forgotten
+                else "",
+                slug=memory.slug,
+                title=memory.title,
             )
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -229,12 +276,14 @@ def _day(seconds: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(seconds)) if seconds else ""
 
 
-# -- forgetting by hand -------------------------------------------------------------------------------------
+# -- forgetting by hand
+# -------------------------------------------------------------------------------------
 
 
 class Match(msgspec.Struct, frozen=True):
-    """What would go: a bullet with the lines that belong to it. ``kind``: note, file or session; ``name``: the note's or
-    session's id, or the file."""
+    """What would go: a bullet with the lines that belong to it. ``kind``: note, file or session;
+    ``name``: the note's or session's id, or the file.
+    """
 
     kind: Literal["note", "file", "session"]
     name: str
@@ -257,7 +306,8 @@ def find(home: Home, query: str, project: str = "") -> list[Match]:
     """Lines that hold every word of *query* (by stem), or the fact of that id.
 
     Args:
-        project: the identity of a project: only what is its own, and what holds everywhere; '' for all projects.
+        project: the identity of a project: only what is its own, and what holds everywhere; ''
+            for all projects.
 
     Raises:
         UsageError: the query has no words.
@@ -270,12 +320,16 @@ def find(home: Home, query: str, project: str = "") -> list[Match]:
         words = line.casefold()
         return all(word in words for word in plain_words) and wanted <= set(terms(line))
 
-    # a stem is a beginning of its word in all but few cases: most lines are passed over without being taken apart
-    plain_words = [term[:3] for term in wanted if term.isascii() and term.isalpha() and len(term) > 3]
+    # a stem is a beginning of its word in all but few cases: most lines are passed over without
+    # being taken apart
+    plain_words = [
+        term[:3] for term in wanted if term.isascii() and term.isalpha() and len(term) > 3
+    ]
     found = [
-        Match("note", fact.id, fact.text) for fact in remembered(home)
+        Match("note", fact.id, fact.text)
+        for fact in remembered(home)
         if (not scope or fact.scope in ("", scope)) and (fact.id == query.strip() or hit(fact.text))
-    ]  # fmt: skip
+    ]
     for name in (workspace.MEMORY, workspace.SUMMARY):
         text = workspace.read(home.longterm, name)
         text = workspace.told(text, scope) if scope else text
@@ -283,7 +337,9 @@ def find(home: Home, query: str, project: str = "") -> list[Match]:
     for memory in SessionMemories(home).all():
         if not scope or memory.project[:8] in ("", scope):
             blocks = _blocks(memory.raw_memory) + _blocks(memory.summary)
-            found += [Match("session", memory.id, block) for block in dict.fromkeys(blocks) if hit(block)]
+            found += [
+                Match("session", memory.id, block) for block in dict.fromkeys(blocks) if hit(block)
+            ]
     return found
 
 
@@ -295,8 +351,9 @@ def _blocks(text: str) -> list[str]:
 
 
 def forget(home: Home, query: str, matches: list[Match]) -> int:
-    """Take exactly *matches* out, now. They don't come back with the next consolidation. Returns the number under which
-    ``restore`` brings them back."""
+    """Take exactly *matches* out, now. They don't come back with the next consolidation. Returns
+    the number under which ``restore`` brings them back.
+    """
     gone: dict[tuple[str, str], set[str]] = {}
     for match in matches:
         gone.setdefault((match.kind, match.name), set()).add(match.line)
@@ -311,13 +368,21 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
                 text = workspace.read(home.longterm, name)
                 images.append(_Image("file", name, text, _without(text, lines)))
             elif memory := SessionMemories(home).get(name):
-                images.append(_Image("raw_memory", name, memory.raw_memory, _without(memory.raw_memory, lines)))
-                images.append(_Image("summary", name, memory.summary, _without(memory.summary, lines)))
+                images.append(
+                    _Image(
+                        "raw_memory", name, memory.raw_memory, _without(memory.raw_memory, lines)
+                    )
+                )
+                images.append(
+                    _Image("summary", name, memory.summary, _without(memory.summary, lines))
+                )
         with using(home, TRASH) as db:
             shown = list(dict.fromkeys(match.line for match in matches))
             row = (time.time(), query, msgspec.json.encode(_Forgotten(shown, images)))
             number = int(
-                db.execute("INSERT INTO longterm_trash (at, query, body, restored) VALUES (?,?,?,0)", row).lastrowid
+                db.execute(
+                    "INSERT INTO longterm_trash (at, query, body, restored) VALUES (?,?,?,0)", row
+                ).lastrowid
                 or 0
             )
         store = SessionMemories(home)
@@ -329,18 +394,26 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
     if proposal := review.pending(home):  # what waits for review must not bring it back
         unwanted, wanted = store.refused("+"), set(terms(query))
         numbers = [
-            hunk.number for hunk in proposal.waiting
-            if any(plain_line(line) in unwanted for line in hunk.after) or (hunk.after and wanted <= set(terms(" ".join(hunk.after))))
-        ]  # fmt: skip
+            hunk.number
+            for hunk in proposal.waiting
+            if any(plain_line(line) in unwanted for line in hunk.after)
+            or (hunk.after and wanted <= set(terms(" ".join(hunk.after))))
+        ]
         if numbers:
             review.decide(home, "rejected", numbers, proposal_id=proposal.id)
     return number
 
 
 def _rewrite_evidence(home: Home) -> None:
-    """Make the evidence files say what the memories say now; the next consolidation sees the difference."""
+    """Make the evidence files say what the memories say now; the next consolidation sees the
+    difference.
+    """
     if (home.longterm / workspace.RAW).exists():
-        weighed = [memory for memory in SessionMemories(home).all() if memory.selected and not memory.forgotten]
+        weighed = [
+            memory
+            for memory in SessionMemories(home).all()
+            if memory.selected and not memory.forgotten
+        ]
         workspace.write_inputs(home, home.longterm, sorted(weighed, key=lambda memory: memory.id))
 
 
@@ -348,9 +421,14 @@ def restore(home: Home, number: int) -> int:
     """Bring back what ``forget`` took. Returns how many texts. Raises NotFound, Conflict."""
     with locked(home, str(home.longterm)):
         with using(home, TRASH) as db:
-            row = db.execute("SELECT body, restored FROM longterm_trash WHERE id=?", (number,)).fetchone()
+            row = db.execute(
+                "SELECT body, restored FROM longterm_trash WHERE id=?", (number,)
+            ).fetchone()
         if row is None or row[1]:
-            raise NotFound(f"nothing to bring back under {number}", "`memsearch longterm show --forgotten` lists it")
+            raise NotFound(
+                f"nothing to bring back under {number}",
+                "`memsearch longterm show --forgotten` lists it",
+            )
         images = msgspec.json.decode(row[0], type=_Forgotten).images
         store = SessionMemories(home)
         back: list[tuple[_Image, str]] = []
@@ -358,7 +436,9 @@ def restore(home: Home, number: int) -> int:
         for image in images:  # all or nothing
             now = _get(home, image)
             if image.kind == "file" and now != image.after:
-                for hunk in review.hunks_between({image.name: image.after}, {image.name: image.before}, store):
+                for hunk in review.hunks_between(
+                    {image.name: image.after}, {image.name: image.before}, store
+                ):
                     now = review.apply(hunk, now)
                 back.append((image, now))
             elif now != image.after:
@@ -386,7 +466,9 @@ class Trash(msgspec.Struct):
 def trash(home: Home) -> list[Trash]:
     """What was forgotten by hand and can come back, newest first."""
     with using(home, TRASH) as db:
-        rows = db.execute("SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC").fetchall()
+        rows = db.execute(
+            "SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC"
+        ).fetchall()
     return [
         Trash(number, _day(at), query, msgspec.json.decode(body, type=_Forgotten).lines)
         for number, at, query, body in rows

@@ -1,8 +1,9 @@
 """What a consolidation proposes, piece by piece, and the owner's word on each piece.
 
-A hunk is one bullet (or one skill's file) added, changed or removed within a section; it names the sessions that it rests on.
-Accepting one writes it into the file as that stands now, wherever its neighbours have gone; rejecting one is remembered, so
-that it is not proposed again. The newest proposal takes the place of an older one.
+A hunk is one bullet (or one skill's file) added, changed or removed within a section; it names the
+sessions that it rests on. Accepting one writes it into the file as that stands now, wherever its
+neighbours have gone; rejecting one is remembered, so that it is not proposed again. The newest
+proposal takes the place of an older one.
 """
 
 from __future__ import annotations
@@ -70,10 +71,13 @@ class Proposal(msgspec.Struct):
         return [hunk for hunk in self.hunks if hunk.state == "open"]
 
 
-# -- making -------------------------------------------------------------------------------------------------
+# -- making
+# -------------------------------------------------------------------------------------------------
 
 
-def hunks_between(before: dict[str, str], after: dict[str, str], store: SessionMemories) -> list[Hunk]:
+def hunks_between(
+    before: dict[str, str], after: dict[str, str], store: SessionMemories
+) -> list[Hunk]:
     """What leads from one set of files to another, without what the owner refused before."""
     found: list[Hunk] = []
     unwanted, kept = store.refused("+"), store.refused("-")
@@ -90,8 +94,12 @@ def hunks_between(before: dict[str, str], after: dict[str, str], store: SessionM
     return found
 
 
-def _pieces(path: str, before: str, after: str) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
-    """(section, leads, before, after) of each bullet that differs; a file without sections is one piece."""
+def _pieces(
+    path: str, before: str, after: str
+) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
+    """(section, leads, before, after) of each bullet that differs; a file without sections is one
+    piece.
+    """
     if path not in (workspace.MEMORY, workspace.SUMMARY):
         if before != after:
             yield "", [], before.splitlines(), after.splitlines()
@@ -111,7 +119,12 @@ def _pieces(path: str, before: str, after: str) -> Iterator[tuple[str, list[str]
                 if not gone and not come:
                     continue
                 lines = [line for unit in now[: k + step] for line in unit]
-                yield heading, [line for line in reversed(lines) if line.strip()][:_LEADS], gone, come
+                yield (
+                    heading,
+                    [line for line in reversed(lines) if line.strip()][:_LEADS],
+                    gone,
+                    come,
+                )
 
 
 def _by_heading(text: str) -> dict[str, list[str]]:
@@ -126,7 +139,9 @@ def _by_heading(text: str) -> dict[str, list[str]]:
 
 
 def units(lines: list[str]) -> list[tuple[str, ...]]:
-    """Bullets with the lines that belong to them, the first one under a heading with it; other blocks as they stand."""
+    """Bullets with the lines that belong to them, the first one under a heading with it; other
+    blocks as they stand.
+    """
     found: list[tuple[int, int]] = []
     for start, stop in workspace.blocks(lines):
         if found and found[-1][1] == start and lines[start - 1].startswith("#"):
@@ -136,7 +151,8 @@ def units(lines: list[str]) -> list[tuple[str, ...]]:
     return [tuple(lines[start:stop]) for start, stop in found]
 
 
-# -- keeping ------------------------------------------------------------------------------------------------
+# -- keeping
+# ------------------------------------------------------------------------------------------------
 
 
 def propose(home: Home, proposal: Proposal) -> int:
@@ -144,13 +160,17 @@ def propose(home: Home, proposal: Proposal) -> int:
     with using(home, SCHEMA) as db, transaction(db):
         db.execute("DELETE FROM longterm_waiting")
         return int(
-            db.execute("INSERT INTO longterm_waiting (body) VALUES (?)", (msgspec.json.encode(proposal),)).lastrowid
+            db.execute(
+                "INSERT INTO longterm_waiting (body) VALUES (?)", (msgspec.json.encode(proposal),)
+            ).lastrowid
             or 0
         )
 
 
 def pending(home: Home) -> Proposal | None:
-    """The proposal that waits for a decision. One that was decided is in the files; here it would outlive its deletion."""
+    """The proposal that waits for a decision. One that was decided is in the files; here it would
+    outlive its deletion.
+    """
     with using(home, SCHEMA) as db:
         row = db.execute("SELECT id, body FROM longterm_waiting").fetchone()
     if row is None:
@@ -161,7 +181,9 @@ def pending(home: Home) -> Proposal | None:
 
 
 def decisions(proposal: Proposal) -> list[list[Hunk]]:
-    """What waits, each change with its like in the other document: what stands in both is decided once."""
+    """What waits, each change with its like in the other document: what stands in both is decided
+    once.
+    """
     same: dict[tuple[str, ...], list[Hunk]] = {}
     for hunk in proposal.waiting:
         same.setdefault((hunk.section, *hunk.before, "", *hunk.after), []).append(hunk)
@@ -173,37 +195,50 @@ def clear(home: Home) -> None:
         db.execute("DELETE FROM longterm_waiting")
 
 
-# -- deciding -----------------------------------------------------------------------------------------------
+# -- deciding
+# -----------------------------------------------------------------------------------------------
 
 
 def decide(
-    home: Home, verdict: Verdict, numbers: Iterable[int] = (), *, text: str | None = None, proposal_id: int = 0
+    home: Home,
+    verdict: Verdict,
+    numbers: Iterable[int] = (),
+    *,
+    text: str | None = None,
+    proposal_id: int = 0,
 ) -> list[Hunk]:
     """Accept or reject hunks of the pending proposal.
 
     Args:
         numbers: which; none for all that are open.
         text: accept one hunk with these words instead of the proposed ones.
-        proposal_id: the proposal that was seen; another one by now is a Conflict. 0 skips the comparison.
+        proposal_id: the proposal that was seen; another one by now is a Conflict. 0 skips the
+            comparison.
 
     Returns:
         The hunks that were decided now.
 
     Raises:
-        NotFound: nothing waits, or not that number. Conflict. UsageError: the text can't stand there.
+        NotFound: nothing waits, or not that number. Conflict. UsageError: the text can't stand
+            there.
     """
     with locked(home, str(home.longterm)):
         proposal = pending(home)
         if proposal is None:
             raise NotFound(
-                "nothing waits for review", "`memsearch longterm status` says when something was consolidated last"
+                "nothing waits for review",
+                "`memsearch longterm status` says when something was consolidated last",
             )
         if proposal_id and proposal.id != proposal_id:
-            raise Conflict(f"proposal {proposal_id} was replaced by {proposal.id}", "look at the new one")
+            raise Conflict(
+                f"proposal {proposal_id} was replaced by {proposal.id}", "look at the new one"
+            )
         wanted = set(numbers)
         chosen = [hunk for hunk in proposal.waiting if not wanted or hunk.number in wanted]
         if missing := wanted - {hunk.number for hunk in chosen}:
-            raise NotFound(f"no open change {min(missing)}", "`memsearch longterm review` lists them")
+            raise NotFound(
+                f"no open change {min(missing)}", "`memsearch longterm review` lists them"
+            )
         if text is not None:
             _check_text(chosen, text)
         if text is not None:
@@ -239,7 +274,12 @@ def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
     """
     wanted = set(numbers)
     with locked(home, str(home.longterm)):
-        lines = [line for hunk in before.hunks if hunk.number in wanted for line in (*hunk.before, *hunk.after)]
+        lines = [
+            line
+            for hunk in before.hunks
+            if hunk.number in wanted
+            for line in (*hunk.before, *hunk.after)
+        ]
         SessionMemories(home).allow(lines)
         now = pending(home)
         if now is not None and now.id != before.id:
@@ -248,7 +288,9 @@ def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
             if hunk.number in wanted:
                 hunk.state = "open"
             elif now is None and hunk.state == "open":
-                hunk.state = "accepted"  # or rejected: decided since, else the proposal would still be there
+                hunk.state = (
+                    "accepted"  # or rejected: decided since, else the proposal would still be there
+                )
         with using(home, SCHEMA) as db:
             row = (before.id, msgspec.json.encode(now or before))
             db.execute("INSERT OR REPLACE INTO longterm_waiting (id, body) VALUES (?,?)", row)
@@ -256,7 +298,9 @@ def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
 
 
 def _consolidated(home: Home, hunks: list[Hunk]) -> None:
-    """What the owner took over is no news to the next consolidation; what he wrote beside it still is."""
+    """What the owner took over is no news to the next consolidation; what he wrote beside it still
+    is.
+    """
     baseline = workspace.Baseline(home)
     known = baseline.files()
     for hunk in hunks:
@@ -277,11 +321,14 @@ def _check_text(chosen: list[Hunk], text: str) -> None:
 
 
 def apply(hunk: Hunk, text: str) -> str:
-    """*text* of the hunk's file with the hunk in it. Raises Conflict where what it changes is no longer there."""
+    """*text* of the hunk's file with the hunk in it. Raises Conflict where what it changes is no
+    longer there.
+    """
     if not hunk.section:
         if text.splitlines() not in (hunk.before, hunk.after):
             raise Conflict(
-                f"{hunk.path} changed since this was proposed", "reject it, or wait for the next consolidation"
+                f"{hunk.path} changed since this was proposed",
+                "reject it, or wait for the next consolidation",
             )
         return "\n".join(hunk.after) + "\n" if hunk.after else ""
     head, sections = _split(hunk.path, text)
@@ -298,7 +345,8 @@ def apply(hunk: Hunk, text: str) -> str:
             if hunk.after and _find(lines, hunk.after) >= 0:
                 return text  # it is there already
             raise Conflict(
-                f"what it changes is no longer in {hunk.path}: {hunk.before[0][:80]}", "reject it, or edit the file"
+                f"what it changes is no longer in {hunk.path}: {hunk.before[0][:80]}",
+                "reject it, or edit the file",
             )
         lines[place : place + len(hunk.before)] = hunk.after
     elif _find(lines, hunk.after) < 0:
@@ -310,7 +358,11 @@ def apply(hunk: Hunk, text: str) -> str:
         lines[place:place] = hunk.after
     body = [
         head,
-        *("\n".join([s.heading, *s.lines]).rstrip() + "\n" for s in sections if any(line.strip() for line in s.lines)),
+        *(
+            "\n".join([s.heading, *s.lines]).rstrip() + "\n"
+            for s in sections
+            if any(line.strip() for line in s.lines)
+        ),
     ]
     return "\n".join(part for part in body if part)
 
@@ -319,7 +371,9 @@ def _split(path: str, text: str) -> tuple[str, list[ArtifactSection]]:
     try:
         sections = workspace.sections(text)
     except InvalidArtifacts as error:
-        raise Conflict(f"{path} has no sections any more: {error}", "mend the file, or move it aside") from error
+        raise Conflict(
+            f"{path} has no sections any more: {error}", "mend the file, or move it aside"
+        ) from error
     head = text.partition("\n## ")[0] if not text.startswith("## ") else ""
     head = head if sections or not text.startswith("## ") else ""
     if path == workspace.SUMMARY and not head.strip():
@@ -328,14 +382,20 @@ def _split(path: str, text: str) -> tuple[str, list[ArtifactSection]]:
 
 
 def _find(lines: list[str], wanted: list[str]) -> int:
-    return next((i for i in range(len(lines) - len(wanted) + 1) if lines[i : i + len(wanted)] == wanted), -1)
+    return next(
+        (i for i in range(len(lines) - len(wanted) + 1) if lines[i : i + len(wanted)] == wanted), -1
+    )
 
 
 def take(home: Home, hunks: list[Hunk]) -> None:
-    """Write hunks into their files, all or none. The caller holds the workspace's lock. Raises Conflict."""
+    """Write hunks into their files, all or none. The caller holds the workspace's lock. Raises
+    Conflict.
+    """
     texts: dict[str, str] = {}
     for hunk in hunks:
-        texts[hunk.path] = apply(hunk, texts.get(hunk.path, workspace.read(home.longterm, hunk.path)))
+        texts[hunk.path] = apply(
+            hunk, texts.get(hunk.path, workspace.read(home.longterm, hunk.path))
+        )
     for path, text in texts.items():
         if text:
             workspace.write(home, home.longterm, path, text)

@@ -1,8 +1,10 @@
-"""The long-term memory as files that the index reads: what was paid for can be found, opened and told.
+"""The long-term memory as files that the index reads: what was paid for can be found, opened and
+told.
 
-For each project there is a folder in the home with what holds there and everywhere: accepted bullets of MEMORY.md, remembered facts, recaps
-of the sessions that were weighed, and what of PROJECT.md and USER.md may be told. They are made of the workspace and follow it; nobody edits them (the journal refuses it), and what was
-forgotten is not in them.
+For each project there is a folder in the home with what holds there and everywhere: accepted
+bullets of MEMORY.md, remembered facts, recaps of the sessions that were weighed, and what of
+PROJECT.md and USER.md may be told. They are made of the workspace and follow it; nobody edits them
+(the journal refuses it), and what was forgotten is not in them.
 """
 
 from __future__ import annotations
@@ -43,10 +45,12 @@ def write(
     *,
     forget: bool = False,
 ) -> Path:
-    """Bring a project's files up to what the workspace says now. Returns their folder. Raises OSError, MemsearchError.
+    """Bring a project's files up to what the workspace says now. Returns their folder. Raises
+    OSError, MemsearchError.
 
     Args:
-        place, settings: where its PROJECT.md and USER.md lie; without these, what is searched of them stays.
+        place, settings: where its PROJECT.md and USER.md lie; without these, what is searched
+            of them stays.
         forget: keep nothing of what is said no more.
     """
     target = folder(home, project)
@@ -61,7 +65,9 @@ def write(
             changed = _changed(Path(living.path_of(settings, place, page)))
             pages[f"{page}.md"] = Page(list(_page(home, settings, place, page, changed)), changed)
     days = (settings or load(home)).history.max_days
-    stood.record(home, project[:8], pages, lambda page: _texts(target / page), max_days=days, forget=forget)
+    stood.record(
+        home, project[:8], pages, lambda page: _texts(target / page), max_days=days, forget=forget
+    )
     for name, said in pages.items():
         text = "\n".join(entry.text for entry in said.entries)
         path = target / name
@@ -73,7 +79,9 @@ def write(
 
 
 def rewrite(home: Home, *, forget: bool = False) -> None:
-    """The same for all projects that have such files: at once, where something is to be forgotten (*forget*), or has come back."""
+    """The same for all projects that have such files: at once, where something is to be forgotten
+    (*forget*), or has come back.
+    """
     if home.longterm_search.is_dir():
         origin = Origin(home)
         try:
@@ -119,15 +127,24 @@ def _facts(home: Home, project: str) -> Iterator[Said]:
             yield _entry("fact", "Remembered", f"- {fact.text}", fact.at)
 
 
-def _page(home: Home, settings: Settings, place: Project, page: living.Page, since: float) -> Iterator[Said]:
+def _page(
+    home: Home, settings: Settings, place: Project, page: living.Page, since: float
+) -> Iterator[Said]:
     for heading, lines in living.sections(living.told(home, settings, place, page)).items():
         if text := "\n".join(line for line in lines if not line.startswith("# ")).strip():
-            yield _entry(page, f"{living.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text, since)
+            yield _entry(
+                page, f"{living.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text, since
+            )
 
 
 def _recaps(home: Home, project: str) -> Iterator[Said]:
     for memory in SessionMemories(home).all():
-        if memory.selected and not memory.forgotten and memory.project[:8] == project[:8] and memory.summary.strip():
+        if (
+            memory.selected
+            and not memory.forgotten
+            and memory.project[:8] == project[:8]
+            and memory.summary.strip()
+        ):
             heading = f"Recap of a {memory.agent} session, {memory.slug or 'without a name'}"
             yield _entry("summary", heading, memory.summary, memory.made)
 
@@ -135,7 +152,9 @@ def _recaps(home: Home, project: str) -> Iterator[Said]:
 def _entry(kind: str, heading: str, text: str, since: float) -> Said:
     text = without_citations(text).strip()
     name = digest("longterm", kind, text, size=6)
-    return Said(name, since, f"### {' '.join(heading.split())}\n<!-- id:{name} -->\n{escape_block(text)}\n")
+    return Said(
+        name, since, f"### {' '.join(heading.split())}\n<!-- id:{name} -->\n{escape_block(text)}\n"
+    )
 
 
 def put(path: Path, text: str) -> bool:
@@ -155,7 +174,8 @@ def put(path: Path, text: str) -> bool:
 
 
 def write_agent_files(home: Home, project: str, root: str, found: Found) -> bool:
-    """Update a project's searchable copy of the agents' own memory files. Returns whether it changed. Raises OSError.
+    """Update a project's searchable copy of the agents' own memory files. Returns whether it
+    changed. Raises OSError.
 
     Args:
         project: its identity. root: its folder. found: nothing, to remove it.

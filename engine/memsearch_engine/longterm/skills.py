@@ -1,9 +1,11 @@
-"""Skills drafted from what recurred: ``.memsearch/skill-candidates/<name>/SKILL.md`` with a ``meta.json`` beside it, as memsearch keeps them.
+"""Skills drafted from what recurred: ``.memsearch/skill-candidates/<name>/SKILL.md`` with a
+``meta.json`` beside it, as memsearch keeps them.
 
-A draft is told to no agent. Installing one is the owner's act: it is copied into folders that he names, and taken out of them byte for byte.
-A draft rests on notes of several days or sessions, its commands have been run in this project, and it follows the Agent Skills
-specification (https://agentskills.io/specification), checked by its reference library. Skills that consolidation made, and the owner
-accepted, are candidates like these.
+A draft is told to no agent. Installing one is the owner's act: it is copied into folders that he
+names, and taken out of them byte for byte. A draft rests on notes of several days or sessions, its
+commands have been run in this project, and it follows the Agent Skills specification
+(https://agentskills.io/specification), checked by its reference library. Skills that consolidation
+made, and the owner accepted, are candidates like these.
 """
 
 from __future__ import annotations
@@ -23,7 +25,13 @@ import msgspec
 
 from memsearch_engine.actions.index import Actions
 from memsearch_engine.core import agent_registry, safe_files
-from memsearch_engine.core.errors import MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+from memsearch_engine.core.errors import (
+    MemsearchError,
+    NotFound,
+    SettingsError,
+    Unreachable,
+    UsageError,
+)
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.projects import Project
@@ -83,7 +91,13 @@ class _Meta(msgspec.Struct):
     @property
     def seen(self) -> int:
         count = self.occurrences
-        return count if isinstance(count, int) else len(count) if count is not None else len(self.sources)
+        return (
+            count
+            if isinstance(count, int)
+            else len(count)
+            if count is not None
+            else len(self.sources)
+        )
 
 
 class Drafted(msgspec.Struct, forbid_unknown_fields=True):
@@ -105,10 +119,13 @@ class Candidate(msgspec.Struct):
 
     Attributes:
         path: of its SKILL.md. seen: the notes that it rests on, counted. sources: their ids.
-        state: ``new``, ``installed``, ``update ready`` (it differs from what was installed), ``edited`` (what was installed was).
+        state: ``new``, ``installed``, ``update ready`` (it differs from what was installed),
+            ``edited`` (what was installed was).
         installed: where this home has put it.
-        gone, overtaken: of its notes, those that are not there any more, and those that a newer one replaces.
-        problems: what the specification's validator says. is_strange: this home did not draft it: it came with a clone, or is memsearch's.
+        gone, overtaken: of its notes, those that are not there any more, and those that a newer
+            one replaces.
+        problems: what the specification's validator says. is_strange: this home did not draft
+            it: it came with a clone, or is memsearch's.
     """
 
     name: str
@@ -133,8 +150,10 @@ class Candidate(msgspec.Struct):
 
 
 class Result(msgspec.Struct):
-    """What a run came to. ``state``: ``drafted``, ``unchanged``, ``skipped``, ``failed``; ``names``: of what was drafted or revised;
-    ``refused``: name -> why a skill that a model proposed was not taken."""
+    """What a run came to. ``state``: ``drafted``, ``unchanged``, ``skipped``, ``failed``;
+    ``names``: of what was drafted or revised; ``refused``: name -> why a skill that a model
+    proposed was not taken.
+    """
 
     state: str
     reason: str = ""
@@ -143,7 +162,8 @@ class Result(msgspec.Struct):
     tokens: int = 0
 
 
-# -- what is there ------------------------------------------------------------------------------------------
+# -- what is there
+# ------------------------------------------------------------------------------------------
 
 
 def store(project: Project) -> str:
@@ -152,10 +172,14 @@ def store(project: Project) -> str:
 
 def slug_of(name: str) -> str:
     """A name as the specification wants it: a-z, 0-9 and single hyphens, at most 64."""
-    return re.sub(r"-{2,}", "-", re.sub(r"[^a-z0-9]+", "-", name.lower())).strip("-")[:64].strip("-")
+    return (
+        re.sub(r"-{2,}", "-", re.sub(r"[^a-z0-9]+", "-", name.lower())).strip("-")[:64].strip("-")
+    )
 
 
-def all_of(home: Home, project: Project, stands: Callable[[str], str] | None = None) -> list[Candidate]:
+def all_of(
+    home: Home, project: Project, stands: Callable[[str], str] | None = None
+) -> list[Candidate]:
     """Every draft of a project, and the skills that consolidation made, by name.
 
     Args:
@@ -163,17 +187,24 @@ def all_of(home: Home, project: Project, stands: Callable[[str], str] | None = N
     """
     found: dict[str, Candidate] = {}
     ours = _written(home)
-    for folder, metas in ((home.longterm / "skills", home.root / "skills"), (Path(store(project)), None)):
+    for folder, metas in (
+        (home.longterm / "skills", home.root / "skills"),
+        (Path(store(project)), None),
+    ):
         with contextlib.suppress(OSError):
             for name in sorted(os.listdir(folder))[:_MOST]:
                 candidate = _read(
-                    folder / name, metas / f"{name}.json" if metas else folder / name / "meta.json", stands
+                    folder / name,
+                    metas / f"{name}.json" if metas else folder / name / "meta.json",
+                    stands,
                 )
                 if candidate is None:
                     continue
                 candidate.of_consolidation = metas is not None
                 candidate.is_strange = metas is None and hash_of(candidate.text) not in ours
-                if name not in found or not candidate.is_strange:  # what came along takes no other one's place
+                if (
+                    name not in found or not candidate.is_strange
+                ):  # what came along takes no other one's place
                     found[name] = candidate
     return [found[name] for name in sorted(found)]
 
@@ -184,7 +215,9 @@ def _written(home: Home) -> dict[str, str]:
         return dict(db.execute("SELECT hash, how FROM skills_written").fetchall())
 
 
-def get(home: Home, project: Project, name: str, stands: Callable[[str], str] | None = None) -> Candidate:
+def get(
+    home: Home, project: Project, name: str, stands: Callable[[str], str] | None = None
+) -> Candidate:
     """Raises NotFound."""
     for candidate in all_of(home, project, stands):
         if candidate.name == name:
@@ -205,15 +238,29 @@ def _read(folder: Path, meta_file: Path, stands: Callable[[str], str] | None) ->
     state = "new" if not was else "installed" if was == hash_of(text) else "update ready"
     standing = {source: stands(source) for source in meta.sources[:_MAX_SOURCES]} if stands else {}
     return Candidate(
-        name, plain(meta.description or _described(text)), str(folder / "SKILL.md"), text, meta.seen, meta.sources, plain(meta.reason), state, [],
-        [s for s, how in standing.items() if how == "gone"], [s for s, how in standing.items() if how == "overtaken"],
-    )  # fmt: skip
+        name,
+        plain(meta.description or _described(text)),
+        str(folder / "SKILL.md"),
+        text,
+        meta.seen,
+        meta.sources,
+        plain(meta.reason),
+        state,
+        [],
+        [s for s, how in standing.items() if how == "gone"],
+        [s for s, how in standing.items() if how == "overtaken"],
+    )
 
 
 def _meta(file: Path) -> _Meta:
     try:
         return msgspec.json.decode(safe_files.read(file, _MAX_FILE), type=_Meta)
-    except (OSError, msgspec.DecodeError, ValueError, RecursionError):  # it may have come with a clone
+    except (
+        OSError,
+        msgspec.DecodeError,
+        ValueError,
+        RecursionError,
+    ):  # it may have come with a clone
         return _Meta()
 
 
@@ -225,10 +272,14 @@ def _described(text: str) -> str:
 def hash_of(text: str) -> str:
     """A text's hash, as memsearch notes it: git's of a blob."""
     data = text.encode("utf-8", "surrogateescape")
-    return "gitblob:" + hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return (
+        "gitblob:"
+        + hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    )
 
 
-# -- making -------------------------------------------------------------------------------------------------
+# -- making
+# -------------------------------------------------------------------------------------------------
 
 
 def chosen(settings: Settings) -> tuple[str, SkillTask] | None:
@@ -252,10 +303,12 @@ def distill(
     stop: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.time,
 ) -> Result:
-    """Have skills drafted from what recurred, if notes have come since the last time and its pause is over.
+    """Have skills drafted from what recurred, if notes have come since the last time and its pause
+    is over.
 
     Args:
-        force: the owner asks: neither counts. agent: whose table says how. provider, model: whom to ask instead.
+        force: the owner asks: neither counts. agent: whose table says how. provider, model:
+            whom to ask instead.
 
     Raises:
         SettingsError: nobody may be asked.
@@ -277,19 +330,28 @@ def distill(
     folder = reading.folder_of(project, task.input_dir)
     jobs = Jobs(home, clock)
     claim = jobs.claim(
-        TASK, project.id, reading.newest(folder), cooldown_s=task.min_interval_hours * 3600, force=force, cap=2
+        TASK,
+        project.id,
+        reading.newest(folder),
+        cooldown_s=task.min_interval_hours * 3600,
+        force=force,
+        cap=2,
     )
     if isinstance(claim, Refusal):
         return Result("skipped", str(claim))
     asker: Asker | None = None
     try:
         with jobs.settling(claim) as lost:
-            material = reading.collect(home, project, folder, max(1000, settings.documents.input_tokens * 3 // 4))
+            material = reading.collect(
+                home, project, folder, max(1000, settings.documents.input_tokens * 3 // 4)
+            )
             if not material.notes:
                 result = Result("unchanged", "there is no note that a model may be shown")
             else:
                 asker = Asker(home, settings, task, name, lambda: lost.is_set() or stop())
-                system = living.prompt(settings, TASK).replace("MIN_OCCURRENCES", str(task.min_occurrences))
+                system = living.prompt(settings, TASK).replace(
+                    "MIN_OCCURRENCES", str(task.min_occurrences)
+                )
                 answer = asker.ask(
                     system,
                     _question(home, project, material),
@@ -309,7 +371,9 @@ def distill(
 
 def _question(home: Home, project: Project, material: Material) -> str:
     parts = ["Which procedures recur?"]
-    existing = [candidate for candidate in all_of(home, project) if not candidate.is_strange][:_SHOWN]
+    existing = [candidate for candidate in all_of(home, project) if not candidate.is_strange][
+        :_SHOWN
+    ]
     if existing:
         parts += [
             "",
@@ -330,19 +394,29 @@ def _recurring(home: Home, project: Project) -> list[str]:
         for act in actions.that_worked([project.memory]):
             if not act.outside:
                 sessions.setdefault(act.command, set()).add(act.session)
-    often = sorted(((len(of), command) for command, of in sessions.items() if len(of) > 1), reverse=True)[:_COMMANDS]
+    often = sorted(
+        ((len(of), command) for command, of in sessions.items() if len(of) > 1), reverse=True
+    )[:_COMMANDS]
     return [f"{count}  {redact(plain(command), home)[0][:200]}" for count, command in often]
 
 
-def _take(home: Home, project: Project, answer: SkillsAnswer, material: Material, least: int) -> Result:
+def _take(
+    home: Home, project: Project, answer: SkillsAnswer, material: Material, least: int
+) -> Result:
     result = Result("unchanged", "nothing that recurs is worth a skill")
     known, ours = {candidate.name: candidate for candidate in all_of(home, project)}, _written(home)
     with contextlib.closing(Actions(home)) as actions:
         confirmed = _confirmer(actions, project)
     for drafted in answer.skills[:_MAX_SKILLS]:
         name = slug_of(drafted.name)
-        sources = list(dict.fromkeys(source for note in drafted.notes if (source := note[:12]) in material.notes))
-        seen = {(material.notes[source].session or material.notes[source].day) for source in sources}
+        sources = list(
+            dict.fromkeys(
+                source for note in drafted.notes if (source := note[:12]) in material.notes
+            )
+        )
+        seen = {
+            (material.notes[source].session or material.notes[source].day) for source in sources
+        }
         body, why = checked_body(home, drafted.body, confirmed)
         old = known.get(name)
         if not name or not body:
@@ -362,7 +436,17 @@ def _take(home: Home, project: Project, answer: SkillsAnswer, material: Material
                 continue
             if old is not None:
                 _keep(home, project, old)
-            write(home, project, name, text, drafted.description, sources, len(seen), drafted.reason, "model")
+            write(
+                home,
+                project,
+                name,
+                text,
+                drafted.description,
+                sources,
+                len(seen),
+                drafted.reason,
+                "model",
+            )
             result.names.append(name)
     if result.names:
         result.state, result.reason = "drafted", ""
@@ -372,7 +456,9 @@ def _take(home: Home, project: Project, answer: SkillsAnswer, material: Material
 
 
 def _confirmer(actions: Actions, project: Project) -> Callable[[str], bool]:
-    """Whether a command was run in this project, and worked; what stands in <angle brackets> may have been anything."""
+    """Whether a command was run in this project, and worked; what stands in <angle brackets> may
+    have been anything.
+    """
     ran = {" ".join(act.command.split()) for act in actions.that_worked([project.memory])}
 
     def confirmed(line: str) -> bool:
@@ -380,14 +466,18 @@ def _confirmer(actions: Actions, project: Project) -> Callable[[str], bool]:
         if line in ran:
             return True
         pattern = r"\S+".join(map(re.escape, _PLACEHOLDER.split(line)))
-        return bool(_PLACEHOLDER.search(line)) and any(re.fullmatch(pattern, command) for command in ran)
+        return bool(_PLACEHOLDER.search(line)) and any(
+            re.fullmatch(pattern, command) for command in ran
+        )
 
     return confirmed
 
 
 def checked_body(home: Home, body: str, confirmed: Callable[[str], bool]) -> tuple[str, str]:
-    """A skill's text as it may be written, and why it may not be ('' where it may): no secret, comment, front matter or order to an agent, and
-    no command that was never run, in whatever block of code it stands."""
+    """A skill's text as it may be written, and why it may not be ('' where it may): no secret,
+    comment, front matter or order to an agent, and no command that was never run, in whatever block
+    of code it stands.
+    """
     lines = [
         line.rstrip()
         for line in redact(plain(body), home)[0][:_MAX_BODY].strip().splitlines()[:_MAX_LINES]
@@ -408,8 +498,9 @@ def checked_body(home: Home, body: str, confirmed: Callable[[str], bool]) -> tup
 
 
 def _commands(text: str) -> Iterator[str]:
-    """The lines of code that an agent may take for commands: of every block that is in no other language, and inline where a program is
-    called (CommonMark)."""
+    """The lines of code that an agent may take for commands: of every block that is in no other
+    language, and inline where a program is called (CommonMark).
+    """
     from markdown_it import MarkdownIt  # 90 ms, and few commands ask
 
     for token in MarkdownIt("commonmark").parse(text):
@@ -443,9 +534,16 @@ def validated(name: str, text: str) -> list[str]:
 
 
 def write(
-    home: Home, project: Project, name: str, text: str, description: str, sources: Iterable[str], seen: int, reason: str,
+    home: Home,
+    project: Project,
+    name: str,
+    text: str,
+    description: str,
+    sources: Iterable[str],
+    seen: int,
+    reason: str,
     how: Literal["model", "hand"],
-) -> str:  # fmt: skip
+) -> str:
     """Write a draft, or a new text of one. Returns its path. Raises Unreachable, UsageError."""
     folder = os.path.join(store(project), name)
     with locked(home, folder):
@@ -482,16 +580,23 @@ def _put(path: str, text: str) -> None:
         append(path, text.encode("utf-8", "replace"))
         return
     except OSError as error:
-        raise Unreachable(f"{path} can't be read: {error.strerror or error}", "nothing was changed") from error
+        raise Unreachable(
+            f"{path} can't be read: {error.strerror or error}", "nothing was changed"
+        ) from error
     if before != text.encode("utf-8", "replace"):
         replace(path, before, text.encode("utf-8", "replace"))
 
 
-# -- installing ---------------------------------------------------------------------------------------------
+# -- installing
+# ---------------------------------------------------------------------------------------------
 
 
-def note_installed(home: Home, candidate: Candidate, paths: list[str], text: str | None = None) -> None:
-    """Note where a draft was installed, and as what (*text*; as it stands by default); no paths: nowhere any more."""
+def note_installed(
+    home: Home, candidate: Candidate, paths: list[str], text: str | None = None
+) -> None:
+    """Note where a draft was installed, and as what (*text*; as it stands by default); no paths:
+    nowhere any more.
+    """
     file = (
         Path(home.root, "skills", f"{candidate.name}.json")
         if candidate.of_consolidation
@@ -499,7 +604,11 @@ def note_installed(home: Home, candidate: Candidate, paths: list[str], text: str
     )
     meta = _meta(file)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    meta.status, meta.installed_paths, meta.updated_at = "installed" if paths else "candidate", paths, now
+    meta.status, meta.installed_paths, meta.updated_at = (
+        "installed" if paths else "candidate",
+        paths,
+        now,
+    )
     meta.installed_hash = hash_of(candidate.text if text is None else text) if paths else ""
     meta.installed_at = now if paths else ""
     if candidate.of_consolidation:
@@ -508,11 +617,13 @@ def note_installed(home: Home, candidate: Candidate, paths: list[str], text: str
         _put(str(file), _encoded(meta))
 
 
-# -- taking away --------------------------------------------------------------------------------------------
+# -- taking away
+# --------------------------------------------------------------------------------------------
 
 
 def remove(home: Home, project: Project, candidate: Candidate) -> int:
-    """Take a draft out of the project; what it was is kept. Returns the number by which it comes back.
+    """Take a draft out of the project; what it was is kept. Returns the number by which it comes
+    back.
 
     Raises UsageError: consolidation made it, and its review takes it out.
     """
@@ -543,7 +654,9 @@ def _keep(home: Home, project: Project, candidate: Candidate) -> int:
 
 
 def restore(home: Home, project: Project, name: str) -> str:
-    """Bring the draft of that name back that was removed last. Returns its path. Raises NotFound, UsageError: there is one of that name."""
+    """Bring the draft of that name back that was removed last. Returns its path. Raises NotFound,
+    UsageError: there is one of that name.
+    """
     with using(home, SCHEMA) as db:
         row = db.execute(
             "SELECT id, skill, meta FROM skills_trash WHERE project=? AND name=? ORDER BY id DESC LIMIT 1",

@@ -1,6 +1,8 @@
-"""When each thing that the long-term memory says came and went, so that what it said on a day can be told.
+"""When each thing that the long-term memory says came and went, so that what it said on a day can
+be told.
 
-A text is kept from when it goes, as long as the journal's changes are (``history.max_days``); of what was forgotten nothing is kept.
+A text is kept from when it goes, as long as the journal's changes are (``history.max_days``); of
+what was forgotten nothing is kept.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ CREATE TABLE IF NOT EXISTS longterm_stood (
 
 
 class Said(msgspec.Struct, frozen=True):
-    """One thing that the long-term memory says: an entry as its page has it, and since when at the latest (seconds since 1970)."""
+    """One thing that the long-term memory says: an entry as its page has it, and since when at the
+    latest (seconds since 1970).
+    """
 
     id: str
     since: float
@@ -46,16 +50,21 @@ def record(
     max_days: float,
     forget: bool = False,
 ) -> None:
-    """Note what has come and gone, before the pages themselves say so: a crash between the two is made good by the next call.
+    """Note what has come and gone, before the pages themselves say so: a crash between the two is
+    made good by the next call.
 
     Args:
-        project: the first eight digits of its identity. pages: by name, what each says from now on; others stay.
+        project: the first eight digits of its identity. pages: by name, what each says from now
+            on; others stay.
         before: a page's name -> the texts that it has had, by id.
-        max_days: how long what has gone is kept; 0: always. forget: keep nothing that has gone, now or earlier.
+        max_days: how long what has gone is kept; 0: always. forget: keep nothing that has gone,
+            now or earlier.
     """
     now = {(name, said.id): said for name, page in pages.items() for said in page.entries}
     with using(home, _SCHEMA) as db:
-        rows = db.execute("SELECT page, id FROM longterm_stood WHERE project=? AND until=0", (project,))
+        rows = db.execute(
+            "SELECT page, id FROM longterm_stood WHERE project=? AND until=0", (project,)
+        )
         known = {(page, name) for page, name in rows if page in pages}
         came, went, at = now.keys() - known, known - now.keys(), time.time()
         if not came and not went and not forget:
@@ -73,7 +82,10 @@ def record(
                     (min(at, pages[page].changed), texts[page].get(name, ""), project, page, name),
                 )
             oldest = at if forget else at - max_days * DAY_S if max_days else 0.0
-            db.execute("DELETE FROM longterm_stood WHERE project=? AND until>0 AND until<=?", (project, oldest))
+            db.execute(
+                "DELETE FROM longterm_stood WHERE project=? AND until>0 AND until<=?",
+                (project, oldest),
+            )
 
 
 def drop(home: Home, project: str) -> None:
@@ -83,7 +95,9 @@ def drop(home: Home, project: str) -> None:
 
 
 def at(home: Home, projects: Iterable[str], when: float) -> dict[tuple[str, str], str]:
-    """(path of a page, id) -> what stood there at a time and has gone since; '' for what stands there still. Raises Unreachable."""
+    """(path of a page, id) -> what stood there at a time and has gone since; '' for what stands
+    there still. Raises Unreachable.
+    """
     found: dict[tuple[str, str], str] = {}
     with using(home, _SCHEMA) as db:
         for project in projects:

@@ -1,4 +1,5 @@
-"""What each session taught (phase 1's output), which sessions may be read at all, and what the owner refused: in ``state.db``.
+"""What each session taught (phase 1's output), which sessions may be read at all, and what the
+owner refused: in ``state.db``.
 
 A memory is known by eight hex digits of its agent and session; that is what sessions cite.
 """
@@ -41,7 +42,8 @@ class SessionMemory(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         project, project_name: the identity and the name of the project that the session was in.
-        watermark: when the session last changed; selected: the watermark that the last consolidation weighed, 0 for none.
+        watermark: when the session last changed; selected: the watermark that the last
+            consolidation weighed, 0 for none.
         forgotten: when it was forgotten, 0 while it is kept; restored: when the owner took it back.
     """
 
@@ -64,7 +66,10 @@ class SessionMemory(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """What it is about, in a line: its first lesson."""
-        return next((line.lstrip("-*+ ") for line in self.raw_memory.splitlines() if line.strip()), self.slug)
+        return next(
+            (line.lstrip("-*+ ") for line in self.raw_memory.splitlines() if line.strip()),
+            self.slug,
+        )
 
     @property
     def stem(self) -> str:
@@ -73,7 +78,9 @@ class SessionMemory(msgspec.Struct, frozen=True, kw_only=True):
         return f"{when}-{self.id}" + (f"-{self.slug}" if self.slug else "")
 
     def last_used(self, use: Use | None) -> float:
-        """What its age counts from: its last use, else when it was learned (an old session may be learned from today)."""
+        """What its age counts from: its last use, else when it was learned (an old session may be
+        learned from today).
+        """
         return max(use.last if use and use.last else max(self.watermark, self.made), self.restored)
 
 
@@ -98,8 +105,12 @@ class SessionMemories:
 
     @staticmethod
     def put(db: sqlite3.Connection, memory: SessionMemory) -> None:
-        """Write what a session taught, unless something newer is there; in the caller's transaction."""
-        old = db.execute("SELECT watermark, selected FROM longterm_memories WHERE id=?", (memory.id,)).fetchone()
+        """Write what a session taught, unless something newer is there; in the caller's
+        transaction.
+        """
+        old = db.execute(
+            "SELECT watermark, selected FROM longterm_memories WHERE id=?", (memory.id,)
+        ).fetchone()
         if old and old[0] > memory.watermark:
             return
         kept = msgspec.structs.replace(memory, selected=old[1] if old else 0.0)
@@ -115,7 +126,9 @@ class SessionMemories:
     def all(self) -> list[SessionMemory]:
         """Everything, the forgotten too, newest first."""
         with using(self.home, SCHEMA) as db:
-            rows = db.execute(f"SELECT {_LIST} FROM longterm_memories ORDER BY watermark DESC, id").fetchall()
+            rows = db.execute(
+                f"SELECT {_LIST} FROM longterm_memories ORDER BY watermark DESC, id"
+            ).fetchall()
         return [SessionMemory(**dict(zip(_COLUMNS, row))) for row in rows]
 
     def get(self, name: str) -> SessionMemory | None:
@@ -128,10 +141,12 @@ class SessionMemories:
             ).fetchall()
         return SessionMemory(**dict(zip(_COLUMNS, rows[0]))) if len(rows) == 1 else None
 
-    # -- forgetting -----------------------------------------------------------------------------------------
+    # -- forgetting
+    # -----------------------------------------------------------------------------------------
 
     def forget_unused(self, unused_days: float, pinned: Set[str] = frozenset()) -> list[str]:
-        """Forget what nobody used within the window, and delete for good what was forgotten that long ago.
+        """Forget what nobody used within the window, and delete for good what was forgotten that
+        long ago.
 
         Args:
             pinned: ids that are never forgotten.
@@ -143,9 +158,15 @@ class SessionMemories:
         cutoff = now - unused_days * DAY_S
         memories = self.all()
         stale = [
-            m.id for m in memories if not m.forgotten and m.id not in pinned and m.last_used(uses.get(m.id)) < cutoff
+            m.id
+            for m in memories
+            if not m.forgotten and m.id not in pinned and m.last_used(uses.get(m.id)) < cutoff
         ]
-        gone = [m.id for m in memories if m.forgotten and m.forgotten < now - max(unused_days, 1) * DAY_S]
+        gone = [
+            m.id
+            for m in memories
+            if m.forgotten and m.forgotten < now - max(unused_days, 1) * DAY_S
+        ]
         self.set_forgotten(stale, now)
         with using(self.home, SCHEMA) as db:
             db.executemany("DELETE FROM longterm_memories WHERE id=?", [(name,) for name in gone])
@@ -153,34 +174,52 @@ class SessionMemories:
 
     def set_forgotten(self, names: Iterable[str], at: float) -> None:
         with using(self.home, SCHEMA) as db, transaction(db):
-            db.executemany("UPDATE longterm_memories SET forgotten=? WHERE id=?", [(at, name) for name in names])
+            db.executemany(
+                "UPDATE longterm_memories SET forgotten=? WHERE id=?",
+                [(at, name) for name in names],
+            )
 
     def restore(self, name: str) -> None:
         """Take a forgotten memory back; its time counts from now."""
         with using(self.home, SCHEMA) as db:
-            db.execute("UPDATE longterm_memories SET forgotten=0, restored=? WHERE id=?", (self.clock(), name))
+            db.execute(
+                "UPDATE longterm_memories SET forgotten=0, restored=? WHERE id=?",
+                (self.clock(), name),
+            )
 
     def select(self, most: int, pinned: Set[str] = frozenset()) -> list[SessionMemory]:
-        """What a consolidation weighs: pinned first, then by use, then by time; in the order of their ids, so that a change
-        of rank alone changes no file."""
+        """What a consolidation weighs: pinned first, then by use, then by time; in the order of
+        their ids, so that a change of rank alone changes no file.
+        """
         uses = totals(self.home)
 
         def rank(memory: SessionMemory) -> tuple[Any, ...]:
             use = uses.get(memory.id)
-            return memory.id in pinned, use.score if use else 0.0, memory.last_used(use), memory.watermark, memory.id
+            return (
+                memory.id in pinned,
+                use.score if use else 0.0,
+                memory.last_used(use),
+                memory.watermark,
+                memory.id,
+            )
 
-        excluded = {(agent, session) for (agent, session), mode in self.modes().items() if mode != "enabled"}
+        excluded = {
+            (agent, session) for (agent, session), mode in self.modes().items() if mode != "enabled"
+        }
         kept = [m for m in self.all() if not m.forgotten and (m.agent, m.session) not in excluded]
         return sorted(sorted(kept, key=rank, reverse=True)[:most], key=lambda memory: memory.id)
 
     @staticmethod
     def mark_selected(db: sqlite3.Connection, chosen: Iterable[SessionMemory]) -> None:
-        """Note exactly what was weighed: one that was made anew meanwhile is not; in the caller's transaction."""
+        """Note exactly what was weighed: one that was made anew meanwhile is not; in the caller's
+        transaction.
+        """
         db.execute("UPDATE longterm_memories SET selected=0")
         rows = [(m.watermark, m.id, m.watermark) for m in chosen]
         db.executemany("UPDATE longterm_memories SET selected=? WHERE id=? AND watermark=?", rows)
 
-    # -- modes and refusals ---------------------------------------------------------------------------------
+    # -- modes and refusals
+    # ---------------------------------------------------------------------------------
 
     def set_mode(self, agent: str, session: str, mode: Mode) -> None:
         with using(self.home, SCHEMA) as db:
@@ -192,22 +231,34 @@ class SessionMemories:
     def modes(self) -> dict[tuple[str, str], Mode]:
         """(agent, session) -> mode, where one was set."""
         with using(self.home, SCHEMA) as db:
-            return {(a, s): mode for a, s, mode in db.execute("SELECT agent, session, mode FROM longterm_modes")}
+            return {
+                (a, s): mode
+                for a, s, mode in db.execute("SELECT agent, session, mode FROM longterm_modes")
+            }
 
     def refuse(self, sign: Literal["+", "-"], lines: Iterable[str]) -> None:
-        """Remember that the owner does not want *lines* (``+``), or does not want them to go (``-``)."""
+        """Remember that the owner does not want *lines* (``+``), or does not want them to go
+        (``-``).
+        """
         rows = [(sign, plain, self.clock()) for line in lines if (plain := plain_line(line))]
         with using(self.home, SCHEMA) as db, transaction(db):
-            db.executemany("INSERT OR REPLACE INTO longterm_refused (sign, line, at) VALUES (?,?,?)", rows)
+            db.executemany(
+                "INSERT OR REPLACE INTO longterm_refused (sign, line, at) VALUES (?,?,?)", rows
+            )
 
     def allow(self, lines: Iterable[str]) -> None:
         """Forget refusals: the owner wrote it."""
         with using(self.home, SCHEMA) as db:
-            db.executemany("DELETE FROM longterm_refused WHERE line=?", [(plain_line(line),) for line in lines])
+            db.executemany(
+                "DELETE FROM longterm_refused WHERE line=?", [(plain_line(line),) for line in lines]
+            )
 
     def refused(self, sign: str) -> set[str]:
         with using(self.home, SCHEMA) as db:
-            return {line for (line,) in db.execute("SELECT line FROM longterm_refused WHERE sign=?", (sign,))}
+            return {
+                line
+                for (line,) in db.execute("SELECT line FROM longterm_refused WHERE sign=?", (sign,))
+            }
 
     def clear(self) -> None:
         """Everything but the modes: what may be read at all is the owner's word."""
@@ -217,7 +268,9 @@ class SessionMemories:
 
 
 def note_read(home: Home, agent: str, session: str) -> None:
-    """Count that somebody looked at what came of a session, once a day. Where nothing can be written it is not counted."""
+    """Count that somebody looked at what came of a session, once a day. Where nothing can be
+    written it is not counted.
+    """
     if not session or not home.state_db.exists():
         return
     name = id_of(agent, session)

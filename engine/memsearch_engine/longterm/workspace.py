@@ -1,8 +1,11 @@
-"""The long-term files: what they are called, how they are laid out, what may stand in them, and what changed since last time.
+"""The long-term files: what they are called, how they are laid out, what may stand in them, and
+what changed since last time.
 
-``longterm/`` holds what consolidation reads (``raw_memories.md``, ``rollout_summaries/``, ``extensions/``) and what it made and
-the owner accepted (``MEMORY.md``, ``memory_summary.md``, ``skills/``). What has been consolidated is remembered as one parentless
-commit in a bare repository beside it: no history, so what was deleted is gone, and no hooks, since git itself is not run.
+``longterm/`` holds what consolidation reads (``raw_memories.md``, ``rollout_summaries/``,
+``extensions/``) and what it made and the owner accepted (``MEMORY.md``, ``memory_summary.md``,
+``skills/``). What has been consolidated is remembered as one parentless
+commit in a bare repository beside it: no history, so what was deleted is gone, and no hooks, since
+git itself is not run.
 """
 
 from __future__ import annotations
@@ -31,12 +34,23 @@ from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm.store import SessionMemory
 from memsearch_engine.secrets.scan import redact
 
-MEMORY, SUMMARY, RAW, DIFF = "MEMORY.md", "memory_summary.md", "raw_memories.md", "workspace_diff.md"
-SUMMARIES, NOTES, SKILLS, EXTENSIONS = "rollout_summaries", "extensions/ad_hoc/notes", "skills", "extensions"
+MEMORY, SUMMARY, RAW, DIFF = (
+    "MEMORY.md",
+    "memory_summary.md",
+    "raw_memories.md",
+    "workspace_diff.md",
+)
+SUMMARIES, NOTES, SKILLS, EXTENSIONS = (
+    "rollout_summaries",
+    "extensions/ad_hoc/notes",
+    "skills",
+    "extensions",
+)
 VERSION = "v1"
 _FOLDERS = (SUMMARIES, EXTENSIONS, "extensions/ad_hoc", NOTES, SKILLS)
 EVERYWHERE = ""
-#: ``## Everywhere``, ``## Project orders-api (1a2b3c4d)``; the id is the beginning of the project's identity.
+#: ``## Everywhere``, ``## Project orders-api (1a2b3c4d)``; the id is the beginning of the project's
+#: identity.
 _SECTION = re.compile(r"##\s+(?:(Everywhere)|Project\s+(.{1,120}?)\s*\(([0-9a-f]{8})\))\s*")
 _SKILL = re.compile(
     r"skills/[a-z0-9][a-z0-9-]{0,63}/(?:SKILL\.md|(?:scripts|templates|examples)/[A-Za-z0-9][A-Za-z0-9._-]{0,80})"
@@ -55,7 +69,9 @@ class InvalidArtifacts(MemsearchError):
 
 
 class ArtifactSection(msgspec.Struct):
-    """A part of MEMORY.md or memory_summary.md. ``scope``: eight hex digits of a project, or EVERYWHERE."""
+    """A part of MEMORY.md or memory_summary.md. ``scope``: eight hex digits of a project, or
+    EVERYWHERE.
+    """
 
     scope: str
     heading: str
@@ -67,23 +83,31 @@ def is_artifact(path: str) -> bool:
     return path in (MEMORY, SUMMARY) or _SKILL.fullmatch(path) is not None
 
 
-# -- files --------------------------------------------------------------------------------------------------
+# -- files
+# --------------------------------------------------------------------------------------------------
 
 
 def check_root(folder: Path) -> None:
-    """Refuse a workspace that is a link, or has one for a folder: what is written or deleted there would be somebody else's.
-    Raises Unreachable."""
+    """Refuse a workspace that is a link, or has one for a folder: what is written or deleted there
+    would be somebody else's. Raises Unreachable.
+    """
     for part in (folder, *(folder / name for name in _FOLDERS)):
         if part.is_symlink() or (part.exists() and not part.is_dir()):
-            raise Unreachable(f"{part} is not a folder of its own", "move it aside; links are not followed")
+            raise Unreachable(
+                f"{part} is not a folder of its own", "move it aside; links are not followed"
+            )
 
 
 def files(folder: Path) -> dict[str, Path]:
-    """Regular files by their path inside *folder*; hidden ones, links and what lies behind links are left out."""
+    """Regular files by their path inside *folder*; hidden ones, links and what lies behind links
+    are left out.
+    """
     found: dict[str, Path] = {}
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and not os.path.islink(os.path.join(base, name))
+            name
+            for name in folders
+            if not name.startswith(".") and not os.path.islink(os.path.join(base, name))
         )
         for name in sorted(names):
             path = Path(base, name)
@@ -116,7 +140,9 @@ def read(folder: Path, name: str) -> str:
 
 
 def write(home: Home, folder: Path, name: str, text: str) -> None:
-    """Write a file of the workspace at once; secrets and terminal escapes are taken out, links on the way are refused."""
+    """Write a file of the workspace at once; secrets and terminal escapes are taken out, links on
+    the way are refused.
+    """
     path = folder / name
     check_root(folder)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -137,13 +163,19 @@ def artifacts(home: Home, folder: Path) -> dict[str, str]:
     return {name: clean(home, read(folder, name)) for name in files(folder) if is_artifact(name)}
 
 
-# -- inputs -------------------------------------------------------------------------------------------------
+# -- inputs
+# -------------------------------------------------------------------------------------------------
 
 
 def write_inputs(
-    home: Home, folder: Path, memories: list[SessionMemory], overtaken: Mapping[str, list[str]] = MappingProxyType({})
+    home: Home,
+    folder: Path,
+    memories: list[SessionMemory],
+    overtaken: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> None:
-    """Make the evidence files say exactly what *memories* say. *overtaken*: by id, what of one a later session has replaced, in lines."""
+    """Make the evidence files say exactly what *memories* say. *overtaken*: by id, what of one a
+    later session has replaced, in lines.
+    """
     check_root(folder)
     summaries = folder / SUMMARIES
     summaries.mkdir(mode=0o700, exist_ok=True)
@@ -164,9 +196,13 @@ def _write_changed(home: Home, folder: Path, name: str, text: str) -> None:
 
 def _recap(memory: SessionMemory) -> str:
     head = [
-        f"memory: {memory.id}", f"agent: {memory.agent}", f"session: {memory.session}", f"updated_at: {_iso(memory.watermark)}",
-        f"transcript: {memory.path}", f"cwd: {memory.cwd}",
-    ]  # fmt: skip
+        f"memory: {memory.id}",
+        f"agent: {memory.agent}",
+        f"session: {memory.session}",
+        f"updated_at: {_iso(memory.watermark)}",
+        f"transcript: {memory.path}",
+        f"cwd: {memory.cwd}",
+    ]
     return "\n".join([*head, "", memory.summary.strip(), ""])
 
 
@@ -177,14 +213,23 @@ def _raw(memories: list[SessionMemory], overtaken: Mapping[str, list[str]]) -> s
     for memory in memories:
         project = f"{memory.project_name} ({memory.project[:8]})" if memory.project else "none"
         lines += [
-            f"## [mem:{memory.id}]", f"updated_at: {_iso(memory.watermark)}", f"agent: {memory.agent}", f"project: {project}",
-            f"rollout_summary_file: {SUMMARIES}/{memory.stem}.md", *overtaken.get(memory.id, ()), "", memory.raw_memory.strip(), "",
-        ]  # fmt: skip
+            f"## [mem:{memory.id}]",
+            f"updated_at: {_iso(memory.watermark)}",
+            f"agent: {memory.agent}",
+            f"project: {project}",
+            f"rollout_summary_file: {SUMMARIES}/{memory.stem}.md",
+            *overtaken.get(memory.id, ()),
+            "",
+            memory.raw_memory.strip(),
+            "",
+        ]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def prune_resources(folder: Path, now: float) -> list[str]:
-    """Delete resources of extensions that are older than a week by their own names. Returns their paths."""
+    """Delete resources of extensions that are older than a week by their own names. Returns their
+    paths.
+    """
     check_root(folder)
     gone = []
     for extension in sorted((folder / EXTENSIONS).glob("*")):
@@ -195,7 +240,11 @@ def prune_resources(folder: Path, now: float) -> list[str]:
             match = _RESOURCE.fullmatch(path.name)
             if match and path.is_file() and not path.is_symlink():
                 with contextlib.suppress(ValueError):
-                    made = datetime.strptime(match[1], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=UTC).timestamp()
+                    made = (
+                        datetime.strptime(match[1], "%Y-%m-%dT%H-%M-%S")
+                        .replace(tzinfo=UTC)
+                        .timestamp()
+                    )
                     if made <= now - _RESOURCE_DAYS * 86400:
                         path.unlink()
                         gone.append(path.relative_to(folder).as_posix())
@@ -206,7 +255,8 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# -- what was consolidated ----------------------------------------------------------------------------------
+# -- what was consolidated
+# ----------------------------------------------------------------------------------
 
 
 class ArtifactChange(msgspec.Struct, frozen=True):
@@ -225,11 +275,17 @@ class Baseline:
         self.home, self.path = home, home.longterm_baseline
 
     def diff(self, folder: Path) -> list[ArtifactChange]:
-        """How *folder* differs, by path. Without a readable baseline everything is new. Writes nothing."""
+        """How *folder* differs, by path. Without a readable baseline everything is new. Writes
+        nothing.
+        """
         from dulwich.objects import Blob
 
         old, texts = self._tree()
-        new = {name: read(folder, name).encode("utf-8", "replace") for name in files(folder) if name != DIFF}
+        new = {
+            name: read(folder, name).encode("utf-8", "replace")
+            for name in files(folder)
+            if name != DIFF
+        }
         changes = []
         for name in sorted({*old, *new}):
             data = new.get(name)
@@ -239,20 +295,27 @@ class Baseline:
                 before = texts(old[name]) if name in old else b""
                 changes.append(
                     ArtifactChange(
-                        kind, name, before.decode("utf-8", "replace"), (data or b"").decode("utf-8", "replace")
+                        kind,
+                        name,
+                        before.decode("utf-8", "replace"),
+                        (data or b"").decode("utf-8", "replace"),
                     )
                 )
         return changes
 
     def _tree(self) -> tuple[dict[str, Any], Callable[[Any], bytes]]:
-        """Path -> name of its content, and what gives that content; nothing where there is no baseline that can be read."""
+        """Path -> name of its content, and what gives that content; nothing where there is no
+        baseline that can be read.
+        """
         from dulwich.errors import NotGitRepository
         from dulwich.object_store import iter_tree_contents
         from dulwich.refs import Ref
         from dulwich.repo import Repo
 
         if not self.path.is_symlink() and self.path.is_dir():
-            with contextlib.suppress(NotGitRepository, KeyError, OSError, ValueError, AssertionError):
+            with contextlib.suppress(
+                NotGitRepository, KeyError, OSError, ValueError, AssertionError
+            ):
                 repo = Repo(str(self.path))
                 with contextlib.closing(repo):
                     store = repo.object_store
@@ -268,7 +331,9 @@ class Baseline:
         return {name: texts(sha).decode("utf-8", "replace") for name, sha in found.items()}
 
     def commit(self, texts: dict[str, str]) -> None:
-        """Make *texts* (by path) the baseline. Older content leaves no trace, loose objects included."""
+        """Make *texts* (by path) the baseline. Older content leaves no trace, loose objects
+        included.
+        """
         from dulwich.index import commit_tree
         from dulwich.objects import Blob, Commit
         from dulwich.refs import Ref
@@ -294,7 +359,9 @@ class Baseline:
                 repo.refs[Ref(_MAIN)] = commit.id
                 repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(_MAIN))
             self.clear()
-            os.rename(made, self.path)  # killed before this: all is new to the next run, nothing is taken as done
+            os.rename(
+                made, self.path
+            )  # killed before this: all is new to the next run, nothing is taken as done
 
     def clear(self) -> None:
         if self.path.is_symlink():
@@ -321,15 +388,20 @@ def _unified(changes: Iterable[ArtifactChange]) -> Iterator[str]:
             "/dev/null" if change.kind == "A" else f"a/{change.path}",
             "/dev/null" if change.kind == "D" else f"b/{change.path}",
         )
-        for line in difflib.unified_diff(change.before.splitlines(), change.after.splitlines(), *names, lineterm=""):
+        for line in difflib.unified_diff(
+            change.before.splitlines(), change.after.splitlines(), *names, lineterm=""
+        ):
             yield line + "\n"
 
 
-# -- what consolidation made --------------------------------------------------------------------------------
+# -- what consolidation made
+# --------------------------------------------------------------------------------
 
 
 def sections(text: str) -> list[ArtifactSection]:
-    """The sections of MEMORY.md or memory_summary.md. Raises InvalidArtifacts where text stands outside of them."""
+    """The sections of MEMORY.md or memory_summary.md. Raises InvalidArtifacts where text stands
+    outside of them.
+    """
     found: list[ArtifactSection] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("## "):
@@ -344,12 +416,16 @@ def sections(text: str) -> list[ArtifactSection]:
         elif found:
             found[-1].lines.append(line)
         elif line.strip() and line.strip() != VERSION and not re.match(r"#\s", line):
-            raise InvalidArtifacts(f"line {number}: text outside of the sections: {line.strip()[:80]!r}")
+            raise InvalidArtifacts(
+                f"line {number}: text outside of the sections: {line.strip()[:80]!r}"
+            )
     return found
 
 
 def check_sections(folder: Path) -> None:
-    """Check that the two documents have sections, before a model is asked about them. Raises InvalidArtifacts."""
+    """Check that the two documents have sections, before a model is asked about them. Raises
+    InvalidArtifacts.
+    """
     for name in (MEMORY, SUMMARY):
         try:
             sections(read(folder, name))
@@ -363,7 +439,8 @@ def validate(folder: Path, known: dict[str, str], projects: set[str], max_tokens
     """Check what a consolidation left.
 
     Args:
-        known: memories that may be cited: id -> eight hex digits of its project, '' where it has none.
+        known: memories that may be cited: id -> eight hex digits of its project, '' where it
+            has none.
         projects: eight hex digits of each project that may have a section.
         max_tokens: of memory_summary.md. It is what each session pays for.
 
@@ -397,7 +474,9 @@ def validate(folder: Path, known: dict[str, str], projects: set[str], max_tokens
             raise InvalidArtifacts(f"{name} has a comment or a fence in it")
     for scope in {EVERYWHERE, *projects}:
         if (tokens := estimate(told(summary, scope))) > max_tokens:
-            raise InvalidArtifacts(f"{SUMMARY} is too long: {tokens} tokens for one session, {max_tokens} are allowed")
+            raise InvalidArtifacts(
+                f"{SUMMARY} is too long: {tokens} tokens for one session, {max_tokens} are allowed"
+            )
 
 
 def _check_scope(name: str, section: ArtifactSection, known: dict[str, str]) -> None:
@@ -412,8 +491,9 @@ def _check_scope(name: str, section: ArtifactSection, known: dict[str, str]) -> 
 
 
 def blocks(lines: list[str]) -> list[tuple[int, int]]:
-    """Where bullets begin and end, with the lines that belong to them; headings and paragraphs by themselves; blank lines are in
-    none."""
+    """Where bullets begin and end, with the lines that belong to them; headings and paragraphs by
+    themselves; blank lines are in none.
+    """
     found: list[tuple[int, int]] = []
     open_ = False
     for number, line in enumerate(lines):
@@ -428,10 +508,14 @@ def blocks(lines: list[str]) -> list[tuple[int, int]]:
 
 
 def told(summary: str, scope: str) -> str:
-    """What a session in a project is told of memory_summary.md: what holds everywhere, and what holds there."""
+    """What a session in a project is told of memory_summary.md: what holds everywhere, and what
+    holds there.
+    """
     try:
         found = sections(summary)
     except InvalidArtifacts:
         return ""  # somebody edited it into something else; `doctor` says so
-    parts = [s for s in found if s.scope in (EVERYWHERE, scope) and any(line.strip() for line in s.lines)]
+    parts = [
+        s for s in found if s.scope in (EVERYWHERE, scope) and any(line.strip() for line in s.lines)
+    ]
     return "\n".join("\n".join([section.heading, *section.lines]).strip() for section in parts)

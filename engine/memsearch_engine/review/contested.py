@@ -1,6 +1,8 @@
-"""Notes whose text was changed in two places: both texts stand in the file until the owner says which one holds.
+"""Notes whose text was changed in two places: both texts stand in the file until the owner says
+which one holds.
 
-``journal.merge`` has put the newer one in the note's place and the other right after it. Neither is told to sessions meanwhile.
+``journal.merge`` has put the newer one in the note's place and the other right after it. Neither is
+told to sessions meanwhile.
 """
 
 from __future__ import annotations
@@ -39,8 +41,15 @@ def contested(memory: Memory) -> list[Contested]:
     return found
 
 
-def decide(memory: Memory, case: Contested, keep: Literal["shown", "other", "both"], text: str | None = None) -> None:
-    """Have one text hold, *text* where neither is right, or each as a note of its own. One step of undo. Raises Conflict, NotFound."""
+def decide(
+    memory: Memory,
+    case: Contested,
+    keep: Literal["shown", "other", "both"],
+    text: str | None = None,
+) -> None:
+    """Have one text hold, *text* where neither is right, or each as a note of its own. One step of
+    undo. Raises Conflict, NotFound.
+    """
     folder = memory.memory_of(case.path)
     other = target_of(case.path, case.other)
     if case.entry is None:

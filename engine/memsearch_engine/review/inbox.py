@@ -1,8 +1,9 @@
 """Notes that wait for the owner's word, and where every note came from.
 
-Source classes, from the surest to the least sure: ``user`` (his words), ``model`` (an agent's words), ``inside`` (what tools
-printed on this machine), ``outside`` (web, MCP). A note is trusted as its least sure source is: what took in content from
-outside, or reads like an order to agents, is marked and not told to sessions until it is released.
+Source classes, from the surest to the least sure: ``user`` (his words), ``model`` (an agent's
+words), ``inside`` (what tools printed on this machine), ``outside`` (web, MCP). A note is trusted
+as its least sure source is: what took in content from outside, or reads like an order to agents, is
+marked and not told to sessions until it is released.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from memsearch_engine.memory import Memory
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A note that is not injected into sessions. ``lines``: those that read like orders. ``decision``: what the owner decided that its
-    file contradicts."""
+    """A note that is not injected into sessions. ``lines``: those that read like orders.
+    ``decision``: what the owner decided that its file contradicts.
+    """
 
     path: str
     day: str
@@ -65,13 +67,26 @@ def held(memory: Memory) -> list[Held]:
         for entry, why, lines in held_back(origin, memory.memory_of(file.path), entries, file.path):
             said = decision_of(memory, entry, file.day) if why is Waits.CONTRADICTS else ""
             found.append(
-                Held(file.path, file.day, entry.time, entry.id, entry.hash, entry.agent, entry.title, why, lines, said)
+                Held(
+                    file.path,
+                    file.day,
+                    entry.time,
+                    entry.id,
+                    entry.hash,
+                    entry.agent,
+                    entry.title,
+                    why,
+                    lines,
+                    said,
+                )
             )
     return found
 
 
 def _decided(memory: Memory, entry: Entry) -> tuple[Change | None, bytes]:
-    """The owner's last change of a note, and the text that it left; None where the history has it no more."""
+    """The owner's last change of a note, and the text that it left; None where the history has it
+    no more.
+    """
     for change in memory.journal.history.of_entry(entry.id):
         if change.state == "done":
             return change, change.after
@@ -83,7 +98,9 @@ def _decided(memory: Memory, entry: Entry) -> tuple[Change | None, bytes]:
 
 
 def decision_of(memory: Memory, entry: Entry, day: str) -> str:
-    """What the owner decided that this entry of a file contradicts, in a few words; '' where it contradicts nothing."""
+    """What the owner decided that this entry of a file contradicts, in a few words; '' where it
+    contradicts nothing.
+    """
     verdict = memory.journal.origin.contradicting([entry], day).get(entry.id)
     if verdict is None:
         return ""
@@ -96,13 +113,18 @@ def decision_of(memory: Memory, entry: Entry, day: str) -> str:
     if not text.strip():
         return f"you deleted it on {when}"
     now = next(iter(parse(text).entries), None)
-    marks = [f"{name} {now.marks[name]}".strip() for name in now.marks if name not in entry.marks] if now else []
+    marks = (
+        [f"{name} {now.marks[name]}".strip() for name in now.marks if name not in entry.marks]
+        if now
+        else []
+    )
     return f"you marked it on {when}: {', '.join(marks)}" if marks else f"you changed it on {when}"
 
 
 def accept(memory: Memory, targets: list[Target]) -> list[Entry]:
-    """The file is right: what these notes say holds again, as it stands. The decision's own text stays accepted, too, so that a
-    checkout of either asks no more. Raises Conflict, NotFound."""
+    """The file is right: what these notes say holds again, as it stands. The decision's own text
+    stays accepted, too, so that a checkout of either asks no more. Raises Conflict, NotFound.
+    """
     refuse_agents()
     entries = []
     for target in targets:
@@ -113,8 +135,9 @@ def accept(memory: Memory, targets: list[Target]) -> list[Entry]:
 
 
 def reject(memory: Memory, targets: list[Target], *, leave: bool = False) -> list[str]:
-    """The owner's decision holds: these texts are injected nowhere, and not asked about again. The file is put right, undoable, where the
-    history has the decision's text. Returns for each what was done. Raises Conflict, NotFound.
+    """The owner's decision holds: these texts are injected nowhere, and not asked about again. The
+    file is put right, undoable, where the history has the decision's text. Returns for each what
+    was done. Raises Conflict, NotFound.
 
     Args:
         leave: leave the file as it is, as after the checkout of an older branch.
@@ -143,22 +166,30 @@ def _standing(target: Target) -> Entry:
     """The entry as it was seen. Raises Conflict, NotFound."""
     entry = read_day(target.path).find(target.entry_id)
     if entry is None:
-        raise NotFound(f"no entry {target.entry_id} in {target.path}", "`memsearch trust review` lists what waits")
+        raise NotFound(
+            f"no entry {target.entry_id} in {target.path}",
+            "`memsearch trust review` lists what waits",
+        )
     if target.hash and entry.hash != target.hash:
-        raise Conflict(f"entry {entry.id} changed since it was read", "look at it again", current=entry.content)
+        raise Conflict(
+            f"entry {entry.id} changed since it was read", "look at it again", current=entry.content
+        )
     return entry
 
 
 def release(memory: Memory, targets: list[Target]) -> list[Entry]:
-    """Trust notes: sessions may be told. Undone like any mark; of a shared note, which others read as it stands, by ``hold``. Raises
-    Conflict, NotFound."""
+    """Trust notes: sessions may be told. Undone like any mark; of a shared note, which others read
+    as it stands, by ``hold``. Raises Conflict, NotFound.
+    """
     refuse_agents()
     entries, origin = [], memory.journal.origin
     for target in targets:
         entry, day = _as_it_is(target), day_of(target.path)
         is_wrong = bool(origin.contradicting([_standing(target)], day))
         if entry is None or entry.marks.get("trust") in UNTRUSTED:
-            word = RELEASED if entry is None else None  # what this home says of a shared note is its own affair
+            word = (
+                RELEASED if entry is None else None
+            )  # what this home says of a shared note is its own affair
             entry = memory.journal.mark(memory.memory_of(target.path), target, "trust", word)
         origin.answer(day, entry, True) if is_wrong else origin.prefer(day, entry)
         entries.append(entry)
@@ -170,54 +201,76 @@ def refuse_agents() -> None:
     """Raises UsageError in an agent's shell: a model's word releases nothing."""
     if author := authors.here():
         raise UsageError(
-            f"{author.agent} can't release notes: its user has to", "run the command in a terminal of your own"
+            f"{author.agent} can't release notes: its user has to",
+            "run the command in a terminal of your own",
         )
 
 
 def _as_it_is(target: Target) -> Entry | None:
-    """A shared note, which is not changed for one reader's sake; None for any other. Raises Conflict, NotFound."""
+    """A shared note, which is not changed for one reader's sake; None for any other. Raises
+    Conflict, NotFound.
+    """
     if not author_of(target.path):
         return None
     return _standing(target)
 
 
 def release_files(memory: Memory, paths: list[str]) -> int:
-    """Trust what stands in these files now and merely arrived; what reads like an order still waits for a word of its own.
-    The files are not changed: trust stands in this home. Returns how many notes."""
+    """Trust what stands in these files now and merely arrived; what reads like an order still waits
+    for a word of its own.
+    The files are not changed: trust stands in this home. Returns how many notes.
+    """
     refuse_agents()
     wanted = {os.path.realpath(path) for path in paths}
-    keys = {(h.path, h.entry_id) for h in held(memory) if h.why is Waits.ARRIVED and os.path.realpath(h.path) in wanted}
-    found = {path: [e for e in read_day(path).entries if (path, e.id) in keys] for path in {p for p, _ in keys}}
+    keys = {
+        (h.path, h.entry_id)
+        for h in held(memory)
+        if h.why is Waits.ARRIVED and os.path.realpath(h.path) in wanted
+    }
+    found = {
+        path: [e for e in read_day(path).entries if (path, e.id) in keys]
+        for path in {p for p, _ in keys}
+    }
     memory.journal.origin.take_over(found)
     return sum(map(len, found.values()))
 
 
 def release_author(memory: Memory, author: str) -> tuple[int, list[str]]:
-    """Trust the files that nobody but *author* (an e-mail address) has ever committed, as they stand. An address in a commit is
-    anybody's claim: what that author commits later waits again. Returns how many notes, and the files."""
+    """Trust the files that nobody but *author* (an e-mail address) has ever committed, as they
+    stand. An address in a commit is anybody's claim: what that author commits later waits again.
+    Returns how many notes, and the files.
+    """
     files = []
     for path in {h.path for h in held(memory) if h.why is Waits.ARRIVED}:
         place = locate(os.path.dirname(path), memory.home)
-        if authors_of(place.common_dir, os.path.relpath(path, place.root), path) == {author.lower()}:
+        if authors_of(place.common_dir, os.path.relpath(path, place.root), path) == {
+            author.lower()
+        }:
             files.append(path)
     return release_files(memory, files), sorted(files)
 
 
 def release_folder(memory: Memory) -> int:
-    """Trust all that stands in this project's memory folder now; what reads like an order still waits."""
+    """Trust all that stands in this project's memory folder now; what reads like an order still
+    waits.
+    """
     refuse_agents()
     return memory.journal.origin.trust(memory.project.memory)
 
 
 def hold(memory: Memory, targets: list[Target]) -> list[Entry]:
-    """Don't tell notes to sessions (any more). A shared note that was released waits again as it stands."""
+    """Don't tell notes to sessions (any more). A shared note that was released waits again as it
+    stands.
+    """
     origin, entries = memory.journal.origin, []
     for target in targets:
         entry = _as_it_is(target)
         if entry is not None and origin.released([entry]):
             origin.take_back([entry.raw])
         else:
-            entry = memory.journal.mark(memory.memory_of(target.path), target, "trust", Waits.SUSPECT)
+            entry = memory.journal.mark(
+                memory.memory_of(target.path), target, "trust", Waits.SUSPECT
+            )
             origin.answer(day_of(target.path), entry, True)  # the mark is his decision now
         entries.append(entry)
     return entries
@@ -234,7 +287,9 @@ def sources(turn: Turn) -> list[str]:
 
 
 def sources_of(memory: Memory, entry: Entry) -> list[str]:
-    """The source classes of a note, as far as its conversation can still be read; a hand-written one is the user's."""
+    """The source classes of a note, as far as its conversation can still be read; a hand-written
+    one is the user's.
+    """
     if entry.anchor is None:
         return [
             "model" if entry.marks.get("by") else "user",
@@ -244,4 +299,8 @@ def sources_of(memory: Memory, entry: Entry) -> list[str]:
         found = memory.conversation(entry, context=0)
         return sources(found.turns[max(found.index, 0)])
     except (MemsearchError, IndexError):
-        return ["user", "model", *(["outside"] if entry.marks.get("trust") == Waits.OUTSIDE else [])]
+        return [
+            "user",
+            "model",
+            *(["outside"] if entry.marks.get("trust") == Waits.OUTSIDE else []),
+        ]

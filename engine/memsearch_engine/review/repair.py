@@ -1,8 +1,11 @@
-"""Junk and repetitions in years of notes: found with the evidence, mended one at a time, on the owner's word only.
+"""Junk and repetitions in years of notes: found with the evidence, mended one at a time, on the
+owner's word only.
 
-Junk is what a memory tool leaves by accident: stubs, error texts, echoes of what was told to a session, prompts taken for
-facts. Repetitions are notes whose words are nearly the same (three-word shingles, Jaccard of 0.7 and more; candidates share
-one of their eight smallest shingle hashes: Broder, "On the resemblance and containment of documents", 1997).
+Junk is what a memory tool leaves by accident: stubs, error texts, echoes of what was told to a
+session, prompts taken for facts. Repetitions are notes whose words are nearly the same (three-word
+shingles, Jaccard of 0.7 and more; candidates share
+one of their eight smallest shingle hashes: Broder, "On the resemblance and containment of
+documents", 1997).
 """
 
 from __future__ import annotations
@@ -75,7 +78,8 @@ class Finding(msgspec.Struct, frozen=True):
     """What could be mended.
 
     Attributes:
-        notes: junk: the one note. A repetition: all that are alike, the one to keep first (the longest, then the newest).
+        notes: junk: the one note. A repetition: all that are alike, the one to keep first (the
+            longest, then the newest).
         evidence: the line that gave it away, or how alike they are.
         seq: the change that wrote a note that vanished.
         file: what was merged: the file as it was read, and as it should be.
@@ -118,8 +122,12 @@ def _vanished(memory: Memory) -> list[Finding]:
     for folder in dict.fromkeys(project.memory for project in memory.projects):
         for change in memory.journal.vanished(folder):
             text = change.after.decode("utf-8", "replace").strip()
-            note = SeenNote(change.path, day_of(change.path), change.entry_id, "", change.title, text)
-            found.append(Finding("vanished", [note], text.splitlines()[-1][:200] if text else "", change.seq))
+            note = SeenNote(
+                change.path, day_of(change.path), change.entry_id, "", change.title, text
+            )
+            found.append(
+                Finding("vanished", [note], text.splitlines()[-1][:200] if text else "", change.seq)
+            )
     return found
 
 
@@ -133,8 +141,17 @@ def _merged(memory: Memory) -> list[Finding]:
             if wrong is None:
                 continue
             text = "\n".join(wrong.evidence)
-            note = SeenNote(file.path, file.day, digest("merged", file.path), "", os.path.basename(file.path), text)
-            found.append(Finding("merged", [note], wrong.evidence[0], file=(document.data, wrong.data)))
+            note = SeenNote(
+                file.path,
+                file.day,
+                digest("merged", file.path),
+                "",
+                os.path.basename(file.path),
+                text,
+            )
+            found.append(
+                Finding("merged", [note], wrong.evidence[0], file=(document.data, wrong.data))
+            )
     return found
 
 
@@ -143,7 +160,9 @@ def _junk(entry: Entry) -> tuple[Kind, str] | None:
     if "pin" in entry.marks:
         return None
     first = next((line.strip() for line in body.splitlines() if line.strip()), "")
-    if len(re.sub(r"[\W_]", "", body)) < _MIN_CHARACTERS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{2}", body):
+    if len(re.sub(r"[\W_]", "", body)) < _MIN_CHARACTERS and not re.search(
+        r"[\u3040-\u9fff\uac00-\ud7af]{2}", body
+    ):
         return "stub", first or "no text at all"
     lines = [line.strip(" -*+>\t") for line in body.splitlines() if line.strip()]
     if len(lines) <= 2 and len(_words(lines[0])) <= _ERROR_WORDS and _ERROR.match(lines[0]):
@@ -160,11 +179,17 @@ def _words(text: str) -> list[str]:
 
 
 def _shingles(words: list[str]) -> frozenset[int]:
-    return frozenset(crc32(" ".join(words[i : i + _SHINGLE]).encode()) for i in range(len(words) - _SHINGLE + 1))
+    return frozenset(
+        crc32(" ".join(words[i : i + _SHINGLE]).encode()) for i in range(len(words) - _SHINGLE + 1)
+    )
 
 
 def _repetitions(notes: list[SeenNote]) -> list[Finding]:
-    sets = {i: _shingles(words) for i, note in enumerate(notes) if len(words := _words(note.body)) >= _MIN_WORDS}
+    sets = {
+        i: _shingles(words)
+        for i, note in enumerate(notes)
+        if len(words := _words(note.body)) >= _MIN_WORDS
+    }
     buckets: dict[int, list[int]] = {}
     for i, shingles in sets.items():
         for smallest in sorted(shingles)[:_SKETCH]:
@@ -191,9 +216,13 @@ def _repetitions(notes: list[SeenNote]) -> list[Finding]:
     for top, members in clusters.items():
         if len(members) > 1:
             alike_notes = sorted(
-                (notes[i] for i in members), key=lambda n: (len(n.body), n.day, n.entry_id), reverse=True
+                (notes[i] for i in members),
+                key=lambda n: (len(n.body), n.day, n.entry_id),
+                reverse=True,
             )
-            found.append(Finding("duplicate", alike_notes, f"{least[top]:.0%} of their words in common"))
+            found.append(
+                Finding("duplicate", alike_notes, f"{least[top]:.0%} of their words in common")
+            )
     return found
 
 
@@ -202,13 +231,17 @@ def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
 
 
 def mend(memory: Memory, finding: Finding) -> None:
-    """Bring back what vanished; take apart what was merged; delete junk, and what came back; make one note of repetitions, with the anchors of all. One step of undo. Raises Conflict, NotFound."""
+    """Bring back what vanished; take apart what was merged; delete junk, and what came back; make
+    one note of repetitions, with the anchors of all. One step of undo. Raises Conflict, NotFound.
+    """
     targets = [note.target for note in finding.notes]
     if finding.kind == "vanished":
         memory.journal.add_again(finding.seq)
     elif finding.file is not None:
         path, (read, data) = targets[0].path, finding.file
-        memory.journal.replace(memory.memory_of(path), path, read, data, f"notes of {finding.notes[0].day} taken apart")
+        memory.journal.replace(
+            memory.memory_of(path), path, read, data, f"notes of {finding.notes[0].day} taken apart"
+        )
     elif finding.kind == "duplicate":
         memory.journal.merge(memory.memory_of(targets[0].path), targets[0], targets[1:])
     else:
@@ -219,5 +252,9 @@ def chosen(found: Iterable[Finding], names: Iterable[str]) -> list[Finding]:
     """Findings by the ids of notes in them, or by kind."""
     wanted = list(names)
     return [
-        f for f in found if any(f.kind == name or any(n.entry_id.startswith(name) for n in f.notes) for name in wanted)
+        f
+        for f in found
+        if any(
+            f.kind == name or any(n.entry_id.startswith(name) for n in f.notes) for name in wanted
+        )
     ]

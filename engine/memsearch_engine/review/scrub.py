@@ -1,11 +1,12 @@
 """Taking a secret out of every place that holds it, and proving that it is gone.
 
-What is replaced is the text itself, in any of the forms in which our own files write it. The index and the catalog are caches
-and go altogether: Milvus Lite's compaction frees nothing, and a full-text table keeps what was deleted. Files of the agents
-and the owner's own settings are not ours to change; they are listed.
+What is replaced is the text itself, in any of the forms in which our own files write it. The index
+and the catalog are caches
+and go altogether: Milvus Lite's compaction frees nothing, and a full-text table keeps what was
+deleted. Files of the agents and the owner's own settings are not ours to change; they are listed.
 
-A scrub that is interrupted leaves a note of its fingerprints, never of the secret; running it again does what is left. It
-can't be undone: that is its purpose.
+A scrub that is interrupted leaves a note of its fingerprints, never of the secret; running it again
+does what is left. It can't be undone: that is its purpose.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ Progress = Callable[[str, int, int], None]
 
 
 class SecretHolder(msgspec.Struct, frozen=True):
-    """A file that holds a secret, and how many times. ``kind``: notes, index, history, evidence, longterm, home, or whose it is
-    (yours, claude-code, …)."""
+    """A file that holds a secret, and how many times. ``kind``: notes, index, history, evidence,
+    longterm, home, or whose it is (yours, claude-code, …).
+    """
 
     kind: str
     path: str
@@ -65,8 +67,9 @@ class SecretHolder(msgspec.Struct, frozen=True):
 
 
 class ScrubReport(msgspec.Struct):
-    """``changed``: what was found and replaced. ``left``: what is still there of ours. ``others``: files that are not ours.
-    ``looked_at``: how many files were read for the proof."""
+    """``changed``: what was found and replaced. ``left``: what is still there of ours. ``others``:
+    files that are not ours. ``looked_at``: how many files were read for the proof.
+    """
 
     changed: list[SecretHolder]
     left: list[SecretHolder]
@@ -75,7 +78,11 @@ class ScrubReport(msgspec.Struct):
 
 
 def survey(
-    home: Home, projects: list[Project], secrets: list[Finding], folders: AgentFolders, progress: Progress | None = None
+    home: Home,
+    projects: list[Project],
+    secrets: list[Finding],
+    folders: AgentFolders,
+    progress: Progress | None = None,
 ) -> ScrubReport:
     """Where the secrets stand. Changes nothing."""
     forms = Forms(secrets)
@@ -91,16 +98,20 @@ def scrub(
     folders: AgentFolders,
     progress: Progress | None = None,
 ) -> ScrubReport:
-    """Replace the secrets everywhere, then look again. The service is stopped, and kept from starting meanwhile.
+    """Replace the secrets everywhere, then look again. The service is stopped, and kept from
+    starting meanwhile.
 
     Raises:
-        Unreachable: a file can't be changed, or the service can't be stopped. What was done stays done.
+        Unreachable: a file can't be changed, or the service can't be stopped. What was done
+            stays done.
     """
     forms = Forms(secrets)
     changed, _ = _scan(home, projects, forms, progress)
     home.ensure()
     note = home.root / _NOTE
-    note.write_text(json.dumps({"at": time.time(), "fingerprints": sorted({s.fingerprint for s in secrets})}))
+    note.write_text(
+        json.dumps({"at": time.time(), "fingerprints": sorted({s.fingerprint for s in secrets})})
+    )
     launch.stop(home)
     with _service_held_off(home), learning(home, alone=True):
         for number, place in enumerate(changed):
@@ -155,19 +166,30 @@ def _texts(home: Home, projects: list[Project], entry: str) -> Iterator[str]:
     archive = Archive(home)
     for name in archive.names():
         if turn := archive.get(*name):
-            yield "\n".join([turn.user, turn.assistant, *(f"{tool.input}\n{tool.output}" for tool in turn.tools)])
+            yield "\n".join(
+                [
+                    turn.user,
+                    turn.assistant,
+                    *(f"{tool.input}\n{tool.output}" for tool in turn.tools),
+                ]
+            )
     for path in [*workspace.files(home.longterm).values(), *documents(projects)]:
         yield path.read_text(encoding="utf-8", errors="replace")
 
 
 def check_text(projects: list[Project], text: str) -> None:
-    """Refuse a text that would be cut out of anchors: the conversations behind those notes would be lost. Raises UsageError."""
+    """Refuse a text that would be cut out of anchors: the conversations behind those notes would be
+    lost. Raises UsageError.
+    """
     anchors = 0
     for memory in dict.fromkeys(project.memory for project in projects):
         for file in list_notes(memory).files:
             with contextlib.suppress(OSError):
                 entries = [entry for entry in read_day(file.path).entries if entry.anchors]
-                heads = [entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace") for entry in entries]
+                heads = [
+                    entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace")
+                    for entry in entries
+                ]
                 anchors += sum(text in head for head in heads)
     if anchors:
         raise UsageError(
@@ -176,7 +198,8 @@ def check_text(projects: list[Project], text: str) -> None:
         )
 
 
-# -- looking ------------------------------------------------------------------------------------------------
+# -- looking
+# ------------------------------------------------------------------------------------------------
 
 
 def _scan(
@@ -224,7 +247,16 @@ def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
             "longterm": "longterm",
             "longterm.git": "longterm",
         }.get(top, "home")
-        yield ("index" if top.startswith(_CACHES) else "history" if top.startswith("history.db") else kind), path
+        yield (
+            (
+                "index"
+                if top.startswith(_CACHES)
+                else "history"
+                if top.startswith("history.db")
+                else kind
+            ),
+            path,
+        )
 
 
 def documents(projects: list[Project]) -> list[Path]:
@@ -248,7 +280,9 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def _count_in(kind: str, path: Path, home: Home, forms: Forms) -> int:
-    count = _count_raw(path, forms) + (forms.count(os.fsencode(path.name)) if kind != "notes" else 0)
+    count = _count_raw(path, forms) + (
+        forms.count(os.fsencode(path.name)) if kind != "notes" else 0
+    )
     if count and _is_database(path):
         count -= _count_in_schema(path, forms)
     if kind == "evidence" and path.name == "turns.db":
@@ -269,7 +303,9 @@ def _count_in_schema(path: Path, forms: Forms) -> int:
     try:
         db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, factory=Database)
         try:
-            rows = db.execute("SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master").fetchall()
+            rows = db.execute(
+                "SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master"
+            ).fetchall()
         finally:
             db.close()
     except sqlite3.Error:
@@ -300,7 +336,9 @@ def _inflated(path: Path) -> bytes:
         return b""
 
 
-def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress | None) -> list[SecretHolder]:
+def _others(
+    home: Home, forms: Forms, folders: AgentFolders, progress: Progress | None
+) -> list[SecretHolder]:
     """Files that hold a secret and are not ours: the owner's settings, the agents' conversations."""
     found: list[SecretHolder] = []
     for name in _OWNERS[:2]:
@@ -322,7 +360,8 @@ def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress 
     return found
 
 
-# -- replacing ----------------------------------------------------------------------------------------------
+# -- replacing
+# ----------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -331,7 +370,10 @@ def _service_held_off(home: Home) -> Iterator[None]:
     end = time.monotonic() + _LOCK_S
     while (fd := lock(home.service_lock)) is None:
         if time.monotonic() > end:
-            raise Unreachable("the service was started again", "close the app and other commands, then run it again")
+            raise Unreachable(
+                "the service was started again",
+                "close the app and other commands, then run it again",
+            )
         launch.stop(home)
     try:
         yield
@@ -352,7 +394,9 @@ def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
     if place.kind == "index" or "longterm.git" in path.parts:
         return  # dropped or made anew as a whole
     try:
-        path = path.with_name(path.name.removesuffix("-wal").removesuffix("-shm"))  # part of a database
+        path = path.with_name(
+            path.name.removesuffix("-wal").removesuffix("-shm")
+        )  # part of a database
         if place.kind == "evidence" and path.name == "turns.db":
             _clean_evidence(home, forms)
         elif path.name.endswith(".tar.gz"):
@@ -367,14 +411,24 @@ def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
                     replace(str(path), data, clean)
                     if place.kind == "notes":
                         _decide(home, path, data, clean)
-                if place.kind != "notes" and forms.count(os.fsencode(path.name)):  # how he calls his notes is his
-                    path.rename(path.with_name(os.fsdecode(forms.replaced(os.fsencode(path.name), b"redacted"))))
+                if place.kind != "notes" and forms.count(
+                    os.fsencode(path.name)
+                ):  # how he calls his notes is his
+                    path.rename(
+                        path.with_name(
+                            os.fsdecode(forms.replaced(os.fsencode(path.name), b"redacted"))
+                        )
+                    )
     except (OSError, sqlite3.Error) as error:
-        raise Unreachable(f"{path} can't be cleaned: {error}", "mend that and run the same command again") from error
+        raise Unreachable(
+            f"{path} can't be cleaned: {error}", "mend that and run the same command again"
+        ) from error
 
 
 def _decide(home: Home, path: Path, data: bytes, clean: bytes) -> None:
-    """The notes without the secret are the owner's decision: with it, were the file put back, they contradict it."""
+    """The notes without the secret are the owner's decision: with it, were the file put back, they
+    contradict it.
+    """
     before, after = (parse(each, path.stem).entries for each in (data, clean))
     with contextlib.closing(Origin(home)) as origin:
         if len(before) == len(after):
@@ -392,12 +446,16 @@ def _is_database(path: Path) -> bool:
 
 
 def _clean_database(path: Path, forms: Forms) -> None:
-    """Replace in every text and blob of every table, then write the file anew: no page, free or logged, keeps it."""
+    """Replace in every text and blob of every table, then write the file anew: no page, free or
+    logged, keeps it.
+    """
     db = sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None, factory=Database)
     try:
         db.execute("PRAGMA secure_delete=ON")
         write_ahead(db)
-        db.create_function("scrubbed", 1, lambda value: _scrubbed_value(value, forms), deterministic=True)
+        db.create_function(
+            "scrubbed", 1, lambda value: _scrubbed_value(value, forms), deterministic=True
+        )
         with transaction(db):
             tables = [
                 name
@@ -423,7 +481,9 @@ def _scrubbed_value(value: str | bytes | None, forms: Forms) -> str | bytes | No
     if isinstance(value, bytes):
         return forms.replaced(value)
     if isinstance(value, str):
-        return forms.replaced(value.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        return forms.replaced(value.encode("utf-8", "surrogatepass")).decode(
+            "utf-8", "surrogatepass"
+        )
     return value
 
 
@@ -445,12 +505,18 @@ def _clean_evidence(home: Home, forms: Forms) -> None:
 
 
 def _cleaned(value: Any, forms: Forms) -> Any:
-    """A value with the secrets replaced in every text in it: what is packed around them stays well-formed."""
+    """A value with the secrets replaced in every text in it: what is packed around them stays
+    well-formed.
+    """
     if isinstance(value, str):
         return _scrubbed_value(value, forms)
     if isinstance(value, list):
         return [_cleaned(item, forms) for item in value]
-    return {key: _cleaned(item, forms) for key, item in value.items()} if isinstance(value, dict) else value
+    return (
+        {key: _cleaned(item, forms) for key, item in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def _clean_backup(path: Path, forms: Forms) -> None:
@@ -466,8 +532,9 @@ def _clean_backup(path: Path, forms: Forms) -> None:
 
 
 def _drop_on_server(home: Home, milvus: Milvus) -> None:
-    """Take this home's collections off a Milvus server, of all models: they are made again from notes. Others' are others'. Raises
-    Unreachable."""
+    """Take this home's collections off a Milvus server, of all models: they are made again from
+    notes. Others' are others'. Raises Unreachable.
+    """
     from memsearch_engine.index.milvus import said_by
     from memsearch_engine.index.server import Server
 

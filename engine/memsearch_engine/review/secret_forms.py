@@ -1,8 +1,10 @@
-"""The forms in which a secret may stand: as it is, as our files and the agents' write it, packed, and in pieces.
+"""The forms in which a secret may stand: as it is, as our files and the agents' write it, packed,
+and in pieces.
 
-A scrub that looks for the text alone says "0 left" over copies that anybody can read back. Here stand JSON (twice, for a tool's
-input inside a transcript), what ``capture.extract`` makes of code signs, other Unicode and blanks, base64 at each of its three
-alignments, hex, percent and HTML escapes; and, of a long secret, any stretch that a title or a clipped line may have kept.
+A scrub that looks for the text alone says "0 left" over copies that anybody can read back. Here
+stand JSON (twice, for a tool's input inside a transcript), what ``capture.extract`` makes of code
+signs, other Unicode and blanks, base64 at each of its three alignments, hex, percent and HTML
+escapes; and, of a long secret, any stretch that a title or a clipped line may have kept.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ class Forms:
         for form, placeholder in self._whole:
             data = data.replace(form, instead or placeholder)
         merged: list[tuple[int, int, bytes]] = []
-        for start, stop, placeholder in sorted(self._pieces(data)):  # two secrets may share a stretch
+        for start, stop, placeholder in sorted(
+            self._pieces(data)
+        ):  # two secrets may share a stretch
             if merged and start < merged[-1][1]:
                 merged[-1] = (merged[-1][0], max(stop, merged[-1][1]), merged[-1][2])
             else:
@@ -74,7 +78,9 @@ class Forms:
                 place = data.find(seed)
                 while place >= 0:
                     start, stop = _grown(data, place, secret, at)
-                    if _alone(data, start, stop) and not any(first <= start < last for first, last in taken):
+                    if _alone(data, start, stop) and not any(
+                        first <= start < last for first, last in taken
+                    ):
                         taken.append((start, stop))
                         yield start, stop, instead
                     place = data.find(seed, stop)
@@ -95,7 +101,9 @@ _TOKEN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 
 
 def _alone(data: bytes, start: int, stop: int) -> bool:
-    """Whether a stretch ends where a word does: else it is the beginning of another secret, not a piece of this one."""
+    """Whether a stretch ends where a word does: else it is the beginning of another secret, not a
+    piece of this one.
+    """
     before, after = data[start - 1 : start], data[stop : stop + 1]
     return not (before and before[0] in _TOKEN and data[start] in _TOKEN) and not (
         after and after[0] in _TOKEN and data[stop - 1] in _TOKEN
@@ -105,10 +113,18 @@ def _alone(data: bytes, start: int, stop: int) -> bool:
 def _written(secret: str) -> set[bytes]:
     """Every whole form of *secret*."""
     texts = {secret, plain(secret), unicodedata.normalize("NFC", secret), " ".join(secret.split())}
-    texts |= {text.replace("`", "'") for text in texts} | {text.replace("-->", "--\u200b>") for text in texts}
-    texts |= {line.strip() for line in secret.splitlines() if len(line.strip()) >= _MIN_LINE and "-----" not in line}
+    texts |= {text.replace("`", "'") for text in texts} | {
+        text.replace("-->", "--\u200b>") for text in texts
+    }
+    texts |= {
+        line.strip()
+        for line in secret.splitlines()
+        if len(line.strip()) >= _MIN_LINE and "-----" not in line
+    }
     for _ in range(2):
-        texts |= {json.dumps(text, ensure_ascii=ascii)[1:-1] for text in texts for ascii in (True, False)}
+        texts |= {
+            json.dumps(text, ensure_ascii=ascii)[1:-1] for text in texts for ascii in (True, False)
+        }
     texts |= {html.escape(secret), html.escape(secret, quote=False)}
     for escaped in (
         quote(secret, safe="", errors="replace"),

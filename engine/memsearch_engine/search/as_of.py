@@ -1,8 +1,9 @@
-"""Notes, and what the long-term memory says, as they stood at the end of a day: what was edited, marked or deleted since is put back in its
-place.
+"""Notes, and what the long-term memory says, as they stood at the end of a day: what was edited,
+marked or deleted since is put back in its place.
 
-What a note says of when it was made is its own day, whenever it was written down. What the history has forgotten stays as it is now; what
-came of the long-term memory later, or of the agents' own memories at a time that nobody knows, is left out.
+What a note says of when it was made is its own day, whenever it was written down. What the history
+has forgotten stays as it is now; what came of the long-term memory later, or of the agents' own
+memories at a time that nobody knows, is left out.
 """
 
 from __future__ import annotations
@@ -36,29 +37,40 @@ _ENOUGH = 0.5  # of what was asked that a note has to have, to come in by its wo
 def end_of(day: str) -> float:
     """The end of an ISO day here, in seconds since 1970; of one that no clock reaches, without end."""
     try:
-        return (datetime.combine(date.fromisoformat(day), datetime.min.time()) + timedelta(days=1)).timestamp()
+        return (
+            datetime.combine(date.fromisoformat(day), datetime.min.time()) + timedelta(days=1)
+        ).timestamp()
     except (OverflowError, ValueError):
         return math.inf if day > "1970" else 0.0
 
 
 class Then:
-    """The notes of some memory folders at the end of *day* (``YYYY-MM-DD``), as far as they were changed since.
+    """The notes of some memory folders at the end of *day* (``YYYY-MM-DD``), as far as they were
+    changed since.
 
     Args:
-        longterm: (path, id) -> what the long-term memory said then and says no more; '' for what it says still.
+        longterm: (path, id) -> what the long-term memory said then and says no more; '' for
+            what it says still.
 
     Attributes:
-        known_from: the day before whose changes the history has forgotten all, where that is a later one; else ''.
+        known_from: the day before whose changes the history has forgotten all, where that is a
+            later one; else ''.
         entries: (path, id) -> the entry as it stood; None where it was not there.
         lasting: (path, id) of what the long-term memory said then and says still.
     """
 
     def __init__(
-        self, history: History, memories: Iterable[str], day: str, longterm: Mapping[tuple[str, str], str] = {}
+        self,
+        history: History,
+        memories: Iterable[str],
+        day: str,
+        longterm: Mapping[tuple[str, str], str] = {},
     ) -> None:
         self.day = day
         begins = history.begins()
-        self.known_from = datetime.fromtimestamp(begins).date().isoformat() if begins > end_of(day) else ""
+        self.known_from = (
+            datetime.fromtimestamp(begins).date().isoformat() if begins > end_of(day) else ""
+        )
         self.entries: dict[tuple[str, str], Entry | None] = {}
         for memory in memories:
             for change in history.first_since(memory, end_of(day)):
@@ -76,7 +88,9 @@ class Then:
         stood = parse(text, day_of(change.path)).entries if text else []
         if stood:
             # an entry that has no id of its own is known by what it says: by what it says now
-            self.entries[change.path, change.entry_id] = msgspec.structs.replace(stood[0], id=change.entry_id)
+            self.entries[change.path, change.entry_id] = msgspec.structs.replace(
+                stood[0], id=change.entry_id
+            )
         elif not text:  # it had been deleted, and was brought back
             self.entries[change.path, change.entry_id] = None
 
@@ -89,15 +103,24 @@ class Then:
             if stood is not None:
                 found.append(stood)
         back = [
-            e for (path, name), e in self.entries.items() if path == file.path and e is not None and name not in known
+            e
+            for (path, name), e in self.entries.items()
+            if path == file.path and e is not None and name not in known
         ]
         return sorted(found + back, key=lambda entry: entry.time or "99") if back else found
 
 
 def put_back(
-    catalog: Catalog | None, answer: Answer, query: Query, then: Then, projects: list[Project], limit: int
+    catalog: Catalog | None,
+    answer: Answer,
+    query: Query,
+    then: Then,
+    projects: list[Project],
+    limit: int,
 ) -> None:
-    """Make *answer*, which was found among the notes as they are, that of the day that *query* asks for; in place."""
+    """Make *answer*, which was found among the notes as they are, that of the day that *query* asks
+    for; in place.
+    """
     of_then = then.lasting | then.entries.keys()
     answer.hits = [hit for hit in answer.hits if hit.day or (hit.row.path, hit.id) in of_then]
     places = {(hit.row.path, hit.id): hit for hit in answer.hits}
@@ -115,8 +138,12 @@ def put_back(
         hit.row.stale = hit.row.stale_why = hit.row.unmerged = ""  # of the repository as it is now
     for (path, name), entry in then.entries.items():
         of_longterm = os.path.basename(os.path.dirname(path)) if not day_of(path) else None
-        project = next((p for p in projects if belongs(path, p.memory) or p.id[:8] == of_longterm), None)
-        rows = rows_of(project.id, entry, path, day_of(path)) if project and entry is not None else []
+        project = next(
+            (p for p in projects if belongs(path, p.memory) or p.id[:8] == of_longterm), None
+        )
+        rows = (
+            rows_of(project.id, entry, path, day_of(path)) if project and entry is not None else []
+        )
         for row in rows:
             row.kind = row.kind if row.day else LONGTERM_KINDS[os.path.basename(path)]
         rows = [row for row in rows if query.admits(row, then.day)]
@@ -125,7 +152,9 @@ def put_back(
         best = max(rows, key=covered)
         coverage, before = covered(best), places.get((path, name))
         why = [f"as it stood on {then.known_from or then.day}"]
-        why += [f"what was changed before {then.known_from} is forgotten"] if then.known_from else []
+        why += (
+            [f"what was changed before {then.known_from} is forgotten"] if then.known_from else []
+        )
         # found by words that came later, it was not to be found then
         now = covered(before.row) if before is not None else 0.0
         share = min(1.0, coverage / now) if now else 1.0
@@ -144,8 +173,12 @@ def put_back(
                 )
             )
         elif query.is_empty or coverage >= _ENOUGH:
-            beside = next((hit for hit in kept if not query.is_empty and covered(hit.row) < coverage), None)
-            score = beside.score + _BEFORE if beside else min((hit.score for hit in kept), default=1.0)
+            beside = next(
+                (hit for hit in kept if not query.is_empty and covered(hit.row) < coverage), None
+            )
+            score = (
+                beside.score + _BEFORE if beside else min((hit.score for hit in kept), default=1.0)
+            )
             kept.append(Hit(0, score, best, {"lexical": 1}, {"coverage": round(coverage, 4)}, why))
     if query.is_empty:
         kept.sort(key=lambda hit: (hit.day, hit.time), reverse=True)

@@ -1,7 +1,9 @@
-"""Notes that can't both hold: they give one setting two values, and nothing says that it was changed.
+"""Notes that can't both hold: they give one setting two values, and nothing says that it was
+changed.
 
-Only what is written as a value counts: ``name = value``, or a name that is nothing but a name with a number, a switch or a piece of code
-behind "is", "set to", "defaults to". What one says of staging and another of production is no contradiction, nor is what was tried.
+Only what is written as a value counts: ``name = value``, or a name that is nothing but a name with
+a number, a switch or a piece of code behind "is", "set to", "defaults to". What one says of staging
+and another of production is no contradiction, nor is what was tried.
 Plain reading of the catalog: no vector and no model is opened.
 """
 
@@ -25,7 +27,8 @@ _SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Comm
 _NAME = r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*"
 _ASSIGNED = re.compile(rf"`({_NAME})(?:\s*=(?!=)\s*|:\s+)([^`\n]{{1,60}})`")
 _VALUE = r"""`[^`\n]{1,40}`|"[^"\n]{1,40}"|-?\d[\d_,.]*\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?|d(?:ays?)?|kb|mb|gb|kib|mib|gib|%)?\b|true|false|on|off|enabled|disabled"""
-#: What may follow a value that is one: "is on the private subnet", "is off by one" and "is 3 times the pool" give none.
+#: What may follow a value that is one: "is on the private subnet", "is off by one" and "is 3 times
+#: the pool" give none.
 _ENDS = r"(?=\s*(?:$|[.;,:)(!?–—]|(?:in|for|everywhere|here|now|again|since|because|so|and|but|by\s+default)\b))"
 _STATED = re.compile(
     rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+))\s+(?:is|are|stays(?:\s+at)?|equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
@@ -44,16 +47,40 @@ _TRIED = re.compile(
     r"|e\.g\.|for example|instead|if|unless|when|was|were|had been|until)\b|\?",
     re.IGNORECASE,
 )
-_SECONDS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "min": 60, "minute": 60, "minutes": 60, "h": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400, "days": 86400}  # fmt: skip
+_SECONDS = {
+    "ms": 0.001,
+    "s": 1,
+    "sec": 1,
+    "second": 1,
+    "seconds": 1,
+    "min": 60,
+    "minute": 60,
+    "minutes": 60,
+    "h": 3600,
+    "hour": 3600,
+    "hours": 3600,
+    "d": 86400,
+    "day": 86400,
+    "days": 86400,
+}
 _BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
-_SWITCH = {"true": "on", "on": "on", "enabled": "on", "false": "off", "off": "off", "disabled": "off"}
+_SWITCH = {
+    "true": "on",
+    "on": "on",
+    "enabled": "on",
+    "false": "off",
+    "off": "off",
+    "disabled": "off",
+}
 _NUMBER = re.compile(r"(-?\d[\d_,]*(?:\.\d+)?)\s?([a-z%]*)")
 _COMPARED = re.compile(r"-?[\d.e+-]+( \S+)?")  # a number as ``_value`` makes it
 _PLAIN = re.compile(r"[\w./:@+-]{1,40}")
 
 
 class Stated(msgspec.Struct, frozen=True):
-    """A setting that a note gives a value. ``value``: as it is compared; ``written``: as it stands there; ``places``: where it holds."""
+    """A setting that a note gives a value. ``value``: as it is compared; ``written``: as it stands
+    there; ``places``: where it holds.
+    """
 
     name: str
     value: str
@@ -63,22 +90,30 @@ class Stated(msgspec.Struct, frozen=True):
 
 
 class Contradiction(msgspec.Struct, frozen=True):
-    """Two notes, the older one first, of which only one can hold: ``name`` has another value in each."""
+    """Two notes, the older one first, of which only one can hold: ``name`` has another value in
+    each.
+    """
 
     name: str
     older: Stated
     newer: Stated
 
 
-def undecided(catalog: Catalog, said: Said, projects: Iterable[str], limit: int) -> list[Contradiction]:
-    """Contradictions on which the owner has said nothing, the newest first. What amends what (``linked``) is none."""
+def undecided(
+    catalog: Catalog, said: Said, projects: Iterable[str], limit: int
+) -> list[Contradiction]:
+    """Contradictions on which the owner has said nothing, the newest first. What amends what
+    (``linked``) is none.
+    """
     found = [
         pair
         for project in projects
         for pair in _in_project(catalog, project)
         if (pair.older.row.entry_id, pair.newer.row.entry_id) not in said
     ]
-    return sorted(found, key=lambda pair: (pair.newer.row.day, pair.newer.row.time), reverse=True)[:limit]
+    return sorted(found, key=lambda pair: (pair.newer.row.day, pair.newer.row.time), reverse=True)[
+        :limit
+    ]
 
 
 _SAYS_NO_MORE = frozenset({"superseded-by", CONFLICT_OF})
@@ -149,7 +184,9 @@ def _are_alike(one: str, other: str) -> bool:
 
 
 def _value(written: str) -> str:
-    """A value as it is compared: numbers with their unit as one, switches as on and off; '' for what is no single value."""
+    """A value as it is compared: numbers with their unit as one, switches as on and off; '' for
+    what is no single value.
+    """
     text = written.strip("`\"' ,;").rstrip(".")
     if (switch := _SWITCH.get(text.lower())) is not None:
         return switch

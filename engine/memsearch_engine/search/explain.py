@@ -18,7 +18,9 @@ _DEPTH, _SHOWN = 200, 10
 
 
 class Absence(msgspec.Struct, frozen=True):
-    """Why an entry is not among the hits of a query. ``rank``: where it is all the same, deeper down; 0: not at all."""
+    """Why an entry is not among the hits of a query. ``rank``: where it is all the same, deeper
+    down; 0: not at all.
+    """
 
     entry_id: str
     query: str
@@ -35,18 +37,24 @@ def why_not(
     text: str,
     search: Callable[[str, int], Answer],
 ) -> Absence:
-    """Reasons, most telling first: other project, not indexed, filtered out, no shared word, outranked.
+    """Reasons, most telling first: other project, not indexed, filtered out, no shared word,
+    outranked.
 
     Args:
-        scope: the projects that were searched; section: the note that was expected; search: the search itself.
+        scope: the projects that were searched; section: the note that was expected; search: the
+            search itself.
     """
     entry, query = section.entry, parse(text)
     reasons: list[str] = []
     if section.project and section.project.id not in {p.id for p in scope} and not query.projects:
-        reasons.append(f"it belongs to the project {section.project.name}: search with project:{section.project.slug}")
+        reasons.append(
+            f"it belongs to the project {section.project.name}: search with project:{section.project.slug}"
+        )
     rows = catalog.by_entry(entry.id) if catalog else []
     if not rows:
-        reasons.append("it is not indexed yet: `memsearch index` reads it now (words find it all the same)")
+        reasons.append(
+            "it is not indexed yet: `memsearch index` reads it now (words find it all the same)"
+        )
     today = ""
     if rows and not any(query.admits(row, today) for row in rows):
         reasons.append("a filter, a phrase or an excluded word of the query leaves it out")
@@ -54,7 +62,9 @@ def why_not(
     texts = [*(chunk.embedded for chunk in chunks_of(entry)), *(row.asked for row in rows)]
     shared = sorted(words & {term for text in texts for term in analyze.terms(text)})
     reasons.append(
-        f"it shares these words with the query: {', '.join(shared)}" if shared else "it shares no word with the query"
+        f"it shares these words with the query: {', '.join(shared)}"
+        if shared
+        else "it shares no word with the query"
     )
     answer = search(text, _DEPTH)
     place = next((hit.rank for hit in answer.hits if hit.row.entry_id == entry.id), 0)

@@ -19,11 +19,14 @@ _COMMENT = re.compile(r"<!--.*-->")
 
 
 class Hit(msgspec.Struct):
-    """One found entry (its best chunk). ``score`` only orders; ``ranks`` and ``reasons`` say why it is here.
+    """One found entry (its best chunk). ``score`` only orders; ``ranks`` and ``reasons`` say why it
+    is here.
 
-    ``ranks``: place in each list it was in (``dense``, ``bm25``, ``lexical``), from 1. ``confidence``: how likely it answers the
-    query, 0 to 1, as measured on the evaluation set; None where words alone were compared. ``overtakes``: the entries before which it
-    was put as the newer word on their matter; ``precedes``: those of earlier talks on the matter, before which it was put (``search.later``).
+    ``ranks``: place in each list it was in (``dense``, ``bm25``, ``lexical``), from 1.
+    ``confidence``: how likely it answers the query, 0 to 1, as measured on the evaluation set; None
+    where words alone were compared. ``overtakes``: the entries before which it was put as the newer
+    word on their matter; ``precedes``: those of earlier talks on the matter, before which it was
+    put (``search.later``).
     """
 
     rank: int
@@ -72,7 +75,9 @@ class Hit(msgspec.Struct):
         head = 0
         if self.row.part == 0:
             head += bool(self.row.level) and lines[0].startswith("#")
-            while head < len(lines) and (not lines[head].strip() or _COMMENT.fullmatch(lines[head].strip())):
+            while head < len(lines) and (
+                not lines[head].strip() or _COMMENT.fullmatch(lines[head].strip())
+            ):
                 head += 1
         return "\n".join(lines[head:]).strip("\n")
 
@@ -87,12 +92,13 @@ class Hit(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """Hits, best first: iterate over it. ``mode`` is what was really done (``hybrid``, ``dense``, ``bm25``, ``lexical``); ``reason``
-    says why, where that is less than was asked for.
+    """Hits, best first: iterate over it. ``mode`` is what was really done (``hybrid``, ``dense``,
+    ``bm25``, ``lexical``); ``reason`` says why, where that is less than was asked for.
 
-    ``corrected``: words that no note has, with near ones that were searched for; ``absent``: those without a near one. There
-    is no floor under scores: on the evaluation set one that catches a third of the questions without an answer hides more right
-    answers than it catches.
+    ``corrected``: words that no note has, with near ones that were searched for; ``absent``: those
+    without a near one. There
+    is no floor under scores: on the evaluation set one that catches a third of the questions
+    without an answer hides more right answers than it catches.
     """
 
     mode: str
@@ -104,7 +110,9 @@ class Answer(msgspec.Struct):
 
     @property
     def is_unsure(self) -> bool:
-        """Perhaps nothing fits: the best hit is hardly nearer than the rest. No reason to hide it: often it is right all the same."""
+        """Perhaps nothing fits: the best hit is hardly nearer than the rest. No reason to hide it:
+        often it is right all the same.
+        """
         sure = [hit.confidence for hit in self.hits if hit.confidence is not None]
         return bool(sure) and max(sure) < _UNSURE
 
@@ -116,13 +124,22 @@ class Answer(msgspec.Struct):
 
     @property
     def overtaken(self) -> dict[str, Hit]:
-        """Entries among the hits that a newer word on their matter was put before -> that newer one."""
+        """Entries among the hits that a newer word on their matter was put before -> that newer
+        one.
+        """
         return {older: hit for hit in self.hits for older in hit.overtakes}
 
     @property
     def preceded(self) -> dict[str, Hit]:
-        """Entries among the hits of which a later talk on the matter stands above -> its hit, of several the newest."""
-        return {older: hit for hit in reversed(self.hits) for older in hit.precedes if older not in self.overtaken}
+        """Entries among the hits of which a later talk on the matter stands above -> its hit, of
+        several the newest.
+        """
+        return {
+            older: hit
+            for hit in reversed(self.hits)
+            for older in hit.precedes
+            if older not in self.overtaken
+        }
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -1,13 +1,17 @@
 """Meaning and words together.
 
-Dense and BM25 lists are over-fetched and fused. ``rrf`` is reciprocal rank fusion (Cormack, Clarke, Büttcher 2009;
-k = 60, equal weights). The default ``weighted`` uses scores: of every candidate, also of those that only BM25 found, the
-cosine, less what it is near to anyway (``index/hubness.py``), plus its words: half by BM25, as a share of the most that
-this query could score, half by coverage, how much of what was asked it has at all, rare words counting more. It can't be
-led astray by a list that is sure of nothing: a BM25 hit on one common word adds next to nothing, however high its rank.
+Dense and BM25 lists are over-fetched and fused. ``rrf`` is reciprocal rank fusion (Cormack, Clarke,
+Büttcher 2009; k = 60, equal weights). The default ``weighted`` uses scores: of every candidate,
+also of those that only BM25 found, the cosine, less what it is near to anyway
+(``index/hubness.py``), plus its words: half by BM25, as a share of the most that this query could
+score, half by coverage, how much of what was asked it has at all, rare words counting more. It
+can't be
+led astray by a list that is sure of nothing: a BM25 hit on one common word adds next to nothing,
+however high its rank.
 
-With a second model beside the first (``search.models``), meaning is what both say of a candidate; of a query in a script that the first
-one does not speak, nearly what the second says alone. Notes in such a script are less near to a query in another one than notes in its
+With a second model beside the first (``search.models``), meaning is what both say of a candidate;
+of a query in a script that the first one does not speak, nearly what the second says alone. Notes
+in such a script are less near to a query in another one than notes in its
 own are, to either model: there the second one's word weighs twice as much.
 """
 
@@ -48,21 +52,23 @@ FUSIONS = ("weighted", "rrf")
 _RRF_K = 60
 _WORTH_SAYING = 0.02
 _OVERFETCH = 100
-#: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see docs/guide.md): more where the
-#: query has something that is only ever written one way (an identifier, a path, a ticket, an error's name), less where two models say
-#: what is meant.
+#: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see
+#: docs/guide.md): more where the query has something that is only ever written one way (an
+#: identifier, a path, a ticket, an error's name), less where two models say what is meant.
 _WORDS_WEIGHT, _WORDS_WEIGHT_BESIDE_TWO, _NAMES_WEIGHT = 0.5, 0.25, 1.0
 _NAME = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 #: A model that knows only English says little about other scripts.
 _FOREIGN_DENSE_WEIGHT = 0.05
-#: How the first and a second model share in the meaning: where the first one speaks the query's script, where it speaks the query's but not
-#: the note's, and where it does not speak the query's (chosen on tests/evaluation: from 0.7 to 0.85 nothing changes but one question).
+#: How the first and a second model share in the meaning: where the first one speaks the query's
+#: script, where it speaks the query's but not the note's, and where it does not speak the query's
+#: (chosen on tests/evaluation: from 0.7 to 0.85 nothing changes but one question).
 _SHARES, _FOREIGN_NOTE, _FOREIGN_QUERY = (0.6, 0.4), (0.6, 0.8), (_FOREIGN_DENSE_WEIGHT, 1.0)
 #: Hits that a cross-encoder reads again.
 _READ_AGAIN = 20
 #: So much of the notes a second model must know before it is asked.
 _KNOWS = 0.98
-#: A note that is full of a term scores this for it, times the term's idf: BM25's k1 + 1, shortened for being long.
+#: A note that is full of a term scores this for it, times the term's idf: BM25's k1 + 1, shortened
+#: for being long.
 _MAX_OF_A_TERM = (1.2 + 1) * 0.6
 
 
@@ -78,9 +84,18 @@ class Meant(NamedTuple):
             query_is_spoken, note_is_spoken: whether the first one speaks their scripts.
         """
         if self.second is None:
-            return self.first.score * (1.0 if query_is_spoken else _FOREIGN_DENSE_WEIGHT) if self.first else 0.0
-        first, second = _FOREIGN_QUERY if not query_is_spoken else _SHARES if note_is_spoken else _FOREIGN_NOTE
-        return first * (self.first.score if self.first else self.second.score) + second * self.second.score
+            return (
+                self.first.score * (1.0 if query_is_spoken else _FOREIGN_DENSE_WEIGHT)
+                if self.first
+                else 0.0
+            )
+        first, second = (
+            _FOREIGN_QUERY if not query_is_spoken else _SHARES if note_is_spoken else _FOREIGN_NOTE
+        )
+        return (
+            first * (self.first.score if self.first else self.second.score)
+            + second * self.second.score
+        )
 
 
 def search(
@@ -95,14 +110,18 @@ def search(
     second: Space | None = None,
     rerank: CrossEncoder | None = None,
 ) -> Answer:
-    """Answer *query* in *mode*. Without a space, or for a query without words, the answer is lexical and says so.
+    """Answer *query* in *mode*. Without a space, or for a query without words, the answer is
+    lexical and says so.
 
     Args:
-        said: what the owner says of which note amends which; second: another model's space, beside the first one; rerank: reads the
+        said: what the owner says of which note amends which; second: another model's space,
+            beside the first one; rerank: reads the
             best hits again.
     """
     if mode not in MODES or fusion not in FUSIONS:
-        raise UsageError(f"unknown mode {mode!r} or fusion {fusion!r}", f"modes: {', '.join(MODES)}")
+        raise UsageError(
+            f"unknown mode {mode!r} or fusion {fusion!r}", f"modes: {', '.join(MODES)}"
+        )
     start = time.perf_counter()
     if mode == "lexical" or space is None or query.is_empty:
         answer = lexical.search(catalog, projects, query, limit)
@@ -131,7 +150,11 @@ def _fused(
     terms, corrected = lexical.correct(catalog, analyze.query_terms(query.text), query)
     asked = [(space, space.ask(query.text))] if mode in ("hybrid", "dense") else []
     total = sum(catalog.size(project.id) for project in projects)
-    if asked and second is not None and sum(second.held(p.collection) for p in projects) >= _KNOWS * total:
+    if (
+        asked
+        and second is not None
+        and sum(second.held(p.collection) for p in projects) >= _KNOWS * total
+    ):
         asked.append((second, second.ask(query.text)))
     near = [_nearest(one, projects, query, fetch) for one in asked]
     words: dict[Key, float] = {}
@@ -152,13 +175,19 @@ def _fused(
             early.reason = f"meaning is being made, for none of {total} chunks yet"
             early.hits = early.hits[:limit]
             return early
-        early_words = {(hit.row.project, hit.row.chunk_id): hit.scores.get("lexical", 0.0) for hit in early.hits}
+        early_words = {
+            (hit.row.project, hit.row.chunk_id): hit.scores.get("lexical", 0.0)
+            for hit in early.hits
+        }
         words = early_words | words
     listed = {key for by_one in near for key in by_one}
     rows: dict[Key, Row] = {}
     for project in projects:
         ids = {chunk_id for owner, chunk_id in (*listed, *words) if owner == project.id}
-        rows.update(((project.id, chunk_id), row) for chunk_id, row in catalog.by_chunk_id(ids, project.id).items())
+        rows.update(
+            ((project.id, chunk_id), row)
+            for chunk_id, row in catalog.by_chunk_id(ids, project.id).items()
+        )
     # what one list alone has is compared by the others, too
     compared: Set[Key] = rows.keys() if mode == "hybrid" and fusion == "weighted" else listed
     for one, by_one in zip(asked, near):
@@ -182,11 +211,16 @@ def _fused(
     else:
         idf = weights(catalog, terms)
         covered = _coverage(catalog, rows, idf)
-        # what has no vector yet may mean it as well as what was found: else a word that it alone has would not bring it up
-        unknown = sum(in_list.values()) / len(in_list) if in_list and (held < total or behind) else 0.0
+        # what has no vector yet may mean it as well as what was found: else a word that it alone
+        # has would not bring it up
+        unknown = (
+            sum(in_list.values()) / len(in_list) if in_list and (held < total or behind) else 0.0
+        )
         weight = _WORDS_WEIGHT_BESIDE_TWO if len(asked) > 1 else _WORDS_WEIGHT
         weight = _NAMES_WEIGHT if _NAME.search(query.text) else weight
-        scores = _weighted(weight, meant, words, covered, sum(idf.values()) * _MAX_OF_A_TERM, unknown)
+        scores = _weighted(
+            weight, meant, words, covered, sum(idf.values()) * _MAX_OF_A_TERM, unknown
+        )
     found = [
         Hit(0, scores[key], row, _places(ranks, key), _parts(dense, words, key), [])
         for key, row in rows.items()
@@ -202,14 +236,20 @@ def _fused(
     if rerank:
         hits[:_READ_AGAIN] = _read_again(rerank, query.text, hits[:_READ_AGAIN])
     if covered:
-        if not query.is_prompt:  # there the notes themselves are compared (``chains``), whatever is asked
+        if (
+            not query.is_prompt
+        ):  # there the notes themselves are compared (``chains``), whatever is asked
             vectors = _vectors(space, projects, hits[:NEWEST_AMONG])
             newest_first(query, hits, vectors, terms, said, _amending(catalog, hits[:NEWEST_AMONG]))
             # of what is only ever written one way, what has it is meant, be it old or new
-            for project in [] if query.about_then or 2 * len(names_in(terms)) >= len(terms) else projects:
+            for project in (
+                [] if query.about_then or 2 * len(names_in(terms)) >= len(terms) else projects
+            ):
                 later.first(catalog, space, project, hits, said)
         understood = list(enumerate(asked))[0 if is_spoken else 1 :]
-        _rate(hits, covered, understood, {project.id: project for project in projects}, dense, foreign)
+        _rate(
+            hits, covered, understood, {project.id: project for project in projects}, dense, foreign
+        )
     hits = hits[:limit]
     for hit in hits:  # only for what is shown: it reads the whole text
         hit.reasons = [*_reasons(hit, terms), *hit.reasons]
@@ -217,7 +257,9 @@ def _fused(
 
 
 def _read_again(rerank: CrossEncoder, question: str, hits: list[Hit]) -> list[Hit]:
-    """*hits* in the order in which a cross-encoder puts them. Their scores stay with the places: they tell how far these lie apart."""
+    """*hits* in the order in which a cross-encoder puts them. Their scores stay with the places:
+    they tell how far these lie apart.
+    """
     fits = rerank.score(question, [with_asked(hit.row.asked, hit.row.embedded) for hit in hits])
     scores = [hit.score for hit in hits]
     ordered = sorted(zip(fits, hits), key=lambda pair: -comparable(pair[0], DIGITS))
@@ -259,7 +301,10 @@ def _coverage(catalog: Catalog, rows: dict[Key, Row], idf: dict[str, float]) -> 
     """How much of what was asked each row has, 0 to 1, rare words counting more."""
     most = sum(idf.values()) or 1.0
     has = catalog.terms(row.id for row in rows.values())
-    return {key: sum(idf[term] for term in idf.keys() & has.get(row.id, set())) / most for key, row in rows.items()}
+    return {
+        key: sum(idf[term] for term in idf.keys() & has.get(row.id, set())) / most
+        for key, row in rows.items()
+    }
 
 
 def _weighted(
@@ -270,8 +315,9 @@ def _weighted(
     most: float,
     unknown: float,
 ) -> dict[Key, float]:
-    """Scores of all that is in *covered*. ``weight``: of the words; ``most``: the BM25 score of a note that is full of every term;
-    ``unknown``: the meaning of one without a vector."""
+    """Scores of all that is in *covered*. ``weight``: of the words; ``most``: the BM25 score of a
+    note that is full of every term; ``unknown``: the meaning of one without a vector.
+    """
     scores: dict[Key, float] = {}
     for key, coverage in covered.items():
         share = min(1.0, words.get(key, 0.0) / (most or 1.0))
@@ -290,7 +336,9 @@ def _vectors(space: Space, projects: list[Project], hits: list[Hit]) -> dict[Key
 
 
 def _amending(catalog: Catalog, hits: list[Hit]) -> dict[tuple[str, str], float]:
-    """(older, newer) -> how likely one of *hits* amends another, as far as it was found when they were compared."""
+    """(older, newer) -> how likely one of *hits* amends another, as far as it was found when they
+    were compared.
+    """
     return {
         (link.older, link.newer): link.sure
         for hit in hits
@@ -300,11 +348,16 @@ def _amending(catalog: Catalog, hits: list[Hit]) -> dict[tuple[str, str], float]
 
 
 def _rate(
-    hits: list[Hit], covered: dict[Key, float], asked: list[tuple[int, Asked]], projects: dict[str, Project],
-    dense: dict[Key, Meant], foreign: Set[Key],
-) -> None:  # fmt: skip
-    """Say how sure each hit is. ``asked``: the models that speak the query's script, by their place in ``Meant``; ``foreign``: the notes
-    of which the first one does not speak the script."""
+    hits: list[Hit],
+    covered: dict[Key, float],
+    asked: list[tuple[int, Asked]],
+    projects: dict[str, Project],
+    dense: dict[Key, Meant],
+    foreign: Set[Key],
+) -> None:
+    """Say how sure each hit is. ``asked``: the models that speak the query's script, by their place
+    in ``Meant``; ``foreign``: the notes of which the first one does not speak the script.
+    """
     typical: dict[tuple[str, int], Typical] = {}
     for hit in hits:
         key = hit.row.project, hit.row.chunk_id
@@ -321,13 +374,16 @@ def _rate(
             lies.append(typical[name].above(near.score))
         if lies:
             hit.scores["above"] = round(
-                sum(share * one for share, one in zip(_SHARES, lies)) if len(lies) > 1 else lies[0], 3
+                sum(share * one for share, one in zip(_SHARES, lies)) if len(lies) > 1 else lies[0],
+                3,
             )
     confidence.rate(hits)
 
 
 def _ranks(found: dict[Key, float]) -> dict[Key, int]:
-    return {key: i for i, key in enumerate(sorted(found, key=lambda k: (-comparable(found[k]), k)), 1)}
+    return {
+        key: i for i, key in enumerate(sorted(found, key=lambda k: (-comparable(found[k]), k)), 1)
+    }
 
 
 def _places(ranks: dict[str, dict[Key, int]], key: Key) -> dict[str, int]:
@@ -355,5 +411,7 @@ def _reasons(hit: Hit, terms: list[str]) -> list[str]:
         if abs(special) >= _WORTH_SAYING:
             reasons.append(f"near to {'many' if special < 0 else 'few'} notes: {special:+.2f}")
     if "second" in hit.scores:
-        reasons.append(f"to the second model {hit.scores['second'] + hit.scores['second_special']:.2f}")
+        reasons.append(
+            f"to the second model {hit.scores['second'] + hit.scores['second_special']:.2f}"
+        )
     return reasons

@@ -1,7 +1,9 @@
-"""Search by words: from the catalog, and from the files themselves where they are newer or there is no catalog.
+"""Search by words: from the catalog, and from the files themselves where they are newer or there is
+no catalog.
 
-It needs no model, no service and no network, and it reads only: this is what answers inside an agent's read-only
-sandbox. Files that changed since they were indexed are read here and now, so an answer is never behind the disk.
+It needs no model, no service and no network, and it reads only: this is what answers inside an
+agent's read-only sandbox. Files that changed since they were indexed are read here and now, so an
+answer is never behind the disk.
 """
 
 from __future__ import annotations
@@ -36,13 +38,19 @@ _MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}
 
 
 def search(
-    catalog: Catalog | None, projects: list[Project], query: Query, limit: int, *, check_files: bool = True
+    catalog: Catalog | None,
+    projects: list[Project],
+    query: Query,
+    limit: int,
+    *,
+    check_files: bool = True,
 ) -> Answer:
     """Lexical answer for the given projects.
 
     Args:
         catalog: as a reader; None scans every file.
-        check_files: compare the catalog with the files first (a client without the service must; the service, which
+        check_files: compare the catalog with the files first (a client without the service
+            must; the service, which
             watches them, need not).
     """
     today = query.as_of or date.today().isoformat()
@@ -63,30 +71,47 @@ def search(
         try:
             found, corrected = _from_catalog(catalog, projects, query, limit, skip, today)
             lacking = [] if stale else absent(catalog, query, corrected)
-        except CatalogBroken as error:  # damaged pages, or torn by a writer on a mount that can't share
+        except (
+            CatalogBroken
+        ) as error:  # damaged pages, or torn by a writer on a mount that can't share
             catalog, reason = None, f"the catalog is damaged ({error}), files were read instead"
-            stale = [(project, file) for project in projects for file in list_notes(project.memory).files]
+            stale = [
+                (project, file) for project in projects for file in list_notes(project.memory).files
+            ]
     found.extend(_from_files(catalog, stale, query, today))
     return Answer("lexical", order(query, found, limit, today), reason, corrected, lacking)
 
 
 def admitted(catalog: Catalog | None, projects: list[Project], query: Query) -> Iterator[Row]:
-    """The first part of every note that a query's filters admit, whatever its words. Raises CatalogBroken."""
+    """The first part of every note that a query's filters admit, whatever its words. Raises
+    CatalogBroken.
+    """
     today = query.as_of or date.today().isoformat()
     stale, skip = changed_files(catalog, projects)
     if catalog is not None:
         where, values = _conditions(projects, query.filter)
-        ids = [row[0] for row in catalog.query(f"SELECT c.id FROM {HIT_FROM} WHERE {where} AND c.part = 0", values)]
+        ids = [
+            row[0]
+            for row in catalog.query(
+                f"SELECT c.id FROM {HIT_FROM} WHERE {where} AND c.part = 0", values
+            )
+        ]
         for start in range(0, len(ids), _AT_ONCE):
             for row in catalog.rows(ids[start : start + _AT_ONCE]):
                 if row.path not in skip and query.admits(row, today):
                     yield row
     for project, file in stale:
-        yield from (row for row in file_rows(project, file) if row.part == 0 and query.admits(row, today))
+        yield from (
+            row for row in file_rows(project, file) if row.part == 0 and query.admits(row, today)
+        )
 
 
-def changed_files(catalog: Catalog | None, projects: list[Project]) -> tuple[list[tuple[Project, DayFile]], set[str]]:
-    """The files that the catalog does not have as they stand, and the paths of which nothing that it has counts."""
+def changed_files(
+    catalog: Catalog | None, projects: list[Project]
+) -> tuple[list[tuple[Project, DayFile]], set[str]]:
+    """The files that the catalog does not have as they stand, and the paths of which nothing that
+    it has counts.
+    """
     stale: list[tuple[Project, DayFile]] = []
     skip: set[str] = set()
     for project in projects:
@@ -99,7 +124,9 @@ def changed_files(catalog: Catalog | None, projects: list[Project]) -> tuple[lis
                 skip.add(file.path)
         if listing.complete:
             present = {file.path for file in listing.files}
-            skip.update(path for path in known if path not in present and belongs(path, project.memory))
+            skip.update(
+                path for path in known if path not in present and belongs(path, project.memory)
+            )
     return stale, skip
 
 
@@ -115,7 +142,9 @@ def _from_catalog(
     else:
         terms, corrected = correct(catalog, analyze.query_terms(query.text), query)
         expression = _expression(terms, query)
-        if _is_one_letter(query):  # it is in half of all notes: those indexed last, without a rank for each
+        if _is_one_letter(
+            query
+        ):  # it is in half of all notes: those indexed last, without a rank for each
             sql, terms = _matches("c.id, w.score", "0", "rowid DESC", where), []
         else:
             sql = _matches("c.id, w.score", f"bm25(words, 1.0, {_WRITTEN_WEIGHT})", "score", where)
@@ -139,11 +168,14 @@ def _from_catalog(
         want *= 4
 
 
-def ranked(catalog: Catalog, project: Project, terms: list[str], limit: int, wanted: Filter) -> list[tuple[str, float]]:
-    """(chunk id, BM25 score) by the catalog alone, best first: the hits that a Milvus collection has.
+def ranked(
+    catalog: Catalog, project: Project, terms: list[str], limit: int, wanted: Filter
+) -> list[tuple[str, float]]:
+    """(chunk id, BM25 score) by the catalog alone, best first: the hits that a Milvus collection
+    has.
 
-    Scores are near to Milvus', not the same: FTS5 counts words over all projects, and one that half of the notes have
-    weighs nothing here.
+    Scores are near to Milvus', not the same: FTS5 counts words over all projects, and one that half
+    of the notes have weighs nothing here.
     """
     if not terms:
         return []
@@ -158,7 +190,10 @@ def ranked(catalog: Catalog, project: Project, terms: list[str], limit: int, wan
 
 def _conditions(projects: list[Project], wanted: Filter) -> tuple[str, list[Any]]:
     """What can be asked of a catalog's entry ``e``, as SQL with its values."""
-    where, values = [f"e.project IN ({','.join('?' * len(projects))})"], [project.id for project in projects]
+    where, values = (
+        [f"e.project IN ({','.join('?' * len(projects))})"],
+        [project.id for project in projects],
+    )
     for column, names in (("e.agent", wanted.agents), ("e.kind", wanted.kinds)):
         if names:
             where.append(f"{column} IN ({','.join('?' * len(names))})")
@@ -167,7 +202,9 @@ def _conditions(projects: list[Project], wanted: Filter) -> tuple[str, list[Any]
         where.append(f"e.kind NOT IN ({','.join('?' * len(APART))})")
         values.extend(APART)
     if wanted.sessions:
-        where.append(f"({' OR '.join('substr(e.session, 1, length(?)) = ?' for _ in wanted.sessions)})")
+        where.append(
+            f"({' OR '.join('substr(e.session, 1, length(?)) = ?' for _ in wanted.sessions)})"
+        )
         values.extend(session for name in wanted.sessions for session in (name, name))
     if wanted.first_day:
         where.append("e.day >= ?")
@@ -182,7 +219,9 @@ def _conditions(projects: list[Project], wanted: Filter) -> tuple[str, list[Any]
 
 
 def _matches(columns: str, score: str, order_by: str, where: str) -> str:
-    """SQL for the best matches of an FTS5 expression: the score of every match, then only the joins that fill a page."""
+    """SQL for the best matches of an FTS5 expression: the score of every match, then only the joins
+    that fill a page.
+    """
     return (
         f"SELECT {columns} FROM (SELECT rowid AS id, {score} AS score FROM words"
         f" WHERE words MATCH ? ORDER BY {order_by} LIMIT -1) w"
@@ -195,7 +234,14 @@ def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:
     own, asked = set(analyze.terms(row.embedded)), set(analyze.terms(row.asked))
     coverage = sum(term in own or term in asked for term in terms) / max(1, len(terms))
     reasons = _named(own, asked, terms) or ["beginning of a word"]
-    return Hit(0, score * (0.6 + 0.4 * coverage), row, {"lexical": place}, {"lexical": round(score, 3)}, reasons)
+    return Hit(
+        0,
+        score * (0.6 + 0.4 * coverage),
+        row,
+        {"lexical": place},
+        {"lexical": round(score, 3)},
+        reasons,
+    )
 
 
 def words_in(row: Row, terms: list[str]) -> list[str]:
@@ -233,19 +279,27 @@ def _is_one_letter(query: Query) -> bool:
     return query.last_is_partial and len(text) == 1 and text.isascii()
 
 
-def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str], dict[str, list[str]]]:
+def correct(
+    catalog: Catalog, terms: list[str], query: Query
+) -> tuple[list[str], dict[str, list[str]]]:
     """Replace words that no note has by near ones that some note has (typing errors).
 
-    Returns the terms to search for and {word: [replacements]}. A half-typed last word is left alone.
+    Returns the terms to search for and {word: [replacements]}. A half-typed last word is left
+    alone.
     """
     apart = not set(query.filter.kinds) & APART and catalog.has_apart()
     unknown = [term for term in terms if not _known(catalog, term, apart)]
     last = analyze.words(query.text).split()[-1:] if query.last_is_partial else []
-    filters = set(analyze.query_terms(" ".join(query.misread)))  # what was meant as a filter is no mistyped word
+    filters = set(
+        analyze.query_terms(" ".join(query.misread))
+    )  # what was meant as a filter is no mistyped word
     unknown = [
         term
         for term in unknown
-        if len(term) >= 4 and term.isascii() and term not in filters and not _begins(catalog, last, term, apart)
+        if len(term) >= 4
+        and term.isascii()
+        and term not in filters
+        and not _begins(catalog, last, term, apart)
     ]
     if not unknown:
         return terms, {}
@@ -256,14 +310,27 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
     corrected: dict[str, list[str]] = {}
     for term in unknown:
         edits = _MAX_EDITS.get(len(term), 2)
-        alike = [word for size in range(len(term) - edits, len(term) + edits + 1) for word in words.get(size, ())]
-        near = extract(term, alike, scorer=OSA.distance, score_cutoff=edits, limit=_NEAR if apart else 3)
-        near = [found for found in near if not apart or (found[0] != term and _known(catalog, found[0], apart))][:3]
+        alike = [
+            word
+            for size in range(len(term) - edits, len(term) + edits + 1)
+            for word in words.get(size, ())
+        ]
+        near = extract(
+            term, alike, scorer=OSA.distance, score_cutoff=edits, limit=_NEAR if apart else 3
+        )
+        near = [
+            found
+            for found in near
+            if not apart or (found[0] != term and _known(catalog, found[0], apart))
+        ][:3]
         if near:
             best = near[0][1]
             corrected[term] = [word for word, distance, _ in near if distance == best]
     fixed = [near for term in terms for near in corrected.get(term, [term])]
-    told = {_written(query, term): [_word_of(catalog, stem) for stem in stems] for term, stems in corrected.items()}
+    told = {
+        _written(query, term): [_word_of(catalog, stem) for stem in stems]
+        for term, stems in corrected.items()
+    }
     return list(dict.fromkeys(fixed)), {word: near for word, near in told.items() if near != [word]}
 
 
@@ -271,11 +338,20 @@ def absent(catalog: Catalog, query: Query, corrected: dict[str, list[str]]) -> l
     """Words of *query* that no note has, nor any near one; the last may be the beginning of one."""
     words = [word for word in analyze.words(query.text).split() if word not in corrected]
     apart = not set(query.filter.kinds) & APART and catalog.has_apart()
-    made = {word: (word, *analyze.terms(word)) for word in words}  # as written, too: `maxRetries` is more than its stem
+    made = {
+        word: (word, *analyze.terms(word)) for word in words
+    }  # as written, too: `maxRetries` is more than its stem
     unknown = [
-        word for word, forms in made.items() if forms[1:] and not any(_known(catalog, form, apart) for form in forms)
+        word
+        for word, forms in made.items()
+        if forms[1:] and not any(_known(catalog, form, apart) for form in forms)
     ]
-    if query.last_is_partial and unknown and unknown[-1] == words[-1] and _is_beginning(catalog, words[-1], apart):
+    if (
+        query.last_is_partial
+        and unknown
+        and unknown[-1] == words[-1]
+        and _is_beginning(catalog, words[-1], apart)
+    ):
         unknown.pop()
     return unknown
 
@@ -328,7 +404,9 @@ def _in_a_note(catalog: Catalog, expression: str) -> bool:
     return bool(catalog.query(sql, [expression, *APART]))
 
 
-def _from_files(catalog: Catalog | None, files: list[tuple[Project, DayFile]], query: Query, today: str) -> list[Hit]:
+def _from_files(
+    catalog: Catalog | None, files: list[tuple[Project, DayFile]], query: Query, today: str
+) -> list[Hit]:
     """BM25 (Robertson and Zaragoza 2009) over files that no index knows yet."""
     terms = analyze.query_terms(query.text) if not query.is_empty else []
     prefix = (analyze.words(query.text).split() or [""])[-1] if query.last_is_partial else ""
@@ -342,19 +420,25 @@ def _from_files(catalog: Catalog | None, files: list[tuple[Project, DayFile]], q
                 continue
             all_terms = analyze.terms(row.embedded)
             counts = {term: all_terms.count(term) for term in terms if term in all_terms}
-            begins = bool(prefix) and any(w.startswith(prefix) for w in analyze.words(row.embedded).split())
+            begins = bool(prefix) and any(
+                w.startswith(prefix) for w in analyze.words(row.embedded).split()
+            )
             scored.append((row, counts, len(all_terms), begins))
     if not terms:
         scored.sort(key=lambda item: (item[0].day, item[0].start_line), reverse=True)
         return [
-            Hit(0, 1.0 / (i + 1), row, {"lexical": i + 1}, {}, ["newest first"]) for i, (row, *_) in enumerate(scored)
+            Hit(0, 1.0 / (i + 1), row, {"lexical": i + 1}, {}, ["newest first"])
+            for i, (row, *_) in enumerate(scored)
         ]
     frequency, total = _frequencies(catalog, terms, scored)
     average = sum(length for _, _, length, _ in scored) / max(1, len(scored)) or 1.0
     hits = []
     for row, counts, length, begins in scored:
         score = sum(
-            _idf(frequency[term], total) * n * (_K1 + 1) / (n + _K1 * (1 - _B + _B * length / average))
+            _idf(frequency[term], total)
+            * n
+            * (_K1 + 1)
+            / (n + _K1 * (1 - _B + _B * length / average))
             for term, n in counts.items()
         )
         if score > 0 or begins:
@@ -365,8 +449,12 @@ def _from_files(catalog: Catalog | None, files: list[tuple[Project, DayFile]], q
     return hits
 
 
-def _frequencies(catalog: Catalog | None, terms: list[str], scored: list[Any]) -> tuple[dict[str, int], int]:
-    """In how many chunks each term is, and how many there are: as the catalog knows, so that scores compare."""
+def _frequencies(
+    catalog: Catalog | None, terms: list[str], scored: list[Any]
+) -> tuple[dict[str, int], int]:
+    """In how many chunks each term is, and how many there are: as the catalog knows, so that scores
+    compare.
+    """
     local = {term: sum(term in counts for _, counts, _, _ in scored) for term in terms}
     if catalog is None:
         return local, len(scored)

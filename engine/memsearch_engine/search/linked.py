@@ -1,4 +1,5 @@
-"""Which note amends which, for whoever shows notes: what was found when they were compared (``chains``), and what the owner said of it.
+"""Which note amends which, for whoever shows notes: what was found when they were compared
+(``chains``), and what the owner said of it.
 
 Plain reading of the catalog: no vector and no model is opened.
 """
@@ -15,7 +16,8 @@ from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.rows import Row
 from memsearch_engine.search.overrides import Said
 
-#: How likely it has to be that one note amends another, to act on it; what is less likely than the second is not kept.
+#: How likely it has to be that one note amends another, to act on it; what is less likely than the
+#: second is not kept.
 ENOUGH, KEPT = 0.6, 0.3
 #: Between these the owner is asked, of the newest pairs first.
 _ASKED, _CLEAR = 0.4, 0.9
@@ -36,7 +38,8 @@ class Amendment(msgspec.Struct, frozen=True):
         sure: how likely it is, 0 to 1, as their words tell; 1 or 0 where the owner has said so.
         said: the owner's word, None where he said nothing.
         waits: the newer one waits for the owner's word, or is not to be told: nothing heeds it.
-        shared: words that both have and hardly any other note has; changes: the newer one's words of change.
+        shared: words that both have and hardly any other note has; changes: the newer one's
+            words of change.
     """
 
     older: Row
@@ -76,18 +79,22 @@ def of_note(catalog: Catalog, said: Said, project: str, name: str) -> list[Amend
             found[names] = Link(project, *names, 0.0, [])
     amendments = filter(None, (_of(catalog, said, link) for link in found.values()))
     return sorted(
-        amendments, key=lambda amendment: (-amendment.sure, amendment.older.entry_id, amendment.newer.entry_id)
+        amendments,
+        key=lambda amendment: (-amendment.sure, amendment.older.entry_id, amendment.newer.entry_id),
     )
 
 
 def undecided(catalog: Catalog, said: Said, projects: Iterable[str], limit: int) -> list[Amendment]:
-    """Of what was found, what is likely and not clear, and on what the owner has said nothing: the newest first."""
+    """Of what was found, what is likely and not clear, and on what the owner has said nothing: the
+    newest first.
+    """
     found = [
         amendment
         for project in projects
         for link in catalog.links(project)
         if _ASKED <= link.sure <= _CLEAR and (link.older, link.newer) not in said
-        if (amendment := _of(catalog, said, link)) is not None and "superseded-by" not in amendment.older.marks
+        if (amendment := _of(catalog, said, link)) is not None
+        and "superseded-by" not in amendment.older.marks
     ]
     return sorted(found, key=lambda pair: (pair.newer.day, pair.newer.time), reverse=True)[:limit]
 
@@ -106,7 +113,9 @@ def _of(catalog: Catalog, said: Said, link: Link) -> Amendment | None:
     return amendment(older, newer, link.sure if word is None else float(word), link.shared, word)
 
 
-def amendment(older: Row, newer: Row, sure: float, shared: list[str], said: bool | None = None) -> Amendment:
+def amendment(
+    older: Row, newer: Row, sure: float, shared: list[str], said: bool | None = None
+) -> Amendment:
     """With what tells it. *shared*: the terms that both have."""
     words = list(_as_written(newer, set(shared)))
     return Amendment(older, newer, sure, said, words[:_SHOWN], changes(newer)[:_SHOWN])

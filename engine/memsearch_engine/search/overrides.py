@@ -1,4 +1,5 @@
-"""What the owner says of which note amends which: it outweighs what their words tell (``search.chains``). Durable, in ``state.db``.
+"""What the owner says of which note amends which: it outweighs what their words tell
+(``search.chains``). Durable, in ``state.db``.
 
 This room knows ids, no notes.
 """
@@ -14,7 +15,8 @@ from types import MappingProxyType
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.state import complaining, connect, using
 
-#: (older entry's id, newer entry's id) -> whether the newer one amends the older one. What is not in it was not said.
+#: (older entry's id, newer entry's id) -> whether the newer one amends the older one. What is not
+#: in it was not said.
 Said = Mapping[tuple[str, str], bool]
 NOTHING: Said = MappingProxyType({})
 SCHEMA = """
@@ -24,7 +26,9 @@ CREATE TABLE IF NOT EXISTS amendments (
 
 
 def say(home: Home, older: str, newer: str, amends: bool | None) -> bool | None:
-    """Note the owner's word down (None: forget it). Returns what he had said before. Raises Unreachable."""
+    """Note the owner's word down (None: forget it). Returns what he had said before. Raises
+    Unreachable.
+    """
     pair = (older, newer)
     with using(home, SCHEMA) as db:
         row = db.execute("SELECT amends FROM amendments WHERE older=? AND newer=?", pair).fetchone()
@@ -48,7 +52,9 @@ def said(home: Home) -> Said:
 
 
 class Amendments:
-    """The owner's words for a process that asks at every search: one connection, read again when somebody wrote."""
+    """The owner's words for a process that asks at every search: one connection, read again when
+    somebody wrote.
+    """
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -70,10 +76,15 @@ class Amendments:
     def _read(self) -> Said:
         if self._db is None:
             self._db, self._version = connect(self.home, SCHEMA), -1
-        version = self._db.execute("PRAGMA data_version").fetchone()[0]  # changes where another connection has written
+        version = self._db.execute("PRAGMA data_version").fetchone()[
+            0
+        ]  # changes where another connection has written
         if version != self._version:
             rows = self._db.execute("SELECT older, newer, amends FROM amendments").fetchall()
-            self._known, self._version = {(older, newer): bool(amends) for older, newer, amends in rows}, version
+            self._known, self._version = (
+                {(older, newer): bool(amends) for older, newer, amends in rows},
+                version,
+            )
         return self._known
 
     def close(self) -> None:

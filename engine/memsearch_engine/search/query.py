@@ -1,8 +1,10 @@
 """What was typed -> Query.
 
-``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:`` (``*`` = all),
-``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``), ``kind:``, ``has:evidence``,
-``is:pinned``, ``path:``, ``branch:``, ``by:`` (who shared it), ``as-of:`` (a date: notes as they stood then). A word that only looks like a filter (unknown key, impossible value) is text.
+``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:`` (``*`` =
+all), ``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``), ``kind:``,
+``has:evidence``, ``is:pinned``, ``path:``, ``branch:``, ``by:`` (who shared it), ``as-of:`` (a
+date: notes as they stood then). A word that only looks like a filter (unknown key, impossible
+value) is text.
 """
 
 from __future__ import annotations
@@ -20,9 +22,21 @@ from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, branch_said
 
 AGENTS = agent_registry.names()
-_AGENT_NAMES = {other: agent.name for agent in agent_registry.everyone() for other in agent.also_called}
+_AGENT_NAMES = {
+    other: agent.name for agent in agent_registry.everyone() for other in agent.also_called
+}
 KINDS = ("turn", "note", "memory", "fact", "summary", "project", "user", "native")
-IS = ("pinned", "superseded", "expired", "pending", "untrusted", "stale", "unmerged", "conflict", "shared")
+IS = (
+    "pinned",
+    "superseded",
+    "expired",
+    "pending",
+    "untrusted",
+    "stale",
+    "unmerged",
+    "conflict",
+    "shared",
+)
 _DATES = "2026-02-09, 2026-02, 7d, today, yesterday"
 _VALUES = {
     "agent": ", ".join(AGENTS),
@@ -50,7 +64,9 @@ FILTER_KEYS = (
     "as-of",
 )
 
-_TOKEN = re.compile(r'(?P<neg>-)?(?:(?P<key>[a-z]+(?:-[a-z]+)?):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))')
+_TOKEN = re.compile(
+    r'(?P<neg>-)?(?:(?P<key>[a-z]+(?:-[a-z]+)?):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))'
+)
 _RELATIVE = re.compile(r"(\d{1,4})(d|w|m|y)$")
 #: Words that ask for the present state: newer notes win among equals.
 _NOW = re.compile(
@@ -58,15 +74,18 @@ _NOW = re.compile(
     r"|aktuell|derzeit|jetzt|ahora|actual|actualmente|actuellement|maintenant)\b|现在|目前|最新|当前|如今",
     re.I,
 )
-#: Words that ask for an earlier state: there the newest word is not the answer. Some do so only where the past is spoken of: "what runs before
-#: the tests", "which of them comes first" ask for what is.
+#: Words that ask for an earlier state: there the newest word is not the answer. Some do so only
+#: where the past is spoken of: "what runs before the tests", "which of them comes first" ask for
+#: what is.
 _THEN = re.compile(
     r"\b(originally|initially|at first|previously|formerly|earliest|oldest|back then|used to"
     r"|ursprünglich|anfangs|früher|originalmente|antes|avant)\b|最初|原来|以前|之前|当初",
     re.I,
 )
 _PERHAPS_THEN = re.compile(r"\b(first|earlier|old|before)\b", re.I)
-_PAST = re.compile(r"\b(was|were|did|had|been|ran|came|went|decided|chose|said)\b|\b\w{3,}ed\b", re.I)
+_PAST = re.compile(
+    r"\b(was|were|did|had|been|ran|came|went|decided|chose|said)\b|\b\w{3,}ed\b", re.I
+)
 MAX_QUERY = 2_000
 
 
@@ -89,9 +108,9 @@ class Query(msgspec.Struct):
     as_of: str = ""  # the day (ISO) at whose end notes are looked at
     last_is_partial: bool = False
     cut: bool = False
-    is_prompt: bool = (
-        False  # what a person told an agent: it asks nothing of the notes, and "before" is no question about the past
-    )
+    # what a person told an agent: it asks nothing of the notes, and "before" is no question about
+    # the past
+    is_prompt: bool = False
 
     @property
     def about_now(self) -> bool:
@@ -100,7 +119,8 @@ class Query(msgspec.Struct):
     @property
     def about_then(self) -> bool:
         return not self.is_prompt and (
-            bool(_THEN.search(self.text)) or bool(_PERHAPS_THEN.search(self.text) and _PAST.search(self.text))
+            bool(_THEN.search(self.text))
+            or bool(_PERHAPS_THEN.search(self.text) and _PAST.search(self.text))
         )
 
     @property
@@ -115,7 +135,9 @@ class Query(msgspec.Struct):
 
     @property
     def is_picky(self) -> bool:
-        """Whether rows that the index gives may still be sorted out by ``admits``: then more are fetched."""
+        """Whether rows that the index gives may still be sorted out by ``admits``: then more are
+        fetched.
+        """
         return bool(
             self.filter.sessions
             or self.has
@@ -150,7 +172,9 @@ class Query(msgspec.Struct):
         text = _spelled(row.embedded)
         if any(_spelled(phrase) not in text for phrase in self.phrases):
             return False
-        if any(re.search(rf"(?<!\w){re.escape(_spelled(word))}(?!\w)", text) for word in self.excluded):
+        if any(
+            re.search(rf"(?<!\w){re.escape(_spelled(word))}(?!\w)", text) for word in self.excluded
+        ):
             return False
         return not any(_matches(row, key, value) for key, value in self.not_filters)
 
@@ -217,7 +241,13 @@ def parse(raw: str, today: date | None = None) -> Query:
     query.cut = len(raw) > MAX_QUERY
     text = raw[:MAX_QUERY]
     words: list[str] = []
-    fields: dict[str, Any] = {"agents": [], "sessions": [], "kinds": [], "first_day": "", "last_day": ""}
+    fields: dict[str, Any] = {
+        "agents": [],
+        "sessions": [],
+        "kinds": [],
+        "first_day": "",
+        "last_day": "",
+    }
     for match in _TOKEN.finditer(text):
         value = match["quoted"] if match["quoted"] is not None else match["word"]
         key, negative = match["key"] or "", bool(match["neg"])
@@ -244,11 +274,15 @@ def parse(raw: str, today: date | None = None) -> Query:
         fields["last_day"],
         query.as_of,
     )
-    query.last_is_partial = bool(words) and text[-1:].isalnum() and bool(re.search(r"\w$", words[-1]))
+    query.last_is_partial = (
+        bool(words) and text[-1:].isalnum() and bool(re.search(r"\w$", words[-1]))
+    )
     return query
 
 
-def _apply(query: Query, fields: dict[str, Any], key: str, value: str, negative: bool, today: date) -> bool:
+def _apply(
+    query: Query, fields: dict[str, Any], key: str, value: str, negative: bool, today: date
+) -> bool:
     """Use a ``key:value``; False where it is no filter after all."""
     if not value:
         return False
@@ -315,7 +349,9 @@ def _put(query: Query, values: list[str], key: str, value: str, negative: bool) 
 
 
 def parse_date(text: str, today: date) -> tuple[str, str] | None:
-    """The first and last ISO day that *text* names, both inclusive: ``2026-02-09``, ``2026-02``, ``7d``, ``yesterday``."""
+    """The first and last ISO day that *text* names, both inclusive: ``2026-02-09``, ``2026-02``,
+    ``7d``, ``yesterday``.
+    """
     if text in ("today", "yesterday"):
         day = (today - timedelta(days=text == "yesterday")).isoformat()
         return day, day

@@ -21,11 +21,15 @@ if TYPE_CHECKING:  # words alone are ordered without vectors
 
 _NAME = re.compile(r"[\d_./]")
 _PINNED, _SUPERSEDED, _RECENT = 0.03, -0.15, 0.06
-_GONE, _UNMERGED = -0.08, -0.08  # of what a note names nothing is there any more; its branch was never merged
+_GONE, _UNMERGED = (
+    -0.08,
+    -0.08,
+)  # of what a note names nothing is there any more; its branch was never merged
 _CONFIDENCE = {"high": 0.02, "low": -0.08}
 
-#: How alike two notes must be (cosine) to be about the same matter, and what share of the older one's score the newer one must have;
-#: the second pair where the query asks for the present (chosen on tests/evaluation, see docs/guide.md).
+#: How alike two notes must be (cosine) to be about the same matter, and what share of the older
+#: one's score the newer one must have; the second pair where the query asks for the present (chosen
+#: on tests/evaluation, see docs/guide.md).
 _SAME_MATTER = {False: (0.65, 0.8), True: (0.45, 0.6)}
 #: So many hits are looked at for a newer word on what is above them.
 NEWEST_AMONG = 5
@@ -39,18 +43,24 @@ def newest_first(
     said: Said,
     found: Mapping[tuple[str, str], float],
 ) -> None:
-    """Put the newest word on a matter before older ones, in place: what was decided last holds. Not where the past is asked for, nor
-    before a note that has a name or number of the query which the newer one hasn't.
+    """Put the newest word on a matter before older ones, in place: what was decided last holds. Not
+    where the past is asked for, nor before a note that has a name or number of the query which the
+    newer one hasn't.
 
     Args:
-        hits: in order; vectors: (project id, chunk id) -> of length 1; terms: the query's; said: the owner's words on what amends what;
+        hits: in order; vectors: (project id, chunk id) -> of length 1; terms: the query's;
+            said: the owner's words on what amends what;
         found: (older, newer) -> how likely the words of these notes say so, whatever is asked.
     """
     if query.about_then:
         return
     alike, share = _SAME_MATTER[query.about_now]
     names = names_in(terms)
-    named = {hit.row.chunk_id: names & set(analyze.terms(hit.row.embedded)) for hit in hits[:NEWEST_AMONG] if names}
+    named = {
+        hit.row.chunk_id: names & set(analyze.terms(hit.row.embedded))
+        for hit in hits[:NEWEST_AMONG]
+        if names
+    }
     for hit in hits[:NEWEST_AMONG]:
         vector = vectors.get((hit.row.project, hit.row.chunk_id))
         place = hits.index(hit)
@@ -61,7 +71,9 @@ def newest_first(
             if amends is None:
                 has_names = not names or named[older.row.chunk_id] <= named[hit.row.chunk_id]
                 sure = found.get((older.id, hit.id), 0.0)
-                is_enough = cosine >= alike and hit.score >= share * older.score and _is_newer(hit, older)
+                is_enough = (
+                    cosine >= alike and hit.score >= share * older.score and _is_newer(hit, older)
+                )
                 amends = has_names and (bool(sure) or is_enough)
                 why = f"amends that, {sure:.0%} sure" if sure else f"alike {cosine:.2f}"
             else:
@@ -86,11 +98,17 @@ def _is_newer(hit: Hit, than: Hit) -> bool:
     one, other = hit.row, than.row
     if one.heading.startswith(DIGEST):
         return False
-    return one.project == other.project and bool(other.day) and (one.day, one.time) > (other.day, other.time)
+    return (
+        one.project == other.project
+        and bool(other.day)
+        and (one.day, one.time) > (other.day, other.time)
+    )
 
 
 def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
-    """Adjust scores (pins, superseded, expired, stale and unmerged notes, the present), keep one hit per entry, number them."""
+    """Adjust scores (pins, superseded, expired, stale and unmerged notes, the present), keep one
+    hit per entry, number them.
+    """
     days = sorted({hit.row.day for hit in found if hit.row.day})
     newest = {day: (i + 1) / len(days) for i, day in enumerate(days)} if query.about_now else {}
     top = max((abs(hit.score) for hit in found), default=1.0) or 1.0
@@ -107,17 +125,29 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
             hit.reasons.append(f"superseded by {marks['superseded-by']}")
         if CONFLICT_OF in marks:
             hit.score += _SUPERSEDED * top
-            hit.reasons.append(f"another text of {marks[CONFLICT_OF]}: `memsearch sync conflicts` decides")
+            hit.reasons.append(
+                f"another text of {marks[CONFLICT_OF]}: `memsearch sync conflicts` decides"
+            )
         if original := original_of(hit.row.path):
             hit.score += _SUPERSEDED * top
             hit.reasons.append(f"in a copy of {os.path.basename(original)}")
         if is_expired(marks, today) and "expired" not in query.flags:
             hit.score += 2 * _SUPERSEDED * top
             hit.reasons.append(f"expired on {marks['expires']}")
-        if hit.row.stale == "gone" and not query.as_of and "stale" not in query.flags and not query.about_then:
+        if (
+            hit.row.stale == "gone"
+            and not query.as_of
+            and "stale" not in query.flags
+            and not query.about_then
+        ):
             hit.score += _GONE * top
             hit.reasons.append(f"what it names is gone: {hit.row.stale_why}")
-        if hit.row.unmerged and not query.as_of and not query.branches and "unmerged" not in query.flags:
+        if (
+            hit.row.unmerged
+            and not query.as_of
+            and not query.branches
+            and "unmerged" not in query.flags
+        ):
             hit.score += _UNMERGED * top
             hit.reasons.append(f"its branch {hit.row.unmerged} was not merged")
         if bonus := newest.get(hit.row.day):

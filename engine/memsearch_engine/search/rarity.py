@@ -8,7 +8,9 @@ from memsearch_engine.index.catalog import Catalog
 
 
 def weights(catalog: Catalog, terms: list[str]) -> dict[str, float]:
-    """How rare each term is (Lucene's idf, as Milvus uses it); one that no note has counts like one that a single note has."""
+    """How rare each term is (Lucene's idf, as Milvus uses it); one that no note has counts like one
+    that a single note has.
+    """
     if not terms:
         return {}
     known = dict(

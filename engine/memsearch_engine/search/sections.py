@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 class Section(msgspec.Struct):
-    """An entry as it stands in its file now. ``chunk_id`` is the one that was asked for, if a chunk was."""
+    """An entry as it stands in its file now. ``chunk_id`` is the one that was asked for, if a chunk
+    was.
+    """
 
     path: str
     day: str
@@ -40,7 +42,10 @@ class Section(msgspec.Struct):
     @property
     def own_lines(self) -> tuple[int, int]:
         """First and last line of that chunk in the file, counted from 1."""
-        own = next((chunk for chunk in chunks_of(self.entry) if chunk.chunk_id == self.own_chunk), self.entry)
+        own = next(
+            (chunk for chunk in chunks_of(self.entry) if chunk.chunk_id == self.own_chunk),
+            self.entry,
+        )
         return own.start_line, own.end_line
 
     @property
@@ -52,29 +57,38 @@ class Section(msgspec.Struct):
 
 
 def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section:
-    """The entry that *name* names: an entry id, a chunk id, or an unambiguous beginning of one (4 characters or more).
+    """The entry that *name* names: an entry id, a chunk id, or an unambiguous beginning of one (4
+    characters or more).
 
     The catalog says where to look; the file decides. Raises NotFound.
     """
     if len(name) < 4:
-        raise UsageError(f"{name!r} is too short to name an entry", "use at least 4 characters of its id")
+        raise UsageError(
+            f"{name!r} is too short to name an entry", "use at least 4 characters of its id"
+        )
     found: dict[str, Section] = {}
     likely = _likely(catalog, name, projects)
-    for path, entry_id in sorted(likely, key=lambda row: (bool(author_of(row[0])), bool(original_of(row[0])))):
+    for path, entry_id in sorted(
+        likely, key=lambda row: (bool(author_of(row[0])), bool(original_of(row[0])))
+    ):
         _in_file(path, entry_id, projects, found)
     if not found:
         for project in projects:
             files = list_notes(project.memory).files
-            # newest first, the project's own before shared ones (an id can be written by anybody), copies last
+            # newest first, the project's own before shared ones (an id can be written by anybody),
+            # copies last
             for file in sorted(files, key=_preferred, reverse=True):
                 _in_file(file.path, name, projects, found)
                 if name in found:
                     break
     if len(found) > 1 and name not in found:
-        raise UsageError(f"{name!r} names several entries: {', '.join(sorted(found)[:5])}", "type more of the id")
+        raise UsageError(
+            f"{name!r} names several entries: {', '.join(sorted(found)[:5])}", "type more of the id"
+        )
     if not found:
         raise NotFound(
-            f"no entry or chunk {name!r} here", "`memsearch entries` lists this project's, `--all` all projects'"
+            f"no entry or chunk {name!r} here",
+            "`memsearch entries` lists this project's, `--all` all projects'",
         )
     return found.get(name) or next(iter(found.values()))
 
@@ -84,7 +98,9 @@ def _preferred(file: DayFile) -> tuple[bool, bool, str]:
 
 
 def _likely(catalog: Catalog | None, name: str, projects: list[Project]) -> list[tuple[str, str]]:
-    """(file, entry id) that the catalog knows for *name* in *projects*; also for chunks, whatever their size."""
+    """(file, entry id) that the catalog knows for *name* in *projects*; also for chunks, whatever
+    their size.
+    """
     if catalog is None:
         return []
     owners = ",".join("?" * len(projects))
@@ -115,4 +131,6 @@ def _in_file(path: str, name: str, projects: list[Project], found: dict[str, Sec
             continue
         for chunk in chunks_of(entry):
             if chunk.chunk_id.startswith(name):
-                found.setdefault(entry.id, Section(path, day_of(path), entry, project, chunk.chunk_id))
+                found.setdefault(
+                    entry.id, Section(path, day_of(path), entry, project, chunk.chunk_id)
+                )

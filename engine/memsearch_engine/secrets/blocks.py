@@ -1,7 +1,8 @@
-"""Secrets that are no single word: keys over many lines, tables, wallets' word lists, files packed into base64.
+"""Secrets that are no single word: keys over many lines, tables, wallets' word lists, files packed
+into base64.
 
-Everything goes line by line or over bounded stretches, so that time is linear in the text. Each finder yields (start, stop,
-rule); none looks at what another one found.
+Everything goes line by line or over bounded stretches, so that time is linear in the text. Each
+finder yields (start, stop, rule); none looks at what another one found.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from memsearch_engine.secrets.judge import is_chosen, is_mixed, is_reference, is
 
 Span = tuple[int, int, str]
 
-# -- private keys: the header, then only lines that look like a key's, so that a key that is cut leaves the prose alone
+# -- private keys: the header, then only lines that look like a key's, so that a key that is cut
+# leaves the prose alone
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
-_END = re.compile(r"(?:\r?\n|\\+n|[ \t>+|\d\"'(-]){0,24}?-----END [A-Z0-9 ]{0,30}KEY(?: BLOCK)?-----")
+_END = re.compile(
+    r"(?:\r?\n|\\+n|[ \t>+|\d\"'(-]){0,24}?-----END [A-Z0-9 ]{0,30}KEY(?: BLOCK)?-----"
+)
 _KEY_LINE = re.compile(
     r"(?:\\r|\\\\r)?(?:\r?\n|\\+n)?[ \t>+\-|0-9\"'(]{0,16}(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[^\n\\]{1,80}|"
     r"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{1,80}={1,2}|=[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{1,16}(?=\s*$)|)"
@@ -40,7 +44,9 @@ _MIDDLE_LINES, _MIDDLE_WIDTH = 4, 64  # PEM's own width; mail wraps at 76
 
 
 def private_keys(text: str) -> Iterator[Span]:
-    """Keys from their header on; keys whose header was cut off, by their end; and the middle of one alone."""
+    """Keys from their header on; keys whose header was cut off, by their end; and the middle of one
+    alone.
+    """
     for begin in _BEGIN.finditer(text):
         if short := _SHORT_KEY.match(text, begin.end()):
             yield begin.start(), short.end(), "pem-private-key"
@@ -63,7 +69,9 @@ def private_keys(text: str) -> Iterator[Span]:
 
 
 def key_pieces(text: str) -> Iterator[Span]:
-    """Runs of lines as wide as a PEM's: up to an end of a private key, or, where neither header nor end stands by, alone."""
+    """Runs of lines as wide as a PEM's: up to an end of a private key, or, where neither header nor
+    end stands by, alone.
+    """
     if not _WIDE.search(text):
         return
     run: list[tuple[int, int]] = []
@@ -88,11 +96,17 @@ def key_pieces(text: str) -> Iterator[Span]:
     yield from _piece(text, run, "", len(text), public)
 
 
-def _piece(text: str, run: list[tuple[int, int]], after: str, start: int, public: bool) -> Iterator[Span]:
+def _piece(
+    text: str, run: list[tuple[int, int]], after: str, start: int, public: bool
+) -> Iterator[Span]:
     if not run or public:
         return
     last = _LAST_LINE.fullmatch(after)
-    following = text[start : start + len(after) + 80] if last is None else text[start + len(after) + 1 :][:80]
+    following = (
+        text[start : start + len(after) + 80]
+        if last is None
+        else text[start + len(after) + 1 :][:80]
+    )
     ended = len(run) >= 2 and _ENDING.search(following.split("\n", 1)[0])
     wide = sum(stop - first == _MIDDLE_WIDTH for first, stop in run)
     if ended or (wide >= _MIDDLE_LINES and _random("".join(text[a:b] for a, b in run[:4]))):
@@ -109,12 +123,16 @@ def _random(packed: str) -> bool:
     except (binascii.Error, ValueError):
         return False
     printable = sum(32 <= byte < 127 or byte in (9, 10, 13) for byte in data)
-    return printable < len(data) * 0.6 and not data.startswith((b"\x89PNG", b"\xff\xd8", b"GIF8", b"PK", b"\x1f\x8b"))
+    return printable < len(data) * 0.6 and not data.startswith(
+        (b"\x89PNG", b"\xff\xd8", b"GIF8", b"PK", b"\x1f\x8b")
+    )
 
 
 # -- Kubernetes' Secret: everything under data
 _SECRET_KIND = re.compile(r"(?m)^[ \t]*\"?kind\"?:[ \t]*\"?Secret\"?[ \t]*,?$")
-_SECRET_DATA = re.compile(r"(?m)^([ \t]*)\"?(?:data|stringData)\"?:[ \t]*\{?[ \t]*\n((?:\1[ \t]+\S.*(?:\n|$))+)")
+_SECRET_DATA = re.compile(
+    r"(?m)^([ \t]*)\"?(?:data|stringData)\"?:[ \t]*\{?[ \t]*\n((?:\1[ \t]+\S.*(?:\n|$))+)"
+)
 _SECRET_VALUE = re.compile(r"(?m)^[ \t]+\"?[\w.-]+\"?:[ \t]*\"?([^\s\"{}$<]{4,})\"?")
 
 
@@ -131,7 +149,9 @@ _COOKIES = re.compile(
 )
 _COOKIE = re.compile(r"([\w.%-]{1,80})[\"']?(?:=|[\"']:\s?[\"'])([^;\s\"',]{16,4000})")
 _MAY_HOLD_COOKIES = linear.compile(r"(?i)cookie|\s-b[ =]|_session=")
-_COOKIE_NAME = re.compile(r"(?i)sess|sid$|auth|token|log(?:ged|in)|remember|identity|jwt|cookies$|ticket|secure")
+_COOKIE_NAME = re.compile(
+    r"(?i)sess|sid$|auth|token|log(?:ged|in)|remember|identity|jwt|cookies$|ticket|secure"
+)
 
 
 def cookies(text: str) -> Iterator[Span]:
@@ -187,7 +207,9 @@ _NAMED_ROW = re.compile(
 
 
 def tables(text: str) -> Iterator[Span]:
-    """Cells below such a heading, in markdown, drawn, tabbed, blank-aligned and comma-separated tables."""
+    """Cells below such a heading, in markdown, drawn, tabbed, blank-aligned and comma-separated
+    tables.
+    """
     if not _MAY_HEAD.search(text):
         return
     columns: set[int] = set()  # of the table that a line stands in; none outside of one
@@ -197,7 +219,11 @@ def tables(text: str) -> Iterator[Span]:
         if len(line) > _MAX_WIDTH or not line.strip():
             columns = set()
         elif columns and not _RULE_LINE.match(line):
-            edges = [0, *(edge for match in splitter.finditer(line) for edge in match.span()), len(line)]
+            edges = [
+                0,
+                *(edge for match in splitter.finditer(line) for edge in match.span()),
+                len(line),
+            ]
             if len(edges) // 2 != width:
                 columns = set()
             for index in columns:
@@ -205,14 +231,21 @@ def tables(text: str) -> Iterator[Span]:
                 if is_said(value) or (users and is_chosen(value)):
                     start = place + line.index(value, edges[2 * index])
                     yield start, start + len(value), "table-secret"
-        if len(line) <= _MAX_WIDTH and line.count("|") >= 2 and (cell := _NAMED_ROW.match(line)) and is_mixed(cell[1]):
+        if (
+            len(line) <= _MAX_WIDTH
+            and line.count("|") >= 2
+            and (cell := _NAMED_ROW.match(line))
+            and is_mixed(cell[1])
+        ):
             yield place + cell.start(1), place + cell.end(1), "table-secret"
         if not columns and len(line) <= _MAX_WIDTH:
             splitter = next((pattern for sign, pattern in _SEPARATORS if sign in line), _NO_TABLE)
             cells = splitter.split(line)
             width = len(cells)
             if sum(bool(cell.strip()) for cell in cells) > 1:
-                columns = {index for index, cell in enumerate(cells) if _HEADING.match(cell.strip())}
+                columns = {
+                    index for index, cell in enumerate(cells) if _HEADING.match(cell.strip())
+                }
                 users = any(_USER_HEADING.match(cell.strip()) for cell in cells)
         place += len(line) + 1
 
@@ -220,7 +253,9 @@ def tables(text: str) -> Iterator[Span]:
 # -- a wallet: its words, its exported key
 _LENGTHS = (24, 21, 18, 15, 12)
 _MAX_WORDS = 120
-_WIF = re.compile(r"(?<![1-9A-HJ-NP-Za-km-z])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![1-9A-HJ-NP-Za-km-z])")
+_WIF = re.compile(
+    r"(?<![1-9A-HJ-NP-Za-km-z])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![1-9A-HJ-NP-Za-km-z])"
+)
 _MAY_BE_WIF = linear.compile(r"[5KLc9][1-9A-HJ-NP-Za-km-z]{50}")
 #: Twelve words and more of a list's length, one beside the other.
 _ROW = linear.compile("(?:[A-Za-z]{3,8}[\\s\u00a0\u3000\\d.,):(\"'|*`-]{1,12}){11,}[A-Za-z]{3,8}")
@@ -270,7 +305,9 @@ def _is_seed_word(word: str) -> bool:
 
 
 def _is_phrase(words: list[str]) -> bool:
-    """BIP39: eleven bits a word, the last of them a checksum; twelve times the same word is an example."""
+    """BIP39: eleven bits a word, the last of them a checksum; twelve times the same word is an
+    example.
+    """
     if len(set(words)) < len(words) // 3:
         return False
     bits = "".join(f"{_wordlist()[word.lower()]:011b}" for word in words)
@@ -285,7 +322,10 @@ def _is_wif(text: str) -> bool:
     for char in text:
         number = number * 58 + _BASE58.index(char)
     data = number.to_bytes(38, "big").lstrip(b"\0")
-    return len(data) in (37, 38) and hashlib.sha256(hashlib.sha256(data[:-4]).digest()).digest()[:4] == data[-4:]
+    return (
+        len(data) in (37, 38)
+        and hashlib.sha256(hashlib.sha256(data[:-4]).digest()).digest()[:4] == data[-4:]
+    )
 
 
 # -- phrases that a name announces, whatever list their words are of
@@ -304,11 +344,17 @@ _GRAMMAR = frozenset(
 
 
 def phrases(text: str) -> Iterator[Span]:
-    """Twelve plain words and more right behind the name of such a phrase; a sentence there has words of grammar."""
+    """Twelve plain words and more right behind the name of such a phrase; a sentence there has
+    words of grammar.
+    """
     for name in _ANNOUNCED.finditer(text):
         if match := _ANNOUNCED_WORDS.match(text, name.end()):
             words = match[1].split()
-            if len(words) in _LENGTHS and len(set(words)) > len(words) // 2 and _GRAMMAR.isdisjoint(words):
+            if (
+                len(words) in _LENGTHS
+                and len(set(words)) > len(words) // 2
+                and _GRAMMAR.isdisjoint(words)
+            ):
                 yield *match.span(1), "seed-phrase"
 
 
@@ -345,7 +391,9 @@ def backup_codes(text: str) -> Iterator[Span]:
 
 
 # -- files packed into base64
-_PACKED = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{24,}={0,2}(?:\r?\n[A-Za-z0-9+/]{16,}={0,2}){0,200}")
+_PACKED = re.compile(
+    r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{24,}={0,2}(?:\r?\n[A-Za-z0-9+/]{16,}={0,2}){0,200}"
+)
 _TEXTUAL = re.compile(r"[\x09\x0a\x0d\x20-\x7e]+")
 
 
@@ -376,13 +424,19 @@ _NEW_NAME = re.compile(r"[A-Za-z_][\w.-]*=[^=]")
 
 
 def _goes_on(text: str, place: int) -> bool:
-    """Whether a line is the rest of a token: nothing but its characters, no words, and no name of its own."""
+    """Whether a line is the rest of a token: nothing but its characters, no words, and no name of
+    its own.
+    """
     rest = _REST.match(text, place)
-    return rest is not None and not _NEW_NAME.match(rest[0]) and mixed(rest[0]) and not wordy(rest[0])
+    return (
+        rest is not None and not _NEW_NAME.match(rest[0]) and mixed(rest[0]) and not wordy(rest[0])
+    )
 
 
 def unwrapped(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """*text* with lines joined where a word seems to run on, and (place in the result, characters left out before it)."""
+    """*text* with lines joined where a word seems to run on, and (place in the result, characters
+    left out before it).
+    """
     parts, removed, end, lost = [], [(0, 0)], 0, 0
     for match in _WRAP.finditer(text):
         if not _goes_on(text, match.end()):
@@ -398,11 +452,16 @@ def is_passphrase(value: str, *, named: bool) -> bool:
     """Whether words in quotes are a passphrase: four or more, and no sentence.
 
     Args:
-        named: "passphrase" stands before it; behind "password", sentences are more common than phrases.
+        named: "passphrase" stands before it; behind "password", sentences are more common than
+            phrases.
     """
     words = re.split(r"[ -]+", value.strip())
     plain = all(re.fullmatch(r"[^\W\d_]{2,12}[0-9!]{0,3}", word) for word in words)
-    return len(words) >= 4 and plain and not any(w.lower() in (_SENTENCE if named else _FUNCTION) for w in words)
+    return (
+        len(words) >= 4
+        and plain
+        and not any(w.lower() in (_SENTENCE if named else _FUNCTION) for w in words)
+    )
 
 
 _SENTENCE = frozenset(

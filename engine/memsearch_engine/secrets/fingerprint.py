@@ -1,7 +1,9 @@
-"""Short names of secrets, by which equal ones can be seen as equal on this machine and cracked on none.
+"""Short names of secrets, by which equal ones can be seen as equal on this machine and cracked on
+none.
 
-Placeholders stand in notes, and notes are committed: a plain digest of a password could be tried against a list of passwords.
-Names are therefore keyed (HMAC, RFC 2104) by a random secret of the home that never leaves it.
+Placeholders stand in notes, and notes are committed: a plain digest of a password could be tried
+against a list of passwords. Names are therefore keyed (HMAC, RFC 2104) by a random secret of the
+home that never leaves it.
 """
 
 from __future__ import annotations
@@ -19,13 +21,17 @@ _KEY_BYTES = 32
 
 
 def fingerprint(home: Home, secret: str) -> str:
-    """Eight hex digits for *secret*; the same in all of this home's notes, another in every other home's."""
+    """Eight hex digits for *secret*; the same in all of this home's notes, another in every other
+    home's.
+    """
     data = secret.encode("utf-8", "surrogatepass")
     return hmac.new(_key(str(home.root)), data, hashlib.sha256).hexdigest()[:8]
 
 
 def named(home: Home, purpose: str) -> str:
-    """A name of this home for others' ears: the same for ever, and of no use to learn anything of it. Hex digits."""
+    """A name of this home for others' ears: the same for ever, and of no use to learn anything of
+    it. Hex digits.
+    """
     return hmac.new(_key(str(home.root)), f"name of {purpose}".encode(), hashlib.sha256).hexdigest()
 
 
@@ -38,7 +44,9 @@ _keys: dict[str, bytes] = {}
 
 
 def _key(root: str) -> bytes:
-    """The home's key, made at its first use. A home that can't be written has one for as long as the process lives."""
+    """The home's key, made at its first use. A home that can't be written has one for as long as
+    the process lives.
+    """
     path = os.path.join(root, "secret.key")
     known = _keys.get(path)
     if known is None:

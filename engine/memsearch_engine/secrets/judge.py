@@ -1,8 +1,11 @@
-"""Is a value that stands where secrets stand one? Names of things, references and placeholders are not.
+"""Is a value that stands where secrets stand one? Names of things, references and placeholders are
+not.
 
-The rules that need this know a place ("what follows ``password=``") and not a look. What they find is kept out where it
-reads like code or prose: a reference (``$VAR``, ``env:NAME``, ``vault:…``), a placeholder (``your-key``, ``****``), a call or an
-attribute, or words of a language (their runs of letters are long; those of random values are not).
+The rules that need this know a place ("what follows ``password=``") and not a look. What they find
+is kept out where it
+reads like code or prose: a reference (``$VAR``, ``env:NAME``, ``vault:…``), a placeholder
+(``your-key``, ``****``), a call or an attribute, or words of a language (their runs of letters are
+long; those of random values are not).
 """
 
 from __future__ import annotations
@@ -16,12 +19,18 @@ _REFERENCE = re.compile(
     r"^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x[0-9a-f]{1,8}$|^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:"
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_WORD_LENGTH = 3.2  # letters per run: random base64 has about 1.6, identifiers and prose more than 4
-_STRONG = re.compile(r"(?i)pass|pwd|psk|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス")
+_WORD_LENGTH = (
+    3.2  # letters per run: random base64 has about 1.6, identifiers and prose more than 4
+)
+_STRONG = re.compile(
+    r"(?i)pass|pwd|psk|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス"
+)
 _STRONG_MORE = re.compile(
     r"(?i)wachtwoord|has[łl]o|l[öo]senord|adgangskode|[şs]ifre|mdp$|clave$|heslo|salasana|jelsz|암호|비번"
 )
-_NO_VALUE = re.compile(r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|_id|_ids|endpoint|ttl|arn)$")
+_NO_VALUE = re.compile(
+    r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|_id|_ids|endpoint|ttl|arn)$"
+)
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -34,7 +43,9 @@ def is_reference(value: str) -> bool:
 
 
 def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
-    """Whether *value* reads like words or an identifier: its runs of letters have at least *length* in the mean."""
+    """Whether *value* reads like words or an identifier: its runs of letters have at least *length*
+    in the mean.
+    """
     digits = sum(char.isdigit() for char in value)
     if digits * 10 > len(value) * 3:
         return False
@@ -58,8 +69,9 @@ _SYMBOLS = "!#%&*?+=~^@$§"
 
 
 def is_said(value: str) -> bool:
-    """Whether a word that prose or a table gives as a secret is one: it mixes letters with digits or symbols and is no name, number,
-    date, version, address or path."""
+    """Whether a word that prose or a table gives as a secret is one: it mixes letters with digits
+    or symbols and is no name, number, date, version, address or path.
+    """
     if (
         not 6 <= len(value) <= 200
         or any(char.isspace() for char in value)
@@ -75,7 +87,11 @@ def is_said(value: str) -> bool:
     digits = any(char.isdigit() for char in value)
     if not letters or not (digits or symbols):
         return False
-    return symbols or not wordy(value, 5.0) or (digits and len(value) >= 8 and "." not in value and "/" not in value)
+    return (
+        symbols
+        or not wordy(value, 5.0)
+        or (digits and len(value) >= 8 and "." not in value and "/" not in value)
+    )
 
 
 def is_token(rule: str, value: str) -> bool:
@@ -91,7 +107,9 @@ def is_token(rule: str, value: str) -> bool:
         except (binascii.Error, ValueError):
             return False
     if rule == "otp-seed":
-        return len(set(value)) >= _FEW_CHARACTERS and (any(char.isdigit() for char in value) or len(value) >= 16)
+        return len(set(value)) >= _FEW_CHARACTERS and (
+            any(char.isdigit() for char in value) or len(value) >= 16
+        )
     if rule == "terraform-default":
         return mixed(value) or any(char in _SYMBOLS for char in value)
     if rule in ("said", "auth-header") and (not mixed(value) or _METHOD.match(value)):
@@ -106,11 +124,15 @@ def is_token(rule: str, value: str) -> bool:
 
 
 def is_strong(key: str) -> bool:
-    """Whether a name is a password's, in any language, and not that of something about one (its policy, its file)."""
+    """Whether a name is a password's, in any language, and not that of something about one (its
+    policy, its file).
+    """
     return bool(_STRONG.search(key) or _STRONG_MORE.search(key)) and not _NO_VALUE.search(key)
 
 
-def is_assigned(key: str, separator: str, value: str, *, quoted: bool, closed: bool, called: bool) -> bool:
+def is_assigned(
+    key: str, separator: str, value: str, *, quoted: bool, closed: bool, called: bool
+) -> bool:
     """Whether what is assigned to a secret's name is one.
 
     Args:
@@ -125,7 +147,12 @@ def is_assigned(key: str, separator: str, value: str, *, quoted: bool, closed: b
     if (("(" in value) or called) and not quoted:
         return False
     strong = bool(_STRONG.search(key))
-    shell = separator == "=" and not closed and re.search(r"[A-Z]{3}", key) and not re.search(r"[a-z]", key)
+    shell = (
+        separator == "="
+        and not closed
+        and re.search(r"[A-Z]{3}", key)
+        and not re.search(r"[a-z]", key)
+    )
     if shell and not quoted:  # NAME=value: nothing else can stand there
         if strong:
             return len(value) >= 6
@@ -142,7 +169,8 @@ def is_assigned(key: str, separator: str, value: str, *, quoted: bool, closed: b
     return len(value) >= (6 if strong else 16)
 
 
-#: What stands where a password could and is none: a type, a state, a label, an example, a word of a sentence.
+#: What stands where a password could and is none: a type, a state, a label, an example, a word of a
+#: sentence.
 _ORDINARY = frozenset(
     "arguments anonymous clause include omit import continue account address admin administrator algorithm already always another anything argument authentication available based because before "
     "between boolean browser bytes cannot capital change changed changeme changeit changes character characters check checked choose client "
@@ -181,8 +209,9 @@ _WORDS_ONLY = re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)+$")
 
 
 def is_chosen(value: str) -> bool:
-    """Whether what stands in a password's own place is one that somebody chose: letters alone may be, what names, refers to or
-    describes a password may not."""
+    """Whether what stands in a password's own place is one that somebody chose: letters alone may
+    be, what names, refers to or describes a password may not.
+    """
     value = value.rstrip(".,;:)")
     if (
         len(value) < 5
@@ -202,7 +231,9 @@ def is_chosen(value: str) -> bool:
     if any(char.isdigit() or char in _SYMBOLS for char in value):
         return any(char.isalpha() for char in value) or len(value) >= 6
     if _WORDS_ONLY.match(value):
-        return len(re.split(r"[ -]", value)) >= 4 and not any(word in _ORDINARY for word in value.lower().split())
+        return len(re.split(r"[ -]", value)) >= 4 and not any(
+            word in _ORDINARY for word in value.lower().split()
+        )
     return bool(_LETTERS_ONLY.match(value))
 
 
@@ -213,21 +244,31 @@ _CODE = re.compile(r"[:/&?%\x24]|^[!@*.+-]|@$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?
 
 
 def is_beside(value: str) -> bool:
-    """Whether a word somewhere in a line that names a password is it: stricter than for one right behind the name."""
+    """Whether a word somewhere in a line that names a password is it: stricter than for one right
+    behind the name.
+    """
     return is_said(value) and not _NAMED.fullmatch(value) and not _CODE.search(value)
 
 
 def is_mixed(value: str) -> bool:
-    """Whether a chosen password also has digits or symbols among its letters, and is no name, number or path."""
+    """Whether a chosen password also has digits or symbols among its letters, and is no name,
+    number or path.
+    """
     value = value.rstrip(".,;:)")
     return is_chosen(value) and is_said(value)
 
 
 def is_key(value: str, *, hexadecimal: bool) -> bool:
-    """Whether prose that names a key or a token gives one: long, mixed, no words. ``hexadecimal``: digits of hex alone count."""
+    """Whether prose that names a key or a token gives one: long, mixed, no words. ``hexadecimal``:
+    digits of hex alone count.
+    """
     if re.match(r"0x[0-9a-fA-F]{40}$|AAAA[BCE][23]|[A-Z0-9]+(?:_[A-Z0-9]+)+$", value):
         return False
-    if not 16 <= len(value) <= 400 or not re.fullmatch(r"[A-Za-z0-9_+/=.~-]+", value) or not mixed(value):
+    if (
+        not 16 <= len(value) <= 400
+        or not re.fullmatch(r"[A-Za-z0-9_+/=.~-]+", value)
+        or not mixed(value)
+    ):
         return False
     if (
         is_reference(value)
@@ -237,4 +278,8 @@ def is_key(value: str, *, hexadecimal: bool) -> bool:
         return False
     if re.fullmatch(r"[0-9a-f]+", value):
         return hexadecimal and len(value) >= 32
-    return not wordy(value) and not re.search(r"\.(?:\w{1,4})$|^v?\d+\.", value) and len(set(value)) >= 8
+    return (
+        not wordy(value)
+        and not re.search(r"\.(?:\w{1,4})$|^v?\d+\.", value)
+        and len(set(value)) >= 8
+    )

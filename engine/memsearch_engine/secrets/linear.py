@@ -1,6 +1,8 @@
-"""Patterns whose time is linear in the text: RE2 where it has a wheel, else Python's own ``re`` behind the same call.
+"""Patterns whose time is linear in the text: RE2 where it has a wheel, else Python's own ``re``
+behind the same call.
 
-Texts come from pastes and model output; a pattern that backtracks can be made to run for hours, with everybody waiting.
+Texts come from pastes and model output; a pattern that backtracks can be made to run for hours,
+with everybody waiting.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ from typing import Any
 
 
 def compile(pattern: str) -> Any:
-    """A compiled pattern with ``finditer`` and ``search``. Raises an error for what RE2 can't do (look-around, references)."""
+    """A compiled pattern with ``finditer`` and ``search``. Raises an error for what RE2 can't do
+    (look-around, references).
+    """
     try:
         import re2
     except ImportError:  # no wheel for this platform
@@ -22,7 +26,9 @@ def compile(pattern: str) -> Any:
 
 
 def any_of(groups: Iterable[tuple[str, ...]]) -> Callable[[str], list[int]]:
-    """A function that gives the numbers of the groups of words of which one stands in a text, in order, by one pass."""
+    """A function that gives the numbers of the groups of words of which one stands in a text, in
+    order, by one pass.
+    """
     groups = list(groups)
 
     def one_by_one(text: str) -> list[int]:
@@ -40,7 +46,9 @@ def any_of(groups: Iterable[tuple[str, ...]]) -> Callable[[str], list[int]]:
     found.Compile()
 
     def at_once(text: str) -> list[int]:
-        numbers = found.Match(text)  # None also where its memory was too little: then nothing is known
+        numbers = found.Match(
+            text
+        )  # None also where its memory was too little: then nothing is known
         return sorted(numbers) if numbers else one_by_one(text)
 
     return at_once

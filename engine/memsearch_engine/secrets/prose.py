@@ -1,7 +1,8 @@
 """Passwords and keys that prose gives, in the words of many languages.
 
-A line that names a password and holds one word that reads like one gives it, whatever the grammar between them: "use X as the
-password", "hasło do bazy to X", "비밀번호는 X입니다". Each name looks at a bounded stretch of its own line, so time is linear in the text.
+A line that names a password and holds one word that reads like one gives it, whatever the grammar
+between them: "use X as the password", "hasło do bazy to X", "비밀번호는 X입니다". Each name looks at a
+bounded stretch of its own line, so time is linear in the text.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _KEY_NAME = compile(
     r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
 )
 #: A word with a digit or a symbol: what has neither reads like no password.
-_WORD = compile(r"[!#$%&*+./0-9:?@A-Z^_a-z~-]{0,99}[!#$%&*+0-9?@^~][!#$%&*+./0-9:?@A-Z^_a-z~-]{0,300}")
+_WORD = compile(
+    r"[!#$%&*+./0-9:?@A-Z^_a-z~-]{0,99}[!#$%&*+0-9?@^~][!#$%&*+./0-9:?@A-Z^_a-z~-]{0,300}"
+)
 _DIGEST = re.compile(
     r"(?i)\b(?:commit|sha-?\d*(?:sum)?|fixed in|hash|digest|checksum|md5(?:sum)?|etag|uuid|revision|fingerprint|merge)\b"
 )
@@ -56,25 +59,40 @@ _PLAIN = rf"{_QUOTE}?([A-Za-z][a-z]{{5,39}}){_QUOTE}?"
 _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|a|o|il))?(?: new)?"
 #: Passwords of letters alone, where the words around leave no other reading.
 _LETTERS = (
-    compile(rf"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:{_FULL})(?:$|[^a-z])"),
+    compile(
+        rf"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:{_FULL})(?:$|[^a-z])"
+    ),
     compile(
         rf"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]*|melde dich|connecte[a-z-]*|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
         rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |z )?(?:{_FULL}):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och)\b)"
     ),
-    compile(rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|type|use|is) {_PLAIN}(?:$|[\n,.;)])"),
-    compile(rf"(?i)(?:password|passphrase|pw|kennwort|passwort) (?:is|lautet|was|to) {_PLAIN}(?:$|[\n,.;)])"),
-    compile(rf"(?i)(?:^|[\s,(])(?:{_FULL})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)])"),
-    compile(rf"(?i)(?:^|[\s,(])(?:{_FULL})(?: [^\s:：,.;\"'`]{{1,20}}){{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"),
+    compile(
+        rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|type|use|is) {_PLAIN}(?:$|[\n,.;)])"
+    ),
+    compile(
+        rf"(?i)(?:password|passphrase|pw|kennwort|passwort) (?:is|lautet|was|to) {_PLAIN}(?:$|[\n,.;)])"
+    ),
+    compile(
+        rf"(?i)(?:^|[\s,(])(?:{_FULL})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)])"
+    ),
+    compile(
+        rf"(?i)(?:^|[\s,(])(?:{_FULL})(?: [^\s:：,.;\"'`]{{1,20}}){{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"
+    ),
     compile(
         rf"(?i)\b(?:usa(?:te|re|r)?|usi|utilisez?|utilizza|utiliza|gebruik|nimm|benutze|użyj|använd|use) (?:la|le|il|el|a|o|het|das|the|hasła|lösenordet) (?:(?:{_FULL}) )?"
         rf"{_PLAIN} (?:per|pour|para|voor|für|do|dla|till|for) (?:l'|il |la |le |el |los |o |a |het |de |das |den |the )?[A-Za-z]"
     ),
-    compile(rf"(?i)(?:{_OTHER})(?: [^\s:：,.;\"'`]{{1,20}}){{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"),
+    compile(
+        rf"(?i)(?:{_OTHER})(?: [^\s:：,.;\"'`]{{1,20}}){{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"
+    ),
     compile(rf"(?i)(?:{_OTHER})[ \t]{{0,2}}[:：][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)，])"),
-    compile(rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"),
+    compile(
+        rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"
+    ),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
-)  # fmt: skip
-#: What a password was changed to, where the grammar leaves no other reading; with a digit or a symbol in it.
+)
+#: What a password was changed to, where the grammar leaves no other reading; with a digit or a
+#: symbol in it.
 _TO = r"[\"'`“„«「]?([!-~]{6,100}?)[\"'`”“»」]?"
 _CHANGED = (
     compile(
@@ -82,11 +100,15 @@ _CHANGED = (
         rf"cambi[a-zéó]{{1,5}}|impost[a-z]{{1,5}}|chang[eé]{{1,2}}[a-z]{{0,2}}|ändra[a-z]{{0,2}}|bytt?e?|gewijzigd|veranderd|gezet|endre[a-z]{{0,2}}|změni[a-z]{{1,3}})"
         rf"[^\n]{{0,30}}?[ \t](?:{_FULL})(?: [^\s]{{1,20}}){{0,4}} (?:na|para|a|en|in|à|par|naar|till|til) {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
     ),
-    compile(rf"(?:смени[а-я]{{1,3}}|поменя[а-я]{{1,3}}|измени[а-я]{{1,3}})[^\n]{{0,30}}? (?:{_OTHER})(?: [^\s]{{1,20}}){{0,4}} на {_TO}(?:$|[\s,;)]|\.(?:\s|$))"),
+    compile(
+        rf"(?:смени[а-я]{{1,3}}|поменя[а-я]{{1,3}}|измени[а-я]{{1,3}})[^\n]{{0,30}}? (?:{_OTHER})(?: [^\s]{{1,20}}){{0,4}} на {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
+    ),
     compile(rf"パスワード[をは]{_TO}(?:に|へ)(?:変更|設定|更新|して|した|しま|変え)"),
-    compile(rf"(?:密码|密碼|口令)(?:已)?(?:改成|改为|改為|设为|設為|设置为|换成|更新为)了?[ \t]?{_TO}(?:$|[\s，。；、了])"),
+    compile(
+        rf"(?:密码|密碼|口令)(?:已)?(?:改成|改为|改為|设为|設為|设置为|换成|更新为)了?[ \t]?{_TO}(?:$|[\s，。；、了])"
+    ),
     compile(rf"(?:비밀번호|암호|비번)[를을]?[ \t]{_TO}(?:으?로)[ \t]?(?:변경|바꾸|바꿨|설정|바뀌)"),
-)  # fmt: skip
+)
 _MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
 _MAY_NAME = compile(rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login)[ \t]{{0,2}}(?:[^a-z]|$)")
 _SEVERAL = re.compile(
@@ -101,7 +123,9 @@ _PIN = compile(
 
 
 def clauses(text: str) -> Iterator[Span]:
-    """Words that read like a password beside a name of one, keys beside a name of one, and plain words in clear grammar."""
+    """Words that read like a password beside a name of one, keys beside a name of one, and plain
+    words in clear grammar.
+    """
     if _SEALED.search(text):  # encrypted for somebody else
         return
     yield from _beside(text, _NAME, "said")

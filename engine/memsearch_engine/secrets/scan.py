@@ -1,8 +1,9 @@
 """Finding secrets in text and replacing them.
 
-Three sources, joined by place: a library made for it (betterleaks, where it has a wheel), tokens known by their look
-(``vendor``), and values known by where they stand, which are judged (``judge``). What is found is replaced where it stands;
-longer ones also wherever else they are repeated.
+Three sources, joined by place: a library made for it (betterleaks, where it has a wheel), tokens
+known by their look (``vendor``), and values known by where they stand, which are judged
+(``judge``). What is found is replaced where it stands; longer ones also wherever else they are
+repeated.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ _GLUED = re.compile(
 _GO_RESERVES = 2 << 30  # bytes; 1.7 GB of address space were measured
 _ALLOW = re.compile(r"(?:gitleaks|betterleaks):allow")  # a comment in a transcript is nobody's word
 _ALLOWED = "secrets-allowed"
-_HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair is no text, and no pattern can be asked of it
+_HALF = re.compile(
+    "[\ud800-\udfff]"
+)  # half a surrogate pair is no text, and no pattern can be asked of it
 _REPEATED = 12  # a secret of this length is replaced wherever it stands; shorter ones may be words
 
 # -- names and what is assigned to them. No newline is crossed.
@@ -65,7 +68,9 @@ _VALUE = re.compile(
     r"(?P<sep>:=|=>|=|:|：|,[ \t]?(?=[\"'])|是|为：|为|は|\|(?=[ ]))[ \t]{0,20}(?:\x1b\[[0-9;]*m)?\\{0,3}\*{0,2}[ \t]?"
     rf"(?:[bBrRuUfF]{{1,2}}(?=[\"']))?(?P<q>[{_QUOTE}]?)[ \t]?(?P<v>[^\s{_QUOTE},;，。；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
 )
-_QUOTED = re.compile(r"[\"'\]]{0,2}[ \t]{0,3}(?:=|:|,|=>)[ \t]{0,12}(?P<q>[\"'])(?P<v>[^\"'\n]{8,200})(?P=q)")
+_QUOTED = re.compile(
+    r"[\"'\]]{0,2}[ \t]{0,3}(?:=|:|,|=>)[ \t]{0,12}(?P<q>[\"'])(?P<v>[^\"'\n]{8,200})(?P=q)"
+)
 _PSQL = re.compile(r"\s+:'\w+'")
 _SPOKEN = re.compile(r"(?i)pass(?:word|phrase|wd)|secret|api[_-]?key|auth_key")
 # -- URLs: the last @ that a host follows ends the password
@@ -89,8 +94,11 @@ _IS = re.compile(
     + _OPENING
     + r"{0,3}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})"
 )
-_BARE = re.compile(r"[ \t]{0,2}" + _OPENING + r"{0,2}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})")
-#: What every text in which the pattern above finds something contains; in RE2, which says "no" many times sooner.
+_BARE = re.compile(
+    r"[ \t]{0,2}" + _OPENING + r"{0,2}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})"
+)
+#: What every text in which the pattern above finds something contains; in RE2, which says "no" many
+#: times sooner.
 _MAY_SAY = linear.compile(
     r"(?i)pass(?:wor[dt]|wd|phrase|code)|kennwort|zugangsdaten|contrase|clave|mot de passe|senha|pwd|pw|api[ -]?(?:key|schl|キー)|"
     r"clé d|credential|login|ключ api|парол|密码|密碼|口令|密钥|パスワード|비밀번호"
@@ -109,7 +117,9 @@ Span = tuple[int, int, str]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A secret and the rule that found it. ``start``: where it stands; ``fingerprint``: its name in one home."""
+    """A secret and the rule that found it. ``start``: where it stands; ``fingerprint``: its name in
+    one home.
+    """
 
     rule: str
     secret: str
@@ -136,7 +146,9 @@ def find(text: str, home: Home) -> list[Finding]:
 
 
 def allowed(home: Home) -> frozenset[str]:
-    """Fingerprints of what the owner says is no secret, from ``MEMSEARCH_HOME/secrets-allowed``; one a line."""
+    """Fingerprints of what the owner says is no secret, from ``MEMSEARCH_HOME/secrets-allowed``;
+    one a line.
+    """
     path = home.root / _ALLOWED
     try:
         stamp = path.stat().st_mtime_ns
@@ -152,7 +164,9 @@ def _read_allowed(path: str, stamp: int) -> frozenset[str]:
 
 
 def allow(home: Home, fingerprint: str, *, off: bool = False) -> None:
-    """Say that what has this fingerprint is no secret (or is one after all). Raises ValueError for what is none."""
+    """Say that what has this fingerprint is no secret (or is one after all). Raises ValueError for
+    what is none.
+    """
     if not re.fullmatch(r"[0-9a-f]{8}", fingerprint):
         raise ValueError(f"{fingerprint!r} is no fingerprint: eight hex digits")
     path = home.ensure().root / _ALLOWED
@@ -162,7 +176,9 @@ def allow(home: Home, fingerprint: str, *, off: bool = False) -> None:
 
 
 def redact(text: str, home: Home) -> tuple[str, list[Finding]]:
-    """*text* with every secret replaced, and what was found. What was replaced before stays as it is."""
+    """*text* with every secret replaced, and what was found. What was replaced before stays as it
+    is.
+    """
     text = _HALF.sub("\ufffd", text)
     findings = find(text, home)
     if not findings:
@@ -184,7 +200,9 @@ def _merged(text: str) -> list[Span]:
         else:
             merged.append((start, stop, rule))
     again: list[Span] = []
-    for secret, rule in {text[start:stop]: rule for start, stop, rule in merged if stop - start >= _REPEATED}.items():
+    for secret, rule in {
+        text[start:stop]: rule for start, stop, rule in merged if stop - start >= _REPEATED
+    }.items():
         place = text.find(secret)
         while place >= 0:
             again.append((place, place + len(secret), rule))
@@ -198,10 +216,14 @@ def _merged(text: str) -> list[Span]:
 
 
 def _spans(text: str) -> Iterator[Span]:
-    for match in _GLUED.finditer(text):  # anybody can write a placeholder; what hangs on one is looked at all the same
+    for match in _GLUED.finditer(
+        text
+    ):  # anybody can write a placeholder; what hangs on one is looked at all the same
         if is_said(match[1]):
             yield *match.span(1), "assigned-secret"
-    text = _REDACTED.sub(lambda match: "\n" * len(match[0]), text)  # the same length, and nothing is joined across it
+    text = _REDACTED.sub(
+        lambda match: "\n" * len(match[0]), text
+    )  # the same length, and nothing is joined across it
     yield from _ours(text)
     yield from blocks.packed(text, lambda inside: any(True for _ in _ours(inside)))
     joined, removed = blocks.unwrapped(text)
@@ -256,7 +278,9 @@ def _words() -> Callable[[str], list[int]]:
 
 
 def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
-    """What is a secret only when the lines it was wrapped into are joined again; each line's part is one of its own."""
+    """What is a secret only when the lines it was wrapped into are joined again; each line's part
+    is one of its own.
+    """
     places = [place for place, _ in removed]
     for start, stop, rule in (*_tokens(joined, joined.lower()), *_assignments(joined)):
         first, last = bisect.bisect_right(places, start), bisect.bisect_left(places, stop)
@@ -297,7 +321,9 @@ def _said(text: str) -> Iterator[Span]:
 
 
 def _values(text: str, place: int, stop: int) -> Iterator[tuple[int, str]]:
-    """What may be the value of a name that ends at *place*: right behind it, or behind a word that says "is"."""
+    """What may be the value of a name that ends at *place*: right behind it, or behind a word that
+    says "is".
+    """
     if bare := _BARE.match(text, place, stop):
         yield bare.start(1), bare[1].rstrip(".:!?*)") if bare[1][-1] in ".:*)" else bare[1]
     last = min(place + _SAID_ROOM, stop)
@@ -324,7 +350,12 @@ def _urls(text: str) -> Iterator[Span]:
             if _HOST.match(text, at + 1):
                 value = text[match.end() : at]
                 image = text.startswith("sha256:", at + 1)
-                if not (is_reference(value) or value.startswith(("{", "%s")) or _PORT.match(value) or image):
+                if not (
+                    is_reference(value)
+                    or value.startswith(("{", "%s"))
+                    or _PORT.match(value)
+                    or image
+                ):
                     yield match.end(), at, "url-password"
                 end = at
                 break
@@ -339,7 +370,9 @@ def _names(text: str) -> Iterator[Any]:
     yield from _MORE_NAMES.finditer(text)
     for name in _SHORT_NAMES.finditer(text):
         start, stop = name.span()
-        if not (_LETTER.match(text, start - 1, start) if start else None) and not _LETTER.match(text, stop):
+        if not (_LETTER.match(text, start - 1, start) if start else None) and not _LETTER.match(
+            text, stop
+        ):
             yield name
 
 
@@ -358,42 +391,63 @@ def _assignments(text: str) -> Iterator[Span]:
             quoted, closed = bool(match["q"]), bool(match["close"])
             if _PSQL.match(text, name.end()):  # the name of a variable
                 refused_to = max(refused_to, match.end())
-            elif is_assigned(key, match["sep"], match["v"], quoted=quoted, closed=closed, called=called) or (
-                not called and is_strong(key) and is_chosen(match["v"]) and _given(text, name.start(), key, match)
+            elif is_assigned(
+                key, match["sep"], match["v"], quoted=quoted, closed=closed, called=called
+            ) or (
+                not called
+                and is_strong(key)
+                and is_chosen(match["v"])
+                and _given(text, name.start(), key, match)
             ):
                 yield *match.span("v"), "assigned-secret"
             else:
                 refused_to = max(refused_to, match.end())
         if _SPOKEN.fullmatch(name[0]) and (match := _QUOTED.match(text, name.end())):
             value = match["v"]  # in quotes, blanks may stand in it
-            shell = key.isupper() and key.endswith("PASSWORD") and " " in value and any(s.isdigit() for s in value)
+            shell = (
+                key.isupper()
+                and key.endswith("PASSWORD")
+                and " " in value
+                and any(s.isdigit() for s in value)
+            )
             plain = wordy(value) and not any(char in " !#%&*?+=~^" for char in value)
             if not is_reference(value) and (shell or (mixed(value) and not plain)):
                 yield *match.span("v"), "assigned-secret"
 
 
 _KEY_LINE = re.compile(r"[ \t>+-]{0,16}(?:(?:export|env|set|-)[ \t]+)?[\"'*]{0,3}[\w.:/$@-]*$")
-_END_OF_VALUE = re.compile(r"[ \t\r]*(?:$|\n|(?:#|//)[^\n]*)|[&;](?=[\w\s])|[ \t]+[\w.-]+=|,[\w.-]+(?:=|,)")
+_END_OF_VALUE = re.compile(
+    r"[ \t\r]*(?:$|\n|(?:#|//)[^\n]*)|[&;](?=[\w\s])|[ \t]+[\w.-]+=|,[\w.-]+(?:=|,)"
+)
 
 
 def _given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
-    """Whether a name and its value stand as configuration has them: the value in quotes of its own, or up to the line's end."""
+    """Whether a name and its value stand as configuration has them: the value in quotes of its own,
+    or up to the line's end.
+    """
     value, end = match["v"], match.end("v")
     if match["q"]:
-        return text[end : end + 1] in _QUOTE and text[end : end + 1] != "" and not match["sep"].startswith(",")
+        return (
+            text[end : end + 1] in _QUOTE
+            and text[end : end + 1] != ""
+            and not match["sep"].startswith(",")
+        )
     if match["sep"] not in ("=", ":", "：") or match["type"] or not _END_OF_VALUE.match(text, end):
         return False
     if mixed(value) and match["sep"] == "=" and text[start - 1 : start] in "?&;":
         return True
     line = text.rfind("\n", 0, start) + 1
     at_start = len(key) < 80 and bool(_KEY_LINE.match(text[max(line, start - 60) : start]))
-    inline = match["sep"] == "=" and text[match.start("sep") + 1 : match.start("sep") + 2].strip() != ""
+    inline = (
+        match["sep"] == "=" and text[match.start("sep") + 1 : match.start("sep") + 2].strip() != ""
+    )
     return at_start or inline
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """*text* in pieces that end at a blank and overlap a little: the library's time grows with the square of what it finds
-    in one."""
+    """*text* in pieces that end at a blank and overlap a little: the library's time grows with the
+    square of what it finds in one.
+    """
     start = 0
     while len(text) - start > _PIECE:
         cut = max(text.rfind("\n", start, start + _PIECE), text.rfind(" ", start, start + _PIECE))
@@ -405,8 +459,10 @@ def _pieces(text: str) -> Iterator[str]:
 
 @cache
 def _room_for_go() -> None:
-    """The Go runtime in betterleaks ends the process with a dump where it can't reserve its address space. Checked before it is
-    loaded. Raises MemoryError: text that was not scanned is not written."""
+    """The Go runtime in betterleaks ends the process with a dump where it can't reserve its address
+    space. Checked before it is loaded. Raises MemoryError: text that was not scanned is not
+    written.
+    """
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return
@@ -427,9 +483,12 @@ def _betterleaks(text: str) -> list[tuple[str, str]]:
     findings = []
     for piece in _pieces(_ALLOW.sub("", text)):
         if len(list(islice(_NAMES.finditer(piece), _MAX_NAMES))) == _MAX_NAMES:
-            continue  # each costs the library milliseconds, and our own rules know assignments and tokens
+            # each costs the library milliseconds, and our own rules know assignments and tokens
+            continue
         with contextlib.suppress(betterleaks.BetterleaksError):
             findings += betterleaks.scan_string(piece)
     return [
-        (f.rule_id, f.match.value) for f in findings if not f.rule_id.startswith("generic-") and len(f.match.value) >= 6
+        (f.rule_id, f.match.value)
+        for f in findings
+        if not f.rule_id.startswith("generic-") and len(f.match.value) >= 6
     ]

@@ -1,8 +1,9 @@
 """Tokens that are known by their own look: a vendor's prefix, length and alphabet.
 
-Each rule has words that every match contains: a rule whose words are not in the text costs nothing. They run in RE2, whose
-time is linear in the text whatever stands in it (https://github.com/google/re2/wiki/WhyRE2), so no rule looks around itself:
-left edges are part of the match, right edges are looked at afterwards.
+Each rule has words that every match contains: a rule whose words are not in the text costs nothing.
+They run in RE2, whose time is linear in the text whatever stands in it
+(https://github.com/google/re2/wiki/WhyRE2), so no rule looks around itself: left edges are part of
+the match, right edges are looked at afterwards.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any, NamedTuple
 
 from memsearch_engine.secrets.linear import compile
 
-#: A token's left edge: not inside an ASCII word (other scripts stand directly beside tokens), or behind an escaped newline or
-#: an ANSI colour, whose last letter is no word.
+#: A token's left edge: not inside an ASCII word (other scripts stand directly beside tokens), or
+#: behind an escaped newline or an ANSI colour, whose last letter is no word.
 _LEFT = r"(?:^|[^0-9A-Za-z]|\\[nrt]|[0-9;]m|\[m)"
 _UPPER = frozenset(string.ascii_uppercase + string.digits)
 _WORD = frozenset(string.ascii_letters + string.digits + "_-")
@@ -22,8 +23,9 @@ _BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 
 
 class Rule(NamedTuple):
-    """Group 1 is the secret. ``words``: lower case, one of them is in every text that matches. ``not_before``: signs that must
-    not follow it."""
+    """Group 1 is the secret. ``words``: lower case, one of them is in every text that matches.
+    ``not_before``: signs that must not follow it.
+    """
 
     name: str
     words: tuple[str, ...]
@@ -47,20 +49,55 @@ def rule(name: str, words: str, pattern: str, not_before: frozenset[str] = froze
 
 TOKENS: tuple[Rule, ...] = (
     _token("aws-access-key-id", "akia asia", r"(?:AKIA|ASIA)[A-Z0-9]{16}", not_before=_UPPER),
-    _token("aws-session-token", "iqojb3jpz2lu fwogzxivyxdz", r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz)[A-Za-z0-9+/=]{60,}"),
-    rule("aws-secret-key", "akia asia", r"(?:AKIA|ASIA)[A-Z2-7]{16}.{0,11}?[^A-Za-z0-9+/\n]([A-Za-z0-9+/]{40})", not_before=_BASE64),
-    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}"),
-    _token("gitlab-token", "glpat- glptt- gldt- glrt- glcbt- glsoat- glft- glimt- glagent-", r"gl(?:pat|ptt|dt|rt|cbt|soat|ft|imt|agent)-[A-Za-z0-9_.-]{20,}"),
+    _token(
+        "aws-session-token",
+        "iqojb3jpz2lu fwogzxivyxdz",
+        r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz)[A-Za-z0-9+/=]{60,}",
+    ),
+    rule(
+        "aws-secret-key",
+        "akia asia",
+        r"(?:AKIA|ASIA)[A-Z2-7]{16}.{0,11}?[^A-Za-z0-9+/\n]([A-Za-z0-9+/]{40})",
+        not_before=_BASE64,
+    ),
+    _token(
+        "github-token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        r"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}",
+    ),
+    _token(
+        "gitlab-token",
+        "glpat- glptt- gldt- glrt- glcbt- glsoat- glft- glimt- glagent-",
+        r"gl(?:pat|ptt|dt|rt|cbt|soat|ft|imt|agent)-[A-Za-z0-9_.-]{20,}",
+    ),
     _token("anthropic-key", "sk-ant-", r"sk-ant-[a-z0-9]{3,8}-[A-Za-z0-9_-]{40,}"),
     _token("openai-key", "sk-", r"sk-(?:proj-|svcacct-|admin-|or-v1-|None-)?[A-Za-z0-9_-]{20,}"),
-    _token("slack-token", "xox xapp-", r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9%-]{16,}|xapp-\d-[A-Za-z0-9-]{20,}"),
+    _token(
+        "slack-token",
+        "xox xapp-",
+        r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9%-]{16,}|xapp-\d-[A-Za-z0-9-]{20,}",
+    ),
     _token("stripe-key", "_live_ _test_ whsec_", r"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,}"),
-    _token("google-key", "aiza ya29. 1//0 gocspx-", r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{20,}"),
-    _token("atlassian-token", "atatt3x atctt3x atbb", r"AT(?:ATT|CTT)3x[A-Za-z0-9_=-]{50,}|ATBB[A-Za-z0-9]{28,}"),
+    _token(
+        "google-key",
+        "aiza ya29. 1//0 gocspx-",
+        r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{20,}",
+    ),
+    _token(
+        "atlassian-token",
+        "atatt3x atctt3x atbb",
+        r"AT(?:ATT|CTT)3x[A-Za-z0-9_=-]{50,}|ATBB[A-Za-z0-9]{28,}",
+    ),
     _token("telegram-token", ":a", r"\d{8,10}:A[A-Za-z0-9_-]{34}", not_before=_WORD),
     rule("telegram-token", "bot", r"bot(\d{8,10}:A[A-Za-z0-9_-]{34})"),
-    _token("discord-token", ".", r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"),
-    rule("webhook", "webhook /services/t /hook/", r"(?:discord(?:app)?\.com/api/webhooks/\d{10,20}/|hooks\.slack\.com/services/T\w{6,12}/B\w{6,14}/|/bot/v2/hook/|webhook\.office\.com/webhookb2/[0-9a-f@-]{30,80}/IncomingWebhook/)([A-Za-z0-9_-]{16,80})"),
+    _token(
+        "discord-token", ".", r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
+    ),
+    rule(
+        "webhook",
+        "webhook /services/t /hook/",
+        r"(?:discord(?:app)?\.com/api/webhooks/\d{10,20}/|hooks\.slack\.com/services/T\w{6,12}/B\w{6,14}/|/bot/v2/hook/|webhook\.office\.com/webhookb2/[0-9a-f@-]{30,80}/IncomingWebhook/)([A-Za-z0-9_-]{16,80})",
+    ),
     _token("hf-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z0-9]{30,}", not_before=_WORD),
     _token("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}"),
     _token("pypi-token", "pypi-age", r"pypi-AgE[A-Za-z0-9_-]{50,}"),
@@ -71,7 +108,11 @@ TOKENS: tuple[Rule, ...] = (
     _token("sentry-token", "sntrys_ sntryu_", r"sntry[su]_[A-Za-z0-9+/=_]{40,}"),
     _token("shopify-token", "shpat_ shpss_ shpca_ shppa_", r"shp(?:at|ss|ca|pa)_[0-9a-f]{32}"),
     _token("square-token", "sq0", r"sq0(?:csp|atp)-[A-Za-z0-9_-]{22,}"),
-    _token("paypal-token", "access_token$", r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}"),
+    _token(
+        "paypal-token",
+        "access_token$",
+        r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}",
+    ),
     _token("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?"),
     _token("supabase-key", "sbp_ sb_secret_", r"sbp_[0-9a-f]{40}|sb_secret_[A-Za-z0-9_-]{20,}"),
     _token("netlify-token", "nfp_", r"nfp_[A-Za-z0-9]{36}"),
@@ -81,7 +122,11 @@ TOKENS: tuple[Rule, ...] = (
     _token("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
     _token("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}"),
     _token("pulumi-token", "pul-", r"pul-[0-9a-f]{40}"),
-    _token("grafana-token", "glsa_ glc_", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_eyJ[A-Za-z0-9+/=]{30,}"),
+    _token(
+        "grafana-token",
+        "glsa_ glc_",
+        r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_eyJ[A-Za-z0-9+/=]{30,}",
+    ),
     _token("postman-key", "pmak-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
     _token("doppler-token", "dp.", r"dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9]{40,}"),
     _token("planetscale-token", "pscale_", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{32,}"),
@@ -106,42 +151,153 @@ TOKENS: tuple[Rule, ...] = (
     _token("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}", not_before=_WORD),
     _token("age-key", "age-secret-key-", r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}"),
     _token("azure-secret", "q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
-    rule("azure-key", "==", r"(?:^|[^A-Za-z0-9+/-])([A-Za-z0-9+/]{86}==)(?:[\"';\s]|$)"),  # "sha512-" leads to others
+    rule(
+        "azure-key", "==", r"(?:^|[^A-Za-z0-9+/-])([A-Za-z0-9+/]{86}==)(?:[\"';\s]|$)"
+    ),  # "sha512-" leads to others
     rule("sas-signature", "sig=", r"[?&;]sig=([A-Za-z0-9%+/=]{40,80})"),
-    _token("jwt", "eyj", r"eyJ[A-Za-z0-9_]{10,}(?:\.|-[A-Za-z0-9_-]*\.)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]{6,}){0,2}"),
-    rule("pem-base64", "ls0tls1crudjti", r"(LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURSBLRV|QUklWQVRFIEtFW|BSSVZBVEUgS0VZ)[A-Za-z0-9+/=]{20,})"),
-)  # fmt: skip
+    _token(
+        "jwt",
+        "eyj",
+        r"eyJ[A-Za-z0-9_]{10,}(?:\.|-[A-Za-z0-9_-]*\.)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]{6,}){0,2}",
+    ),
+    rule(
+        "pem-base64",
+        "ls0tls1crudjti",
+        r"(LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURSBLRV|QUklWQVRFIEtFW|BSSVZBVEUgS0VZ)[A-Za-z0-9+/=]{20,})",
+    ),
+)
 
-#: Secrets that stand in a place of their own: a command's option, a header, a query, a file format's field.
+#: Secrets that stand in a place of their own: a command's option, a header, a query, a file
+#: format's field.
 PLACES: tuple[Rule, ...] = (
     rule("bearer", "bearer", r"(?i)(?:^|[^a-z0-9])bearer[ \t]+\\?[\"']?([A-Za-z0-9._~+/=-]{16,})"),
-    rule("basic-auth", "basic", r"(?i)\bauthorization\\{0,3}[\"']?\s{0,3}[:=,]?\s{0,3}\\{0,3}[\"']?basic[ \t]+([A-Za-z0-9+/]{12,}={0,2})"),
-    rule("auth-header", "authorization api-key -token -key", r"(?i)\b(?:authorization|x-[a-z-]{0,20}(?:token|key)|(?:dd-)?api-key|private-token)\\{0,3}[\"']?\s{0,3}[:,=]\s{0,3}\\{0,3}[\"'`]?(?:(?:token|api-?key|api-token|ssws)[ \t]+)?([A-Za-z0-9._~+/=-]{20,})"),
-    rule("query-token", "token= key= secret= auth= password=", r"(?i)[?&](?:[a-z_]{0,20}token|api_?key|key|secret|auth|password|access_key)=([A-Za-z0-9._~+/%-]{16,400})"),
-    rule("cookie", "cookie", r"(?i)\bcookie:\s[^\n]{0,200}?\b[\w.-]{0,20}(?:session|sid|token|auth)[\w.-]{0,12}=([A-Za-z0-9%._~+/=-]{20,})"),
-    rule("cli-password", "-pass -token -secret -api -auth -account -store -key --", r"(?i)(?:^|[^\w-])--?(?:[a-z-]{0,20}(?:password|passwd|passphrase|token|secret|api-?key|auth-?key|account-key)|storepass|keypass)(?:=|[ \t]+)[\"']?([^\s\"'$<-][^\s\"'$<]{5,200})"),
-    rule("cli-password", "mysql mariadb", r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,120}?\s-p[\"']?([^\s\"'$-][^\s\"'$]{3,100})"),
-    rule("cli-password", "sshpass login twine", r"\b(?:sshpass|(?:docker|podman|az|twine)\s+(?:login|upload))\b[^\n|;]{0,160}?\s-p[ \t]*[\"']?([^\s\"'$<-][^\s\"'<]{5,300})"),
-    rule("cli-user", "curl", r"\bcurl\b[^\n|;]{0,300}?\s(?:-[a-zA-Z]{0,8}u|--user)[ =]?[\"']?[^\s:\"'$]{1,80}:([^\s\"'$]{4,300})"),
-    rule("cli-password", "redis-cli", r"\bredis-cli\b[^\n|;]{0,120}?\s-a\s+([^\s\"'$-][^\s\"']{4,100})"),
-    rule("cli-argument", "openssl htpasswd smbclient net sqlplus jdbc gh", r"(?i)\b(?:openssl\b[^\n|;]{0,160}?\bpass:|htpasswd\s+-\w*b\w*\s+\S{1,80}\s+\S{1,80}\s+|smbclient\b[^\n]{0,80}?-U\s?\w+%|net use [^\n]{0,80}?/user:\S{1,80}\s+|sqlplus\s+\w+/|jdbc:oracle:thin:\w+/|gh secret set \w+ --body \"?)([^\s\"'$@;|]{6,200})"),
-    rule("cli-argument", "echo", r"\becho\s+(?:-n\s+)?[\"']?(?:\w+:)?([^\s\"'$|]{6,200})[\"']?\s*\|\s*(?:sudo -S|chpasswd|wrangler secret put|docker login|vault )"),
-    rule("cli-argument", "set", r"(?i)\bset\s+-\w+\s+\w{0,40}(?:token|secret|password|key)\w{0,20}\s+[\"']?([^\s\"'$(]{8,200})"),
-    rule("sql-password", "identified password", r"(?i)\b(?:identified\s+by|with\s+(?:encrypted\s+)?password|\bpassword)\s+'([^'\s]{4,100})'"),
-    rule("netrc", "machine", r"(?i)\bmachine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,200})"),
-    rule("pgpass", ":", r"(?m)^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,100}:[\w*-]{1,100}:([^\s:]{4,100})$"),
-    rule("xml-password", "<pass <api <secret <token", r"(?i)<(?:password|passwd|passphrase|apikey|secret|token)>([^<>$\s{]{6,200})</"),
-    rule("xml-password", "password\"", r"(?i)key=\"[^\"]{0,30}password\"\s+value=\"([^\"$%{\n]{6,100})\""),
-    rule("setter", "setpassword setapikey setsecret settoken", r"(?i)\bset(?:password|apikey|secret|token)\(\s*[\"']([^\"'\s]{8,200})[\"']"),
-    rule("default-value", "getenv environ", r"(?i)(?:getenv|environ\.get)\(\s*[\"'][A-Z0-9_]{0,40}(?:token|secret|password|key)[A-Z0-9_]{0,20}[\"']\s*,\s*[\"']([^\"'\s]{12,200})[\"']"),
-    rule("name-value", "value", r"(?i)name\\?[\"']?\s?[:=]\s?\\?[\"']?[\w.-]{0,60}(?:password|passwd|secret|token|api[_-]?key)\\?[\"']?\s?,?\s{1,40}\\?[\"']?value\\?[\"']?\s?[:=]\s?\\?[\"']?([^\s\"'\\$<{}]{6,300})"),
+    rule(
+        "basic-auth",
+        "basic",
+        r"(?i)\bauthorization\\{0,3}[\"']?\s{0,3}[:=,]?\s{0,3}\\{0,3}[\"']?basic[ \t]+([A-Za-z0-9+/]{12,}={0,2})",
+    ),
+    rule(
+        "auth-header",
+        "authorization api-key -token -key",
+        r"(?i)\b(?:authorization|x-[a-z-]{0,20}(?:token|key)|(?:dd-)?api-key|private-token)\\{0,3}[\"']?\s{0,3}[:,=]\s{0,3}\\{0,3}[\"'`]?(?:(?:token|api-?key|api-token|ssws)[ \t]+)?([A-Za-z0-9._~+/=-]{20,})",
+    ),
+    rule(
+        "query-token",
+        "token= key= secret= auth= password=",
+        r"(?i)[?&](?:[a-z_]{0,20}token|api_?key|key|secret|auth|password|access_key)=([A-Za-z0-9._~+/%-]{16,400})",
+    ),
+    rule(
+        "cookie",
+        "cookie",
+        r"(?i)\bcookie:\s[^\n]{0,200}?\b[\w.-]{0,20}(?:session|sid|token|auth)[\w.-]{0,12}=([A-Za-z0-9%._~+/=-]{20,})",
+    ),
+    rule(
+        "cli-password",
+        "-pass -token -secret -api -auth -account -store -key --",
+        r"(?i)(?:^|[^\w-])--?(?:[a-z-]{0,20}(?:password|passwd|passphrase|token|secret|api-?key|auth-?key|account-key)|storepass|keypass)(?:=|[ \t]+)[\"']?([^\s\"'$<-][^\s\"'$<]{5,200})",
+    ),
+    rule(
+        "cli-password",
+        "mysql mariadb",
+        r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,120}?\s-p[\"']?([^\s\"'$-][^\s\"'$]{3,100})",
+    ),
+    rule(
+        "cli-password",
+        "sshpass login twine",
+        r"\b(?:sshpass|(?:docker|podman|az|twine)\s+(?:login|upload))\b[^\n|;]{0,160}?\s-p[ \t]*[\"']?([^\s\"'$<-][^\s\"'<]{5,300})",
+    ),
+    rule(
+        "cli-user",
+        "curl",
+        r"\bcurl\b[^\n|;]{0,300}?\s(?:-[a-zA-Z]{0,8}u|--user)[ =]?[\"']?[^\s:\"'$]{1,80}:([^\s\"'$]{4,300})",
+    ),
+    rule(
+        "cli-password",
+        "redis-cli",
+        r"\bredis-cli\b[^\n|;]{0,120}?\s-a\s+([^\s\"'$-][^\s\"']{4,100})",
+    ),
+    rule(
+        "cli-argument",
+        "openssl htpasswd smbclient net sqlplus jdbc gh",
+        r"(?i)\b(?:openssl\b[^\n|;]{0,160}?\bpass:|htpasswd\s+-\w*b\w*\s+\S{1,80}\s+\S{1,80}\s+|smbclient\b[^\n]{0,80}?-U\s?\w+%|net use [^\n]{0,80}?/user:\S{1,80}\s+|sqlplus\s+\w+/|jdbc:oracle:thin:\w+/|gh secret set \w+ --body \"?)([^\s\"'$@;|]{6,200})",
+    ),
+    rule(
+        "cli-argument",
+        "echo",
+        r"\becho\s+(?:-n\s+)?[\"']?(?:\w+:)?([^\s\"'$|]{6,200})[\"']?\s*\|\s*(?:sudo -S|chpasswd|wrangler secret put|docker login|vault )",
+    ),
+    rule(
+        "cli-argument",
+        "set",
+        r"(?i)\bset\s+-\w+\s+\w{0,40}(?:token|secret|password|key)\w{0,20}\s+[\"']?([^\s\"'$(]{8,200})",
+    ),
+    rule(
+        "sql-password",
+        "identified password",
+        r"(?i)\b(?:identified\s+by|with\s+(?:encrypted\s+)?password|\bpassword)\s+'([^'\s]{4,100})'",
+    ),
+    rule(
+        "netrc",
+        "machine",
+        r"(?i)\bmachine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,200})",
+    ),
+    rule(
+        "pgpass",
+        ":",
+        r"(?m)^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,100}:[\w*-]{1,100}:([^\s:]{4,100})$",
+    ),
+    rule(
+        "xml-password",
+        "<pass <api <secret <token",
+        r"(?i)<(?:password|passwd|passphrase|apikey|secret|token)>([^<>$\s{]{6,200})</",
+    ),
+    rule(
+        "xml-password",
+        'password"',
+        r"(?i)key=\"[^\"]{0,30}password\"\s+value=\"([^\"$%{\n]{6,100})\"",
+    ),
+    rule(
+        "setter",
+        "setpassword setapikey setsecret settoken",
+        r"(?i)\bset(?:password|apikey|secret|token)\(\s*[\"']([^\"'\s]{8,200})[\"']",
+    ),
+    rule(
+        "default-value",
+        "getenv environ",
+        r"(?i)(?:getenv|environ\.get)\(\s*[\"'][A-Z0-9_]{0,40}(?:token|secret|password|key)[A-Z0-9_]{0,20}[\"']\s*,\s*[\"']([^\"'\s]{12,200})[\"']",
+    ),
+    rule(
+        "name-value",
+        "value",
+        r"(?i)name\\?[\"']?\s?[:=]\s?\\?[\"']?[\w.-]{0,60}(?:password|passwd|secret|token|api[_-]?key)\\?[\"']?\s?,?\s{1,40}\\?[\"']?value\\?[\"']?\s?[:=]\s?\\?[\"']?([^\s\"'\\$<{}]{6,300})",
+    ),
     rule("unseal-key", "unseal", r"(?i)\bunseal key \d:\s*([A-Za-z0-9+/=]{40,200})"),
-    rule("jwk", "\"d\":", r"\"d\":\s?\"([A-Za-z0-9_-]{40,})\""),
-    rule("docker-auth", "\"auth\":", r"\"auth\":\s?\"([A-Za-z0-9+/]{12,}={0,2})\""),
-    rule("said", "passw passphrase api token secret", r"(?i)\b(?:passw(?:or)?d|passphrase|api[ -]key|token|secret)(?:\s+(?:is|was|now|to)\b:?|\s)\s{0,3}[\"'`“]?([^\s\"'`“”,;:()<>$]{8,200})"),
-    rule("said", "credential creds login", r"(?i)\b(?:credentials?|creds|login)\b[^\n]{0,20}:\s{0,3}[\w.@-]{1,60}\s?/\s?([^\s,;]{6,100})"),
+    rule("jwk", '"d":', r"\"d\":\s?\"([A-Za-z0-9_-]{40,})\""),
+    rule("docker-auth", '"auth":', r"\"auth\":\s?\"([A-Za-z0-9+/]{12,}={0,2})\""),
+    rule(
+        "said",
+        "passw passphrase api token secret",
+        r"(?i)\b(?:passw(?:or)?d|passphrase|api[ -]key|token|secret)(?:\s+(?:is|was|now|to)\b:?|\s)\s{0,3}[\"'`“]?([^\s\"'`“”,;:()<>$]{8,200})",
+    ),
+    rule(
+        "said",
+        "credential creds login",
+        r"(?i)\b(?:credentials?|creds|login)\b[^\n]{0,20}:\s{0,3}[\w.@-]{1,60}\s?/\s?([^\s,;]{6,100})",
+    ),
     rule("otp-seed", "otpauth:", r"(?i)otpauth://[^\s\"'<>]{0,300}?[?&]secret=([A-Z2-7]{16,128})"),
-    rule("otp-seed", "totp otp 2fa mfa authenticator manually", r"(?:(?i:\b(?:totp|otp|2fa|mfa|authenticator)\b[^\n]{0,40}?\b(?:secret|seed|key)\b|\bkey manually)[^\n]{0,40}?[ :=\"'`]|(?i:totp)\([\"']|\boathtool\b[^\n|;]{0,80}?\s)((?:[A-Z2-7]{16,64})|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})(?:[^A-Za-z0-9]|$)"),
-    rule("cli-argument", "aws configure", r"\baws configure set \S{1,60}(?:secret|token)\S{0,30}\s+[\"']?([^\s\"'$]{16,400})"),
-    rule("terraform-default", "variable", r"(?i)\bvariable\s+\\?\"[^\"\n]{0,60}(?:password|passwd|secret|token|api_?key|credential|private_key)[^\"\n]{0,30}\"\s*\{[^{}]{0,600}?\bdefault\s*=\s*\\?\"([^\"\n\\]{6,300})\\?\""),
-)  # fmt: skip
+    rule(
+        "otp-seed",
+        "totp otp 2fa mfa authenticator manually",
+        r"(?:(?i:\b(?:totp|otp|2fa|mfa|authenticator)\b[^\n]{0,40}?\b(?:secret|seed|key)\b|\bkey manually)[^\n]{0,40}?[ :=\"'`]|(?i:totp)\([\"']|\boathtool\b[^\n|;]{0,80}?\s)((?:[A-Z2-7]{16,64})|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})(?:[^A-Za-z0-9]|$)",
+    ),
+    rule(
+        "cli-argument",
+        "aws configure",
+        r"\baws configure set \S{1,60}(?:secret|token)\S{0,30}\s+[\"']?([^\s\"'$]{16,400})",
+    ),
+    rule(
+        "terraform-default",
+        "variable",
+        r"(?i)\bvariable\s+\\?\"[^\"\n]{0,60}(?:password|passwd|secret|token|api_?key|credential|private_key)[^\"\n]{0,30}\"\s*\{[^{}]{0,600}?\bdefault\s*=\s*\\?\"([^\"\n\\]{6,300})\\?\"",
+    ),
+)

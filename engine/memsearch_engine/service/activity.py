@@ -1,7 +1,7 @@
 """When the service was last used by somebody else, which is all that postpones its end.
 
-Work that the service gives itself (an index brought up to date, a comparison, a retry, a summary) does not count: it is resumed by the next
-service.
+Work that the service gives itself (an index brought up to date, a comparison, a retry, a summary)
+does not count: it is resumed by the next service.
 """
 
 from __future__ import annotations

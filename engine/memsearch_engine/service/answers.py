@@ -1,4 +1,6 @@
-"""What the service answers, where it is more than one of the engine's own structs: the same on both ends of the socket."""
+"""What the service answers, where it is more than one of the engine's own structs: the same on both
+ends of the socket.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Indexed(msgspec.Struct):
 
 
 class SecondModel(msgspec.Struct):
-    """The model beside the first. ``advice``: what it would bring where it is not asked, and ``fix`` how to have it."""
+    """The model beside the first. ``advice``: what it would bring where it is not asked, and
+    ``fix`` how to have it.
+    """
 
     name: str
     asked: bool
@@ -57,7 +61,8 @@ class Health(msgspec.Struct):
     """State of every part.
 
     Attributes:
-        index: ``ready``, ``opening``, ``broken``, …; building: the fingerprint of an index that is being built beside.
+        index: ``ready``, ``opening``, ``broken``, …; building: the fingerprint of an index that
+            is being built beside.
         progress: ``phase``, ``project``, ``done`` and ``total`` of what is going on; empty at rest.
     """
 
@@ -78,7 +83,8 @@ class Status(msgspec.Struct):
 
     Attributes:
         alarms: agents whose turns don't arrive.
-        last_use: the last request or event of somebody else ('': none since the start); idle_s: seconds since then.
+        last_use: the last request or event of somebody else ('': none since the start); idle_s:
+            seconds since then.
         idle_limit_s: seconds without use after which it ends. kept_up_by: what postpones that now.
         own_work: what it does by itself, which postpones nothing.
     """
@@ -126,7 +132,9 @@ class Inbox(msgspec.Struct):
 
 
 class Standing(msgspec.Struct):
-    """Who is captured and since when (seconds since 1970), whose turns don't arrive, how many decisions the owner owes."""
+    """Who is captured and since when (seconds since 1970), whose turns don't arrive, how many
+    decisions the owner owes.
+    """
 
     capturing: dict[str, float]
     alarms: list[str]
@@ -134,8 +142,9 @@ class Standing(msgspec.Struct):
 
 
 class Verified(msgspec.Struct):
-    """A project whose notes were compared with its repository: with which commit (``head``), when (seconds since 1970), and why they
-    could not be ('': they could)."""
+    """A project whose notes were compared with its repository: with which commit (``head``), when
+    (seconds since 1970), and why they could not be ('': they could).
+    """
 
     project: str
     name: str

@@ -1,6 +1,7 @@
 """Changes of notes as they happen, whoever makes them: an agent's capture, an editor, ``git pull``.
 
-The files are what is compared; the service only says when to look. Without one they are looked at every second.
+The files are what is compared; the service only says when to look. Without one they are looked at
+every second.
 """
 
 from __future__ import annotations
@@ -41,9 +42,13 @@ class _Seen(msgspec.Struct):
 
 
 def updates(
-    list_files: Callable[[], list[DayFile]], connect: Callable[[], Connection], timeout_s: float | None
+    list_files: Callable[[], list[DayFile]],
+    connect: Callable[[], Connection],
+    timeout_s: float | None,
 ) -> Iterator[Update]:
-    """What changes in *list_files* from this call on, until *timeout_s* seconds are over (None: for ever)."""
+    """What changes in *list_files* from this call on, until *timeout_s* seconds are over (None: for
+    ever).
+    """
     seen: dict[str, _Seen] = {}
     for _ in _look(list_files(), seen):  # what is there now is no change
         pass

@@ -1,5 +1,6 @@
-"""Comparing notes with those near to them, for what amends what (``search.chains``): what the index thread does when it rests, a slice
-at a time. It knows no files and makes no vectors."""
+"""Comparing notes with those near to them, for what amends what (``search.chains``): what the index
+thread does when it rests, a slice at a time. It knows no files and makes no vectors.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ _AT_ONCE = 32
 
 
 class _Waiting(msgspec.Struct):
-    """A project with notes that may be new. ``after``: the last chunk that was looked at, by its catalog id."""
+    """A project with notes that may be new. ``after``: the last chunk that was looked at, by its
+    catalog id.
+    """
 
     project: Project
     after: int = 0
@@ -30,11 +33,15 @@ class Comparer:
         self._waiting: dict[str, _Waiting] = {}
 
     def note(self, project: Project) -> None:
-        """Its notes may have changed. What cannot be compared now, since it has no vector yet, is looked at again after the next note."""
+        """Its notes may have changed. What cannot be compared now, since it has no vector yet, is
+        looked at again after the next note.
+        """
         self._waiting[project.id] = _Waiting(project)
 
     def is_due(self, space: Space | None) -> bool:
-        """Whether there is anything to do. On a server each comparison would be a request: there they are made when somebody asks."""
+        """Whether there is anything to do. On a server each comparison would be a request: there
+        they are made when somebody asks.
+        """
         return bool(self._waiting) and space is not None and space.is_local
 
     def doing(self) -> str:
@@ -51,7 +58,9 @@ class Comparer:
             if rows:
                 held = space.vectors(project.collection, [row.chunk_id for row in rows])
                 rows, waiting.after = [row for row in rows if row.chunk_id in held], rows[-1].id
-                catalog.put_links(rows, chains.judge(space), chains.compare(catalog, space, project, rows))
+                catalog.put_links(
+                    rows, chains.judge(space), chains.compare(catalog, space, project, rows)
+                )
                 return
             catalog.forget_links(project.id)
         except Exception:  # what amends what is found when somebody asks

@@ -20,7 +20,9 @@ CONNECT_S = 1.0
 
 
 class ServiceGone(Unreachable):
-    """The service ended in the middle of a call. Its methods can be called again: all of them are idempotent."""
+    """The service ended in the middle of a call. Its methods can be called again: all of them are
+    idempotent.
+    """
 
 
 class ServiceHung(Unreachable):
@@ -48,7 +50,9 @@ class Connection:
                 raise PermissionError(1, "another user's process listens there")
         except OSError as error:
             self._socket.close()
-            raise Unreachable(f"no service is listening on {home.socket}: {error.strerror or error}") from error
+            raise Unreachable(
+                f"no service is listening on {home.socket}: {error.strerror or error}"
+            ) from error
         self._lines = self._socket.makefile("rb")
         self._ids = itertools.count(1)
         try:
@@ -71,7 +75,9 @@ class Connection:
         progress: Callable[[dict[str, Any]], None] | None = None,
         **params: Any,
     ) -> T:
-        """Call *method* and read its answer as *kind*. Raises RemoteError, or Unreachable when the service dies."""
+        """Call *method* and read its answer as *kind*. Raises RemoteError, or Unreachable when the
+        service dies.
+        """
         number = next(self._ids)
         self._socket.settimeout(timeout_s)
         try:
@@ -97,7 +103,9 @@ class Connection:
             raise
         if answer.error:
             data = answer.error.data
-            raise RemoteError(answer.error.message, data.get("hint", ""), int(data.get("exit_code", 3)))
+            raise RemoteError(
+                answer.error.message, data.get("hint", ""), int(data.get("exit_code", 3))
+            )
         return msgspec.json.decode(answer.result, type=kind)
 
     def close(self) -> None:

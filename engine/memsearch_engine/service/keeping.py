@@ -1,6 +1,8 @@
-"""What the service does between requests: it keeps the index, contexts, summaries, the long-term memory and other machines up to date.
+"""What the service does between requests: it keeps the index, contexts, summaries, the long-term
+memory and other machines up to date.
 
-Each task has a thread of its own, and none ends for an error of its: one bad file must not stop the keeping of everything else.
+Each task has a thread of its own, and none ends for an error of its: one bad file must not stop the
+keeping of everything else.
 """
 
 from __future__ import annotations
@@ -83,8 +85,11 @@ class Keeping:
 
     def start(self) -> None:
         for task, name in (
-            (self._keeper, "keeper"), (self._summariser, "summaries"), (self._rememberer, "longterm"), (self._syncer, "sync"),
-        ):  # fmt: skip
+            (self._keeper, "keeper"),
+            (self._summariser, "summaries"),
+            (self._rememberer, "longterm"),
+            (self._syncer, "sync"),
+        ):
             threading.Thread(target=task, name=name, daemon=True).start()
 
     @property
@@ -92,8 +97,10 @@ class Keeping:
         return self.indexer.settings
 
     def may_sleep(self) -> bool:
-        """Whether nothing is left that others wait for: a run that a person asked for, and the other machines. What was written since
-        the last round goes to them first, once after the last use, however that round ends."""
+        """Whether nothing is left that others wait for: a run that a person asked for, and the
+        other machines. What was written since the last round goes to them first, once after the
+        last use, however that round ends.
+        """
         if self._is_asked_for:
             return False
         uses = self.activity.uses
@@ -125,7 +132,9 @@ class Keeping:
             self._changed.notify_all()
 
     def _keeper(self) -> None:
-        """Reconcile now and then: the inbox fills, watches can be lost, settings can change, projects appear."""
+        """Reconcile now and then: the inbox fills, watches can be lost, settings can change,
+        projects appear.
+        """
         for project in self._registered():
             self.indexer.attach(project)
         seen: object = None
@@ -142,8 +151,16 @@ class Keeping:
                     self._longterm_seen = longterm
                     for project in self._registered():
                         self.indexer.refresh(project)
-                now = (self.version, self._config_stamp, longterm, _stamp(self.home.generation), date.today())
-                if seen != now and self.indexer.ready.is_set():  # opening the index comes first: a search waits for it
+                now = (
+                    self.version,
+                    self._config_stamp,
+                    longterm,
+                    _stamp(self.home.generation),
+                    date.today(),
+                )
+                if (
+                    seen != now and self.indexer.ready.is_set()
+                ):  # opening the index comes first: a search waits for it
                     seen = now
                     self._prepare_contexts()
                 self.indexer.check_disk()
@@ -159,7 +176,9 @@ class Keeping:
         return tuple(_stamp(self.home.longterm / name) for name in ("", SUMMARY, MEMORY, NOTES))
 
     def _look_at_settings(self) -> None:
-        """Take changed settings over. While they can't be read, capture waits: what they forbid is not known."""
+        """Take changed settings over. While they can't be read, capture waits: what they forbid is
+        not known.
+        """
         stamp = _stamp(self.home.config)
         if stamp == self._config_stamp:
             return
@@ -172,7 +191,9 @@ class Keeping:
             log.warning("capture waits: %s", error)
 
     def _summariser(self) -> None:
-        """Ask models for better notes where the user agreed to it; a thread of its own, since an answer takes seconds."""
+        """Ask models for better notes where the user agreed to it; a thread of its own, since an
+        answer takes seconds.
+        """
         while not self.stopping.is_set():
             try:
                 if self._asks_models():
@@ -185,7 +206,9 @@ class Keeping:
             self._summarise_now.clear()
 
     def _rememberer(self) -> None:
-        """Run the long-term pipeline when its time has come: every six hours at most, and only where the owner chose models."""
+        """Run the long-term pipeline when its time has come: every six hours at most, and only
+        where the owner chose models.
+        """
         while not self.stopping.wait(_LONGTERM_S):
             try:
                 if not self._paused and pipeline.due(self.home, self.settings):
@@ -197,14 +220,20 @@ class Keeping:
                 log.exception("long-term memory")
 
     def _syncer(self) -> None:
-        """Meet the owner's other machines now and then, later and later while that fails. What goes wrong is kept with the round: the
-        header, `sync status` and `doctor` say it."""
+        """Meet the owner's other machines now and then, later and later while that fails. What goes
+        wrong is kept with the round: the header, `sync status` and `doctor` say it.
+        """
         while not self.stopping.is_set():
             now = self._sync_now.wait(_SYNC_S)
             self._sync_now.clear()
             wanted = self.settings.sync
             try:
-                if wanted.remote and wanted.every_minutes and not self._paused and not self.stopping.is_set():
+                if (
+                    wanted.remote
+                    and wanted.every_minutes
+                    and not self._paused
+                    and not self.stopping.is_set()
+                ):
                     with sync_state.opened(self.home) as state:
                         is_due = now or sync_state.due(state, wanted.every_minutes)
                     if is_due:
@@ -227,36 +256,54 @@ class Keeping:
         if done.turns_left:
             self._sync_now.set()
         if done.received or done.gone or done.conflicts:
-            self._look_at([project.memory for project in distinct(projects) if has_notes(project.memory)])
+            self._look_at(
+                [project.memory for project in distinct(projects) if has_notes(project.memory)]
+            )
             self._bump()
         log.info("sync: %s", msgspec.json.encode(done).decode())
 
     def _keep_pages(self) -> None:
-        """Have changes to PROJECT.md and USER.md proposed, and skills drafted, where that is enabled, notes have come, and the pause is
-        over."""
+        """Have changes to PROJECT.md and USER.md proposed, and skills drafted, where that is
+        enabled, notes have come, and the pause is over.
+        """
         if skills.chosen(self.settings) and not self._paused and not self._remembering:
             for project in distinct(self._registered()):
                 if os.path.isdir(project.memory) and not self.stopping.is_set():
-                    drafted = skills.distill(self.home, self.settings, project, stop=self.stopping.is_set)
+                    drafted = skills.distill(
+                        self.home, self.settings, project, stop=self.stopping.is_set
+                    )
                     if drafted.state != "skipped":
-                        log.info("skills of %s: %s", project.slug, msgspec.json.encode(drafted).decode())
+                        log.info(
+                            "skills of %s: %s", project.slug, msgspec.json.encode(drafted).decode()
+                        )
                         self._bump()
         pages = [] if self._paused or self._remembering else living.due(self.settings)
         for project in distinct(self._registered()) if pages else ():
             for page in pages:
                 if not self.stopping.is_set() and os.path.isdir(project.memory):
-                    result = living.run(self.home, self.settings, project, page, stop=self.stopping.is_set)
+                    result = living.run(
+                        self.home, self.settings, project, page, stop=self.stopping.is_set
+                    )
                     if result.state != "skipped":
-                        log.info("%s of %s: %s", living.FILES[page], project.slug, msgspec.json.encode(result).decode())
+                        log.info(
+                            "%s of %s: %s",
+                            living.FILES[page],
+                            project.slug,
+                            msgspec.json.encode(result).decode(),
+                        )
                         self._bump()
 
     def _remember(self, *, was_asked: bool = False, **how: Any) -> None:
-        """Run the pipeline in a thread of its own. Where a person asked for it, the service does not end meanwhile."""
+        """Run the pipeline in a thread of its own. Where a person asked for it, the service does
+        not end meanwhile.
+        """
 
         def work() -> None:
             try:
                 folders = AgentFolders.from_env(seen=known_folders(self.home))
-                report = pipeline.run(self.home, self.settings, folders, stop=self.stopping.is_set, **how)
+                report = pipeline.run(
+                    self.home, self.settings, folders, stop=self.stopping.is_set, **how
+                )
                 log.info("long-term memory: %s", msgspec.json.encode(report).decode())
             except MemsearchError as error:
                 log.warning("long-term memory: %s", error)
@@ -274,7 +321,10 @@ class Keeping:
         return (
             not self._paused
             and settings.capture.enabled
-            and any(summaries.chosen(settings, agent).provider != "extractive" for agent in agent_registry.names())
+            and any(
+                summaries.chosen(settings, agent).provider != "extractive"
+                for agent in agent_registry.names()
+            )
         )
 
     def _reconcile(self) -> None:
@@ -291,8 +341,12 @@ class Keeping:
             keeper.close()
         self._prune_evidence()
         limits = self.settings.history
-        if gone := self.journal.history.prune(max_bytes=int(limits.max_mb * 1e6), max_days=limits.max_days):
-            log.info("%d old changes can't be undone any more: the history is over its limits", gone)
+        if gone := self.journal.history.prune(
+            max_bytes=int(limits.max_mb * 1e6), max_days=limits.max_days
+        ):
+            log.info(
+                "%d old changes can't be undone any more: the history is over its limits", gone
+            )
         if written:
             log.info("turns that no hook brought were written to %s", ", ".join(written))
             self._look_at(written)
@@ -324,8 +378,14 @@ class Keeping:
         if not names:
             return []
         memories = {project.id: project.memory for project in self._registered()}
-        rows = self.indexer.catalog.query("SELECT agent, session, turn, entry_id, project FROM entries WHERE turn<>''")
-        notes = {(a, s, t): (memories[project], entry) for a, s, t, entry, project in rows if project in memories}
+        rows = self.indexer.catalog.query(
+            "SELECT agent, session, turn, entry_id, project FROM entries WHERE turn<>''"
+        )
+        notes = {
+            (a, s, t): (memories[project], entry)
+            for a, s, t, entry, project in rows
+            if project in memories
+        }
         return [(name, notes[name]) for name in sorted(names & notes.keys())]
 
     def _prune_evidence(self) -> None:
@@ -345,7 +405,9 @@ class Keeping:
 
     def _prepare_contexts(self) -> None:
         """Keep ready what new sessions are told; hooks only print it."""
-        for memory, identity in {project.memory: project.id for project in self._registered()}.items():
+        for memory, identity in {
+            project.memory: project.id for project in self._registered()
+        }.items():
             self._prepare_context(memory, identity)
 
     def _prepare_context(self, memory: str, identity: str) -> None:
@@ -372,7 +434,9 @@ class Keeping:
         outcome = inbox.work(self.home, self.journal, self.settings)
         if outcome.captured or outcome.skipped or outcome.already or outcome.opened:
             self.activity.note("hook")
-        known = {project.memory for project in self.indexer.known.values()} if outcome.opened else set()
+        known = (
+            {project.memory for project in self.indexer.known.values()} if outcome.opened else set()
+        )
         opened = [memory for memory in outcome.opened if memory not in known]
         self._look_at([*outcome.memories, *opened])
         if outcome.captured:

@@ -48,7 +48,8 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
             code = process.poll()
             if code:
                 raise Unreachable(
-                    f"the service can't start: {_last_words(home)}", f"see {home.log}, or `memsearch service logs`"
+                    f"the service can't start: {_last_words(home)}",
+                    f"see {home.log}, or `memsearch service logs`",
                 ) from error
             if code == 0:  # another one held the lock, and may just have ended
                 process = launch(home)
@@ -57,7 +58,9 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
                     f"the service did not start within {wait_s:.0f} s ({error})",
                     f"see {home.log}, or `memsearch service logs`",
                 ) from error
-        time.sleep(pause)  # the socket file appears when the service listens; there is nothing to wait on before
+        time.sleep(
+            pause
+        )  # the socket file appears when the service listens; there is nothing to wait on before
         pause = min(pause * 1.5, 0.2)
 
 
@@ -76,14 +79,22 @@ def launch(home: Home) -> subprocess.Popen[bytes]:
         home.ensure()
     except OSError as error:
         raise Unreachable(
-            f"{home.root} can't be written: {error.strerror}", "set MEMSEARCH_HOME to a writable folder"
+            f"{home.root} can't be written: {error.strerror}",
+            "set MEMSEARCH_HOME to a writable folder",
         ) from error
     if not os.access(home.run, os.W_OK):
-        raise Unreachable(f"{home.root} can't be written", "set MEMSEARCH_HOME to a writable folder")
+        raise Unreachable(
+            f"{home.root} can't be written", "set MEMSEARCH_HOME to a writable folder"
+        )
     environment = {**os.environ, "MEMSEARCH_HOME": str(home.root)}
     try:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", _MODULE],  # -P: the current folder may be a stranger's repository
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                _MODULE,
+            ],  # -P: the current folder may be a stranger's repository
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -96,7 +107,9 @@ def launch(home: Home) -> subprocess.Popen[bytes]:
 
 
 def stop(home: Home, wait_s: float = 15.0) -> bool:
-    """Ask the service to finish and wait until it has; one that does not answer is ended. Returns whether one was running."""
+    """Ask the service to finish and wait until it has; one that does not answer is ended. Returns
+    whether one was running.
+    """
     try:
         connection = Connection(home)
         with contextlib.suppress(Unreachable):
@@ -124,18 +137,24 @@ def _ended(home: Home, wait_s: float) -> bool:
 
 
 def _end_starting(home: Home, wait_s: float) -> bool:
-    """End a service that a hook or a command has started and that does not listen yet. Returns whether there was one."""
+    """End a service that a hook or a command has started and that does not listen yet. Returns
+    whether there was one.
+    """
     import psutil
 
     starting = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             own = process.cmdline()[-2:] == ["-m", _MODULE] and process.uids().real == os.getuid()
-            if own and os.path.realpath(process.environ().get("MEMSEARCH_HOME", "")) == os.path.realpath(home.root):
+            if own and os.path.realpath(
+                process.environ().get("MEMSEARCH_HOME", "")
+            ) == os.path.realpath(home.root):
                 process.terminate()
                 starting.append(process)
     end = time.monotonic() + wait_s
-    while (left := [process for process in starting if _is_alive(process)]) and time.monotonic() < end:
+    while (
+        left := [process for process in starting if _is_alive(process)]
+    ) and time.monotonic() < end:
         time.sleep(0.02)  # of another's child nothing tells that it has ended
     for process in left:
         with contextlib.suppress(psutil.Error):
@@ -144,7 +163,9 @@ def _end_starting(home: Home, wait_s: float) -> bool:
 
 
 def _is_alive(process: psutil.Process) -> bool:
-    """Whether it runs: one that has ended may stand in the table for as long as nobody asks for its exit code."""
+    """Whether it runs: one that has ended may stand in the table for as long as nobody asks for its
+    exit code.
+    """
     import psutil
 
     try:

@@ -1,9 +1,10 @@
 """Newline-delimited JSON-RPC 2.0 on a Unix socket.
 
-Requests: ``{"jsonrpc": "2.0", "id": 1, "method": "search", "params": {…}}``. A request may be answered by any number of
-``progress`` notifications before its result. ``cancel`` (a notification with the request's id) stops long work.
-Every connection begins with ``hello``, which carries the client's version: a service older than its client finishes what
-it does and exits, so that the next call starts the new one.
+Requests: ``{"jsonrpc": "2.0", "id": 1, "method": "search", "params": {…}}``. A request may be
+answered by any number of ``progress`` notifications before its result. ``cancel`` (a notification
+with the request's id) stops long work. Every connection begins with ``hello``, which carries the
+client's version: a service older than its client finishes what it does and exits, so that the next
+call starts the new one.
 """
 
 from __future__ import annotations

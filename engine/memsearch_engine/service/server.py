@@ -1,7 +1,8 @@
-"""The listening side: one thread reads a connection, a pool runs its requests, a lock keeps answers whole.
+"""The listening side: one thread reads a connection, a pool runs its requests, a lock keeps answers
+whole.
 
-``python -m memsearch_engine.service.server`` is the service. A second one for the same home exits at once: the lock file
-decides. Peers must be the same user.
+``python -m memsearch_engine.service.server`` is the service. A second one for the same home exits
+at once: the lock file decides. Peers must be the same user.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ class Server:
         self._answered = threading.Condition()
 
     def stop(self) -> None:
-        """Take no more clients, and end as soon as those who have asked are answered; from a signal or a thread."""
+        """Take no more clients, and end as soon as those who have asked are answered; from a signal
+        or a thread.
+        """
         self.engine.stop()
         with contextlib.suppress(OSError):
             self._wake.send(b"\0")
@@ -100,7 +103,9 @@ class Server:
                 peer, _ = self.socket.accept()
             except TimeoutError:
                 continue
-            except OSError as error:  # no descriptor is left for a moment: who waits is taken when there is one
+            except (
+                OSError
+            ) as error:  # no descriptor is left for a moment: who waits is taken when there is one
                 log.warning("a client could not be taken: %s", error)
                 self.engine.stopping.wait(_TICK_S / 5)
                 continue
@@ -166,7 +171,11 @@ class Server:
             self.engine.activity.disconnected()
 
     def _answer(
-        self, request: protocol.Request, send: Any, running: dict[int, threading.Event], event: threading.Event
+        self,
+        request: protocol.Request,
+        send: Any,
+        running: dict[int, threading.Event],
+        event: threading.Event,
     ) -> None:
         assert request.id is not None
         params = dict(request.params)
@@ -181,10 +190,16 @@ class Server:
             send(protocol.Response(id=request.id, result=msgspec.Raw(msgspec.json.encode(result))))
         except MemsearchError as error:
             data = {"exit_code": error.exit_code, "hint": error.hint, "kind": type(error).__name__}
-            send(protocol.Response(id=request.id, error=protocol.Error(protocol.FAILED, str(error), data)))
+            send(
+                protocol.Response(
+                    id=request.id, error=protocol.Error(protocol.FAILED, str(error), data)
+                )
+            )
         except (TypeError, ValueError) as error:
             log.exception("bad call of %s", request.method)
-            send(protocol.Response(id=request.id, error=protocol.Error(protocol.INVALID, str(error))))
+            send(
+                protocol.Response(id=request.id, error=protocol.Error(protocol.INVALID, str(error)))
+            )
         except Exception as error:
             log.exception("%s failed", request.method)
             text = f"{type(error).__name__}: {error}"
@@ -214,13 +229,17 @@ def main() -> int:
     os.umask(0o077)  # libraries write here, too: logs, models, Milvus' files
     home = Home.from_env().ensure()
     if home.log.is_symlink():
-        home.log.unlink()  # it is appended to: a planted link would have us write into somebody's file
-    handler = logging.handlers.RotatingFileHandler(home.log, maxBytes=2_000_000, backupCount=2, encoding="utf-8")
+        # it is appended to: a planted link would have us write into somebody's file
+        home.log.unlink()
+    handler = logging.handlers.RotatingFileHandler(
+        home.log, maxBytes=2_000_000, backupCount=2, encoding="utf-8"
+    )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.getLogger("memsearch").addHandler(handler)
     logging.getLogger("memsearch").setLevel(logging.INFO)
     os.environ.pop("MEMSEARCH_DIR", None)  # one service serves all projects
-    # Milvus Lite's tables in the C library's pool, which gives memory back: 80 MB less at 10,000 chunks
+    # Milvus Lite's tables in the C library's pool, which gives memory back: 80 MB less at 10,000
+    # chunks
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     os.chdir(home.root)  # whoever started it may remove the folder it stood in
     if not _only_one(home):
@@ -240,7 +259,9 @@ def _only_one(home: Home) -> bool:
     for _ in range(_LOCK_TRIES):
         if lock(home.service_lock) is not None:
             return True
-        time.sleep(0.05)  # a hook or a client may be looking whether it is free; that takes microseconds
+        time.sleep(
+            0.05
+        )  # a hook or a client may be looking whether it is free; that takes microseconds
     return False
 
 
@@ -249,7 +270,12 @@ def _run(home: Home) -> None:
     home.settled = True
     engine = Engine(home)
     server = Server(home, engine, engine.settings.service.idle_minutes * 60)
-    state = {"pid": os.getpid(), "version": __version__, "started": time.time(), "socket": str(home.socket)}
+    state = {
+        "pid": os.getpid(),
+        "version": __version__,
+        "started": time.time(),
+        "socket": str(home.socket),
+    }
     Home.put(home.service_pid, json.dumps(state).encode())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())

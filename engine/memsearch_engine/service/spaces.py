@@ -1,7 +1,9 @@
-"""The vector spaces that a service has open: the one that serves, the one that is built beside it, a second model's.
+"""The vector spaces that a service has open: the one that serves, the one that is built beside it,
+a second model's.
 
-It knows what is opened, which takes whose place and when one may be closed: not before the searches that began on it have ended. It does
-not know what is put into them; that is the index thread's (``indexing``), which alone opens any. Whoever finds one broken gives it up.
+It knows what is opened, which takes whose place and when one may be closed: not before the searches
+that began on it have ended. It does not know what is put into them; that is the index thread's
+(``indexing``), which alone opens any. Whoever finds one broken gives it up.
 """
 
 from __future__ import annotations
@@ -27,8 +29,10 @@ class Spaces:
     """The spaces of one home, as its *settings* want them at the time.
 
     Attributes:
-        serving: the vectors that are searched, None while they are opened. next: what is built beside them after the model changed.
-        second: those of a model that is asked beside the first one, None where there is none. second_failed: why it is not asked.
+        serving: the vectors that are searched, None while they are opened. next: what is built
+            beside them after the model changed.
+        second: those of a model that is asked beside the first one, None where there is none.
+            second_failed: why it is not asked.
     """
 
     def __init__(self, home: Home, settings: Callable[[], Settings]) -> None:
@@ -51,12 +55,15 @@ class Spaces:
         for space in (*self, *self._retired, *self._replaced):
             space.close()
 
-    # -- while they are searched ----------------------------------------------------------------------------
+    # -- while they are searched
+    # ----------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def searching(self) -> Iterator[None]:
-        """Keep the spaces open that serve now, for as long as this lasts, when others take their place. One that is opened again after a
-        failure, or with other settings, is closed at once: its searches fall back to words."""
+        """Keep the spaces open that serve now, for as long as this lasts, when others take their
+        place. One that is opened again after a
+        failure, or with other settings, is closed at once: its searches fall back to words.
+        """
         token = object()
         with self._searched:
             self._searches.add(token)
@@ -79,11 +86,14 @@ class Spaces:
 
         threading.Thread(target=wait, name="closing", daemon=True).start()
 
-    # -- the first model ------------------------------------------------------------------------------------
+    # -- the first model
+    # ------------------------------------------------------------------------------------
 
     def open(self) -> str:
-        """Open what the settings name, but for Milvus Lite. Where that has to be built first, the last complete space serves meanwhile.
-        Returns the name of what was opened; raises MemsearchError, and what a store or a model raises. What was open is closed first."""
+        """Open what the settings name, but for Milvus Lite. Where that has to be built first, the
+        last complete space serves meanwhile. Returns the name of what was opened; raises
+        MemsearchError, and what a store or a model raises. What was open is closed first.
+        """
         self.give_up()
         self.retire()
         wanted, milvus = self._settings().embedding, self._settings().milvus
@@ -100,16 +110,22 @@ class Spaces:
         return name
 
     def _reopened(self, made_with: Embedding) -> Space | None:
-        """An older complete space; None (words alone serve) where it can't be opened: its model may be gone."""
+        """An older complete space; None (words alone serve) where it can't be opened: its model may
+        be gone.
+        """
         made_with.api_key = self._settings().embedding.api_key
         try:
-            return Space(self.home, self._settings().milvus, embed.load(self.home, made_with), later=True)
+            return Space(
+                self.home, self._settings().milvus, embed.load(self.home, made_with), later=True
+            )
         except Exception as error:  # noqa: BLE001 - it only serves until the new one is built, which comes first
             log.warning("the old index can't serve: %s", error)
             return None
 
     def open_stores(self) -> None:
-        """Open what ``open`` has left for later: Milvus Lite. Searching works without it, writing does not. Raises Unreachable."""
+        """Open what ``open`` has left for later: Milvus Lite. Searching works without it, writing
+        does not. Raises Unreachable.
+        """
         serving, new = self.serving, self.next
         if new is not None:
             new.open_store()
@@ -124,7 +140,9 @@ class Spaces:
                 serving.close()
 
     def give_up(self) -> None:
-        """Serve no more: what is open of the first model is to be opened again. ``retire`` closes it."""
+        """Serve no more: what is open of the first model is to be opened again. ``retire`` closes
+        it.
+        """
         with self._giving_up:
             self._retired += [space for space in (self.serving, self.next) if space is not None]
             self.serving = self.next = None
@@ -144,7 +162,9 @@ class Spaces:
                 log.exception("a space was not closed")
 
     def complete(self) -> None:
-        """Everything has its vectors: note it, and let a finished new space take the old one's place."""
+        """Everything has its vectors: note it, and let a finished new space take the old one's
+        place.
+        """
         if (target := self.next or self.serving) is None:
             return
         target.set_complete(self._settings().embedding)
@@ -156,7 +176,9 @@ class Spaces:
                 self.after_searches(self._remove_replaced)
 
     def _remove_replaced(self) -> None:
-        """Close and delete what a new model's space has taken the place of, once the searches that began on it have ended."""
+        """Close and delete what a new model's space has taken the place of, once the searches that
+        began on it have ended.
+        """
         while self._replaced:
             old = self._replaced.pop()
             self.tidy_server()
@@ -166,7 +188,9 @@ class Spaces:
                 shutil.rmtree(old.folder, ignore_errors=True)
 
     def tidy_server(self) -> None:
-        """Take off a server what no model of this home uses any more, also where a service was killed before it could."""
+        """Take off a server what no model of this home uses any more, also where a service was
+        killed before it could.
+        """
         if self.serving is None or self.next is not None:
             return
         try:
@@ -175,7 +199,8 @@ class Spaces:
         except Exception as error:  # noqa: BLE001 - whatever a server raises: what is left there costs room, no more
             log.warning("collections of older models stay on the server: %s", said_by(error))
 
-    # -- the second model -----------------------------------------------------------------------------------
+    # -- the second model
+    # -----------------------------------------------------------------------------------
 
     def is_second_due(self) -> bool:
         """Whether a second model is to be opened or closed."""
@@ -193,7 +218,9 @@ class Spaces:
         return (wanted is None) != (self.second is None) and not self.second_failed
 
     def open_second(self) -> bool:
-        """Open the second model's space, if there is one. Where that fails the first one serves alone."""
+        """Open the second model's space, if there is one. Where that fails the first one serves
+        alone.
+        """
         try:
             if (wanted := models.second(self.home, self._settings())) is None:
                 return False

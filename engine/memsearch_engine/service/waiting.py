@@ -1,4 +1,5 @@
-"""How many decisions the owner owes, kept up to date file by file: a screen asks for the number all day.
+"""How many decisions the owner owes, kept up to date file by file: a screen asks for the number all
+day.
 
 A count of decisions, as Review shows them, not of notes: what arrived with one file is one.
 """
@@ -27,8 +28,10 @@ class Waiting:
         self._counts: dict[str, tuple[DayFile, int]] = {}
 
     def count(self, memories: list[str], is_over: Callable[[], bool] = lambda: False) -> int:
-        """The decisions about notes below *memories*. The first time reads every note; then only files that changed, and those
-        that something waits in, as a release leaves a file as it is. *is_over*: nobody waits for the answer any more."""
+        """The decisions about notes below *memories*. The first time reads every note; then only
+        files that changed, and those that something waits in, as a release leaves a file as it is.
+        *is_over*: nobody waits for the answer any more.
+        """
         total = 0
         for memory in memories:
             if not has_notes(memory):
@@ -52,4 +55,8 @@ class Waiting:
         time.sleep((time.monotonic() - began) * _SHARE)
         reasons = [why for _, why, _ in found]
         contested = sum(CONFLICT_OF in entry.marks for entry in entries)
-        return contested + sum(why is not Waits.ARRIVED for why in reasons) + (Waits.ARRIVED in reasons)
+        return (
+            contested
+            + sum(why is not Waits.ARRIVED for why in reasons)
+            + (Waits.ARRIVED in reasons)
+        )

@@ -1,4 +1,6 @@
-"""Asking how notes stand: a process of its own reads the history, which may take minutes, while the one that asks answers others."""
+"""Asking how notes stand: a process of its own reads the history, which may take minutes, while the
+one that asks answers others.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ class NoteToCheck(msgspec.Struct):
     """A note to check.
 
     Attributes:
-        at: when it was made, or found still true; seconds since 1970. branch: that its turn ran on, '' where that is not known.
-        references: what it names; None: look for it in ``text``. held: its owner has said that it is still true.
+        at: when it was made, or found still true; seconds since 1970. branch: that its turn ran
+            on, '' where that is not known.
+        references: what it names; None: look for it in ``text``. held: its owner has said that
+            it is still true.
     """
 
     entry_id: str
@@ -47,7 +51,9 @@ class Asked(msgspec.Struct):
 
 
 class GroundAnswer(msgspec.Struct):
-    """``head``: the commit that was compared with; ``problem``: why nothing can be said of any note."""
+    """``head``: the commit that was compared with; ``problem``: why nothing can be said of any
+    note.
+    """
 
     head: str
     notes: list[Checked]
@@ -55,8 +61,9 @@ class GroundAnswer(msgspec.Struct):
 
 
 def moment(day: str, clock: str, marks: Mapping[str, str]) -> float:
-    """When a note was made, or found still true (``verified``); seconds since 1970. One without a time may be of any hour of its day: it is
-    taken for one of the last."""
+    """When a note was made, or found still true (``verified``); seconds since 1970. One without a
+    time may be of any hour of its day: it is taken for one of the last.
+    """
     at = 0.0
     for stamp in (f"{day}T{clock or '23:59'}", marks.get("verified", "")):
         with contextlib.suppress(ValueError, OverflowError):
@@ -65,9 +72,14 @@ def moment(day: str, clock: str, marks: Mapping[str, str]) -> float:
 
 
 def check(
-    root: str, common_dir: str, database: Path, notes: list[NoteToCheck], *,
-    progress: Callable[[str, int, int], None] = lambda what, done, total: None, stop: Callable[[], bool] = lambda: False,
-) -> GroundAnswer | None:  # fmt: skip
+    root: str,
+    common_dir: str,
+    database: Path,
+    notes: list[NoteToCheck],
+    *,
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> GroundAnswer | None:
     """How notes stand against a repository; None where *stop* said so meanwhile.
 
     Raises:
@@ -76,9 +88,18 @@ def check(
     question = msgspec.json.encode(Asked(root, common_dir, str(database), notes))
     try:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "memsearch_engine.staleness.child"],  # -P: the current folder may be a stranger's repository
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=True, start_new_session=True,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "memsearch_engine.staleness.child",
+            ],  # -P: the current folder may be a stranger's repository
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            close_fds=True,
+            start_new_session=True,
+        )
     except OSError as error:
         raise Unreachable(f"the repository can't be compared: {error}") from error
     said: list[str] = []
@@ -122,4 +143,6 @@ def check(
     try:
         return msgspec.json.decode(answer[0], type=GroundAnswer)
     except (IndexError, msgspec.DecodeError) as error:
-        raise Unreachable(f"the repository can't be compared: {said[-1] if said else 'no answer'}") from error
+        raise Unreachable(
+            f"the repository can't be compared: {said[-1] if said else 'no answer'}"
+        ) from error

@@ -1,7 +1,9 @@
-"""Which branches were merged, and which commits a branch still has: from git's references, its reflog and its objects, read as files.
+"""Which branches were merged, and which commits a branch still has: from git's references, its
+reflog and its objects, read as files.
 
-A branch counts as merged where the main line has its last commit, a commit that says so, or, squashed or rebased, every file as the branch
-had it last. A branch that is gone and left no trace is not judged.
+A branch counts as merged where the main line has its last commit, a commit that says so, or,
+squashed or rebased, every file as the branch had it last. A branch that is gone and left no trace
+is not judged.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from memsearch_engine.staleness.past import Past, walk
 _MAIN = ("main", "master", "trunk", "default", "develop")
 _SWITCH = re.compile(r"^(\S+) \S+ .*?\tcheckout: moving from (\S+) to (\S+)$", re.M)
 _MERGES = re.compile(
-    r"^Merge (?:remote-tracking )?branch '(?:origin/)?([^']+)'|^Merge pull request #\d+ from [^/\s]+/(\S+)", re.M
+    r"^Merge (?:remote-tracking )?branch '(?:origin/)?([^']+)'|^Merge pull request #\d+ from [^/\s]+/(\S+)",
+    re.M,
 )
 _MAX_REFLOG = 16 * 1024 * 1024
 _MAX_PATHS = 2000
@@ -51,7 +54,11 @@ class Branches:
             elif place == "remotes" and "/" in rest:
                 self._tips.setdefault(rest.partition("/")[2], tip)
         chain, self.head = refs.follow(b"HEAD")
-        self.current = chain[-1].decode("utf-8", "replace").removeprefix("refs/heads/") if len(chain) > 1 else ""
+        self.current = (
+            chain[-1].decode("utf-8", "replace").removeprefix("refs/heads/")
+            if len(chain) > 1
+            else ""
+        )
         default = _target(folder)
         self.main = next((n for n in (default, *_MAIN) if n in self._tips), self.current)
         self._judged: dict[str, str] = {}
@@ -79,15 +86,26 @@ class Branches:
         return self._by_content(tip)
 
     def _by_content(self, tip: bytes) -> str:
-        """Whether the main line got each file as a branch that it never merged left it: squashed, picked or rebased."""
+        """Whether the main line got each file as a branch that it never merged left it: squashed,
+        picked or rebased.
+        """
         if self.current != self.main:
             return ""  # the history that is kept is another line's
-        base = next((commit for commit in walk(self._store, tip, self._cut, set()) if commit in self._mainline), None)
+        base = next(
+            (
+                commit
+                for commit in walk(self._store, tip, self._cut, set())
+                if commit in self._mainline
+            ),
+            None,
+        )
         own = list(walk(self._store, tip, self._cut, self._mainline))
         if base is None:
             return "unmerged"
         changed, unsure = 0, False
-        after = self._past.commits.index(base.decode()) if base.decode() in self._past.commits else -1
+        after = (
+            self._past.commits.index(base.decode()) if base.decode() in self._past.commits else -1
+        )
         for change in tree_changes(self._store, self._store[base].tree, self._store[tip].tree):
             changed += 1
             if changed > _MAX_PATHS:
@@ -98,9 +116,13 @@ class Branches:
             if side is None or not side.sha:
                 differs = self._past.is_present(path)
             else:
-                differs = not any(version.blob == bytes.fromhex(side.sha.decode()) for version in versions)
+                differs = not any(
+                    version.blob == bytes.fromhex(side.sha.decode()) for version in versions
+                )
             # what the main line changed, too, may have the branch's change in it
-            if differs and (after < 0 or any(v.first > after or (v.end or 0) > after for v in versions)):
+            if differs and (
+                after < 0 or any(v.first > after or (v.end or 0) > after for v in versions)
+            ):
                 unsure = True
             elif differs:
                 return "unmerged"
@@ -109,10 +131,14 @@ class Branches:
         return "merged" if changed else "merged" if not own else ""
 
     def has_commit(self, name: str) -> bool | None:
-        """Whether a branch or a tag has a commit, by its first digits; None where this repository knows none, or several, of that name."""
+        """Whether a branch or a tag has a commit, by its first digits; None where this repository
+        knows none, or several, of that name.
+        """
         try:
             found = {
-                bytes(sha) for sha in self._store.iter_prefix(name.encode()) if isinstance(self._store[sha], Commit)
+                bytes(sha)
+                for sha in self._store.iter_prefix(name.encode())
+                if isinstance(self._store[sha], Commit)
             }
         except (KeyError, ValueError):
             return None
@@ -141,7 +167,9 @@ class Branches:
         names: set[str] = set()
         for commit in self._mainline:
             found = self._store[commit]
-            if len(found.parents) > 1 and (match := _MERGES.search(found.message.decode("utf-8", "replace"))):
+            if len(found.parents) > 1 and (
+                match := _MERGES.search(found.message.decode("utf-8", "replace"))
+            ):
                 names.add(match[1] or match[2])
         return names
 
@@ -149,7 +177,9 @@ class Branches:
     def _last_tips(self) -> dict[str, bytes]:
         """Where branches stood when HEAD left them, as far as the reflog goes back."""
         try:
-            text = safe_files.read(os.path.join(self._folder, "logs", "HEAD"), _MAX_REFLOG).decode("utf-8", "replace")
+            text = safe_files.read(os.path.join(self._folder, "logs", "HEAD"), _MAX_REFLOG).decode(
+                "utf-8", "replace"
+            )
         except OSError:
             return {}
         return {match[2]: match[1].encode() for match in _SWITCH.finditer(text)}
@@ -158,9 +188,9 @@ class Branches:
 def _target(folder: str) -> str:
     """The remote's main branch, as a clone notes it."""
     try:
-        text = safe_files.read(os.path.join(folder, "refs", "remotes", "origin", "HEAD"), 8192).decode(
-            "utf-8", "replace"
-        )
+        text = safe_files.read(
+            os.path.join(folder, "refs", "remotes", "origin", "HEAD"), 8192
+        ).decode("utf-8", "replace")
     except OSError:
         return ""
     return text.strip().removeprefix("ref: refs/remotes/origin/")

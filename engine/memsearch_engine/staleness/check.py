@@ -1,7 +1,8 @@
 """Names in notes, compared with what the repository's history and work tree have.
 
-A name is claimed to be gone or elsewhere only where the history shows it at the time of the note, or soon after it (what a turn made is
-committed later), and neither the last commit nor the work tree has it. What is there counts as fresh, whatever it was then.
+A name is claimed to be gone or elsewhere only where the history shows it at the time of the note,
+or soon after it (what a turn made is committed later), and neither the last commit nor the work
+tree has it. What is there counts as fresh, whatever it was then.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ _MAKEFILES, _JUSTFILES = (
 
 
 class DatedReferences(NamedTuple):
-    """``at``: when it was made, or found still true; seconds since 1970. ``held``: its owner has said that it is still true."""
+    """``at``: when it was made, or found still true; seconds since 1970. ``held``: its owner has
+    said that it is still true.
+    """
 
     at: float
     references: list[Reference]
@@ -58,15 +61,27 @@ class Checker:
     """Compares the notes of one project. Made for one run.
 
     Args:
-        root: of the work tree. tracked: path -> (mtime, size) of what git's index has; modules: where it has submodules. known: every commit that a branch has, by its first
+        root: of the work tree. tracked: path -> (mtime, size) of what git's index has; modules:
+            where it has submodules. known: every commit that a branch has, by its first
             digits; branches: those that there are, and were.
     """
 
     def __init__(
-        self, past: Past, root: str, tracked: dict[str, tuple[float, int]], modules: set[str], report: Callable[[str, int, int], None],
-        is_known: Callable[[str], bool | None], branch: Callable[[str], str],
-    ) -> None:  # fmt: skip
-        self.past, self.root, self._tracked, self._report = past, os.path.realpath(root), tracked, report
+        self,
+        past: Past,
+        root: str,
+        tracked: dict[str, tuple[float, int]],
+        modules: set[str],
+        report: Callable[[str, int, int], None],
+        is_known: Callable[[str], bool | None],
+        branch: Callable[[str], str],
+    ) -> None:
+        self.past, self.root, self._tracked, self._report = (
+            past,
+            os.path.realpath(root),
+            tracked,
+            report,
+        )
         self._is_known, self._branch, self._modules = is_known, branch, modules
         self._having: dict[str, set[bytes]] = {}
         self._lives: dict[bytes, list[Presence]] = {}
@@ -74,7 +89,9 @@ class Checker:
 
     def check(self, notes: list[DatedReferences]) -> list[list[Finding]]:
         """How each reference of each note stands."""
-        symbols = {r.name for note in notes for r in note.references if r.kind in ("symbol", "setting")}
+        symbols = {
+            r.name for note in notes for r in note.references if r.kind in ("symbol", "setting")
+        }
         if symbols:
             self._having = self.past.having(symbols, _counts, self._report)
             for path, versions in self.past.files.items():
@@ -92,11 +109,16 @@ class Checker:
         if note.held and reference.kind in ("commit", "branch"):  # nobody knows when those went
             return _fresh(reference)
         return {
-            "file": self._file, "symbol": self._symbol, "setting": self._symbol, "command": self._command, "commit": self._commit,
+            "file": self._file,
+            "symbol": self._symbol,
+            "setting": self._symbol,
+            "command": self._command,
+            "commit": self._commit,
             "branch": self._named_branch,
-        }[reference.kind](reference, note.at)  # fmt: skip
+        }[reference.kind](reference, note.at)
 
-    # -- files ----------------------------------------------------------------------------------------------
+    # -- files
+    # ----------------------------------------------------------------------------------------------
 
     def _file(self, reference: Reference, at: float) -> Finding:
         name = self._within(reference.name)
@@ -114,7 +136,11 @@ class Checker:
         if now and (name not in known or known & set(now)):
             return Finding(reference.kind, reference.name, "fresh")
         if not then:
-            return Finding(reference.kind, reference.name, "fresh") if self._on_disk(name) else _unknown(reference)
+            return (
+                Finding(reference.kind, reference.name, "fresh")
+                if self._on_disk(name)
+                else _unknown(reference)
+            )
         if len(then) > 1 and any(found.moved for found in then):
             return _unknown(reference)  # which of them was meant?
         found = self._went(reference, max(then, key=lambda found: found.end or 0))
@@ -128,10 +154,16 @@ class Checker:
 
     def _meant(self, name: str) -> list[str]:
         """The files that a name may stand for: the one of that path, and those whose path ends so."""
-        return [p for p in self.past.by_name.get(os.path.basename(name), ()) if p == name or p.endswith("/" + name)]
+        return [
+            p
+            for p in self.past.by_name.get(os.path.basename(name), ())
+            if p == name or p.endswith("/" + name)
+        ]
 
     def _around(self, path: str, at: float) -> Presence | None:
-        """The content that a file had at a time, or had first soon after it. None where it was not there."""
+        """The content that a file had at a time, or had first soon after it. None where it was not
+        there.
+        """
         first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
         for version in self.past.files.get(path, ()):
             if (version.end is None or version.end > first) and version.first <= last:
@@ -139,7 +171,9 @@ class Checker:
         return None
 
     def _then(self, files: Iterable[str], at: float) -> list[Presence]:
-        """Those of *files* that were there at a time; where none was, those that came soon after it."""
+        """Those of *files* that were there at a time; where none was, those that came soon after
+        it.
+        """
         found = [version for path in files if (version := self._around(path, at))]
         return [version for version in found if version.first <= self.past.number_at(at)] or found
 
@@ -154,7 +188,9 @@ class Checker:
         return self.past.is_present(path) or self._on_disk(path)
 
     def _on_disk(self, path: str) -> bool:
-        """Whether the work tree has it, also where git knows nothing of it. A link counts as itself."""
+        """Whether the work tree has it, also where git knows nothing of it. A link counts as
+        itself.
+        """
         return os.path.lexists(os.path.join(self.root, path))
 
     def _changed(self, reference: Reference, path: str, then: Presence | None) -> Finding:
@@ -163,10 +199,14 @@ class Checker:
             return Finding(reference.kind, reference.name, "fresh", path)
         commits = sum(version.first > then.first for version in versions)
         share = self.past.share_gone(then.blob, versions[-1].blob)
-        return Finding(reference.kind, reference.name, "changed", path, commits=commits, share=round(share, 3))
+        return Finding(
+            reference.kind, reference.name, "changed", path, commits=commits, share=round(share, 3)
+        )
 
     def _went(self, reference: Reference, then: Presence) -> Finding:
-        """Where a file that is not there any more went, move by move, or with which commit it was removed."""
+        """Where a file that is not there any more went, move by move, or with which commit it was
+        removed.
+        """
         last = self._last_of(then)
         moved = last
         for _ in range(_MAX_MOVES):
@@ -178,13 +218,22 @@ class Checker:
             if not onward:
                 return _unknown(reference)
             moved = self._last_of(onward[0])
-        if moved.end is None or moved.moved or last.blob in self.past.present or not self._can_tell(then.path):
+        if (
+            moved.end is None
+            or moved.moved
+            or last.blob in self.past.present
+            or not self._can_tell(then.path)
+        ):
             return _unknown(reference)
         return self._at(reference, "gone", then.path, moved.end)
 
     def _can_tell(self, path: str) -> bool:
-        """Whether a file that is not there is nowhere: neither in a submodule, nor among what is built."""
-        return os.path.basename(path) not in self._built and not any(path.startswith(f"{m}/") for m in self._modules)
+        """Whether a file that is not there is nowhere: neither in a submodule, nor among what is
+        built.
+        """
+        return os.path.basename(path) not in self._built and not any(
+            path.startswith(f"{m}/") for m in self._modules
+        )
 
     @cached_property
     def _built(self) -> set[str]:
@@ -199,12 +248,21 @@ class Checker:
         return found
 
     def _at(self, reference: Reference, state: Any, path: str, n: int, to: str = "") -> Finding:
-        """What became of a name with commit *n*. Paths are the repository's text, which agents may be told: one that could be a sentence is not
-        repeated."""
+        """What became of a name with commit *n*. Paths are the repository's text, which agents may
+        be told: one that could be a sentence is not repeated.
+        """
         if to and not _PLAIN.fullmatch(to):
             return _unknown(reference)
         path = path if _PLAIN.fullmatch(path) else ""
-        return Finding(reference.kind, reference.name, state, path, to, self.past.commits[n][:10], self.past.day(n))
+        return Finding(
+            reference.kind,
+            reference.name,
+            state,
+            path,
+            to,
+            self.past.commits[n][:10],
+            self.past.day(n),
+        )
 
     def _folder(self, reference: Reference, name: str, at: float) -> Finding:
         inside_it = [path for path in self._below(name) if path]
@@ -225,17 +283,30 @@ class Checker:
         )
         for to, count in folders.most_common(1):
             if 2 * count > len(went):
-                first = min((found for found in went if found.to.startswith(to + "/")), key=lambda found: found.day)
+                first = min(
+                    (found for found in went if found.to.startswith(to + "/")),
+                    key=lambda found: found.day,
+                )
                 return msgspec.structs.replace(first, path=f"{name}/", to=f"{to}/")
         return _unknown(reference)  # here and there
 
     def _below(self, name: str) -> list[str]:
         prefix = name + "/"
         if self._folders is None:
-            self._folders = {path[:place] for path in self.past.files for place, sign in enumerate(path) if sign == "/"}
-        return [path for path in self.past.files if path.startswith(prefix)] if name in self._folders else []
+            self._folders = {
+                path[:place]
+                for path in self.past.files
+                for place, sign in enumerate(path)
+                if sign == "/"
+            }
+        return (
+            [path for path in self.past.files if path.startswith(prefix)]
+            if name in self._folders
+            else []
+        )
 
-    # -- symbols --------------------------------------------------------------------------------------------
+    # -- symbols
+    # --------------------------------------------------------------------------------------------
 
     def _symbol(self, reference: Reference, at: float) -> Finding:
         name = reference.name
@@ -249,15 +320,21 @@ class Checker:
         latest = max(lives, key=lambda version: version.end or 0)
         if self._loose is not None and name in self._loose:
             return _fresh(reference)
-        newest = sorted(having, key=lambda blob: -max(version.end or 0 for version in self._lives[blob]))[
-            :_MAX_VERSIONS
-        ]
-        if self._loose is None or not self._is_defined(name, newest) or self._may_stand(name, lives):
+        newest = sorted(
+            having, key=lambda blob: -max(version.end or 0 for version in self._lives[blob])
+        )[:_MAX_VERSIONS]
+        if (
+            self._loose is None
+            or not self._is_defined(name, newest)
+            or self._may_stand(name, lives)
+        ):
             return _unknown(reference)  # a library's, say, that nobody uses any more
         return self._at(reference, "gone", latest.path, latest.end or 0)
 
     def _may_stand(self, name: str, lives: list[Presence]) -> bool:
-        """Whether one of the files that had a name has it still, or can't be looked into, as it is or as it lies on the disk."""
+        """Whether one of the files that had a name has it still, or can't be looked into, as it is
+        or as it lies on the disk.
+        """
         for path in {version.path for version in lives}:
             if not self._can_tell(path):
                 return True
@@ -265,7 +342,9 @@ class Checker:
             if newest.end is None and self.past.is_opaque(newest.blob):
                 return True
             try:
-                if name.encode() in safe_files.read(os.path.join(self.root, path), _MAX_FILE).replace(b"\0", b""):
+                if name.encode() in safe_files.read(
+                    os.path.join(self.root, path), _MAX_FILE
+                ).replace(b"\0", b""):
                     return True
             except FileNotFoundError:
                 continue
@@ -274,16 +353,22 @@ class Checker:
         return False
 
     def _is_defined(self, name: str, blobs: list[bytes]) -> bool:
-        """Whether one of these contents gives a name its meaning. What a manifest lists is somebody else's."""
+        """Whether one of these contents gives a name its meaning. What a manifest lists is somebody
+        else's.
+        """
         return any(
             _defines(self.past.content(blob), name)
             for blob in blobs
-            if any(os.path.basename(version.path) not in _MANIFESTS for version in self._lives[blob])
+            if any(
+                os.path.basename(version.path) not in _MANIFESTS for version in self._lives[blob]
+            )
         )
 
     @cached_property
     def _loose(self) -> set[str] | None:
-        """The identifiers of files that are not as git's index has them, or not in it. None where there are too many to look into."""
+        """The identifiers of files that are not as git's index has them, or not in it. None where
+        there are too many to look into.
+        """
         found: set[str] = set()
         looked = 0
         for path in self._files_on_disk():
@@ -291,7 +376,11 @@ class Checker:
             try:
                 info = os.lstat(path)
                 known = self._tracked.get(relative)
-                if known is not None and known[1] == info.st_size and abs(known[0] - info.st_mtime) < 1e-3:
+                if (
+                    known is not None
+                    and known[1] == info.st_size
+                    and abs(known[0] - info.st_mtime) < 1e-3
+                ):
                     continue
                 looked += 1
                 if looked > _MAX_LOOSE:
@@ -306,7 +395,8 @@ class Checker:
             folders[:] = [name for name in folders if name not in _MADE]
             yield from (os.path.join(folder, name) for name in files)
 
-    # -- commands -------------------------------------------------------------------------------------------
+    # -- commands
+    # -------------------------------------------------------------------------------------------
 
     def _command(self, reference: Reference, at: float) -> Finding:
         words = reference.name.split()
@@ -316,13 +406,19 @@ class Checker:
             return _as_command(found, reference)
         if program in ("python", "python3") and "-m" in words[:-1]:
             return self._module(reference, words[words.index("-m") + 1], at)
-        target = next((w for w in words[2 if "run" in words[:2] else 1 :] if not w.startswith("-")), "")
+        target = next(
+            (w for w in words[2 if "run" in words[:2] else 1 :] if not w.startswith("-")), ""
+        )
         if not target or "/" in target or program not in _DEFINERS:
             return _unknown(reference)
         names, defines = _DEFINERS[program]
         now = self._defined_now(defines, names)
         if any(found is None or any(fnmatchcase(target, one) for one in found) for found in now):
-            return _fresh(reference) if any(found and target in found for found in now) else _unknown(reference)
+            return (
+                _fresh(reference)
+                if any(found and target in found for found in now)
+                else _unknown(reference)
+            )
         versions = [
             version
             for path in self._called(names)
@@ -339,7 +435,12 @@ class Checker:
 
     def _module(self, reference: Reference, module: str, at: float) -> Finding:
         base = module.replace(".", "/")
-        for path in (f"{base}.py", f"{base}/__main__.py", f"src/{base}.py", f"src/{base}/__main__.py"):
+        for path in (
+            f"{base}.py",
+            f"{base}/__main__.py",
+            f"src/{base}.py",
+            f"src/{base}/__main__.py",
+        ):
             if self._is_there(path):
                 return _fresh(reference)
             if self._around(path, at):
@@ -359,16 +460,21 @@ class Checker:
     def _defined_now(
         self, defines: Callable[[bytes], set[str] | None], names: tuple[str, ...]
     ) -> list[set[str] | None]:
-        """What files of these names define, as they lie on the disk and as the last commit has them."""
+        """What files of these names define, as they lie on the disk and as the last commit has
+        them.
+        """
         found = []
-        for path in dict.fromkeys([*self._called(names), *(name for name in names if name[0] != "*")]):
+        for path in dict.fromkeys(
+            [*self._called(names), *(name for name in names if name[0] != "*")]
+        ):
             with contextlib.suppress(OSError):
                 found.append(defines(safe_files.read(os.path.join(self.root, path), _MAX_FILE)))
             if self.past.is_present(path):
                 found.append(defines(self.past.content(self.past.files[path][-1].blob)))
         return found
 
-    # -- commits and branches -------------------------------------------------------------------------------
+    # -- commits and branches
+    # -------------------------------------------------------------------------------
 
     def _commit(self, reference: Reference, at: float) -> Finding:
         known = self._is_known(reference.name)
@@ -383,12 +489,16 @@ class Checker:
     def _named_branch(self, reference: Reference, at: float) -> Finding:
         state = self._branch(reference.name)
         return Finding(
-            "branch", reference.name, "fresh" if state == "there" else "gone" if state == "gone" else "unknown"
+            "branch",
+            reference.name,
+            "fresh" if state == "there" else "gone" if state == "gone" else "unknown",
         )
 
 
 def _defines(text: bytes, name: str) -> bool:
-    """Whether a file gives a name its meaning: a function, a class, a constant, a key of a configuration."""
+    """Whether a file gives a name its meaning: a function, a class, a constant, a key of a
+    configuration.
+    """
     word = rf"(?<![\w$]){re.escape(name)}(?![\w$])"
     patterns = (
         rf"\b(?:def|class|function\*?|func|fn|fun|const|let|var|val|type|interface|enum|struct|trait|module|object|record|static|define|sub|proc|rpc|message|service|table|view)\b[^\n(={{]{{0,60}}{word}",
@@ -397,7 +507,11 @@ def _defines(text: bytes, name: str) -> bool:
         rf"^[ \t]*(?:[\w$<>\[\],?*&]+[ \t]+){{0,4}}{word}[ \t]*\([^;\n]*\)[^;\n]*\{{[ \t]*$",
     )
     # line by line, none of them long: what a repository has may be made to keep a pattern busy
-    lines = [line for line in text.decode("utf-8", "replace").split("\n") if name in line and len(line) <= _MAX_LINE]
+    lines = [
+        line
+        for line in text.decode("utf-8", "replace").split("\n")
+        if name in line and len(line) <= _MAX_LINE
+    ]
     found = "\n".join(lines)
     return any(re.search(pattern, found, re.MULTILINE) for pattern in patterns)
 
@@ -424,7 +538,9 @@ def _as_command(found: Finding, reference: Reference) -> Finding:
 
 
 def _counts(path: str) -> bool:
-    """Whether what a file has counts as being there: notes that are committed have every name that they ever named."""
+    """Whether what a file has counts as being there: notes that are committed have every name that
+    they ever named.
+    """
     return not path.startswith(".memsearch/") and "/.memsearch/" not in path
 
 
@@ -439,7 +555,9 @@ def _script(words: list[str]) -> str:
     if words[0].startswith("./"):
         return words[0].removeprefix("./")
     ends = _RUNS.get(words[0])
-    return next((w.partition("::")[0].removeprefix("./") for w in words[1:] if ends and _ends(w, ends)), "")
+    return next(
+        (w.partition("::")[0].removeprefix("./") for w in words[1:] if ends and _ends(w, ends)), ""
+    )
 
 
 def _ends(word: str, ends: tuple[str, ...]) -> bool:
@@ -447,8 +565,12 @@ def _ends(word: str, ends: tuple[str, ...]) -> bool:
 
 
 def _make_targets(text: bytes) -> set[str] | None:
-    """The targets of a makefile, ``*`` in a pattern's place; None where there may be others: of what it includes, or of a variable."""
-    names = {name.decode("utf-8", "replace") for line in _TARGET.findall(text) for name in line.split()}
+    """The targets of a makefile, ``*`` in a pattern's place; None where there may be others: of
+    what it includes, or of a variable.
+    """
+    names = {
+        name.decode("utf-8", "replace") for line in _TARGET.findall(text) for name in line.split()
+    }
     if _INCLUDES.search(text) or any(name.startswith("$") and "/" not in name for name in names):
         return None
     return {re.sub(r"[\[\]?*]", "", name).replace("%", "*") for name in names}

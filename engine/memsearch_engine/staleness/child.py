@@ -1,4 +1,5 @@
-"""``python -m memsearch_engine.staleness.child``: reads what is asked from stdin, a line, answers on stdout, says on stderr how far it is (JSON each).
+"""``python -m memsearch_engine.staleness.child``: reads what is asked from stdin, a line, answers
+on stdout, says on stderr how far it is (JSON each).
 
 It ends with whoever asked, and is nice to others.
 """
@@ -62,7 +63,9 @@ def answer(asked: Asked, report: Any) -> GroundAnswer:
     if not repository.is_ours(asked.common_dir):
         return _nothing(asked, found, "the repository is another user's, or holds more than files")
     if other := repository.foreign_format(asked.common_dir):
-        return _nothing(asked, found, f"its references or objects are kept as {other}, which can't be read here")
+        return _nothing(
+            asked, found, f"its references or objects are kept as {other}, which can't be read here"
+        )
     store: Any = DiskObjectStore(os.path.join(asked.common_dir, "objects"))
     past = Past(store, Path(asked.database))
     try:
@@ -70,26 +73,46 @@ def answer(asked: Asked, report: Any) -> GroundAnswer:
         branches = Branches(store, asked.common_dir, past, shallow)
         if not branches.head:
             return _nothing(asked, found, "it has no commit yet")
-        past.read(branches.head, shallow, min((note.at for note in asked.notes), default=time.time()), report)
+        past.read(
+            branches.head,
+            shallow,
+            min((note.at for note in asked.notes), default=time.time()),
+            report,
+        )
         tracked, modules = _tracked(asked.common_dir)
-        checker = Checker(past, asked.root, tracked, modules, report, branches.has_commit, branches.state)
-        notes = [DatedReferences(note.at, references, note.held) for note, references in zip(asked.notes, found)]
+        checker = Checker(
+            past, asked.root, tracked, modules, report, branches.has_commit, branches.state
+        )
+        notes = [
+            DatedReferences(note.at, references, note.held)
+            for note, references in zip(asked.notes, found)
+        ]
         return GroundAnswer(
             branches.head.decode(),
             [
-                Checked(note.entry_id, note.hash, references, Standing(findings, _unmerged(branches, note.branch)))
+                Checked(
+                    note.entry_id,
+                    note.hash,
+                    references,
+                    Standing(findings, _unmerged(branches, note.branch)),
+                )
                 for note, references, findings in zip(asked.notes, found, checker.check(notes))
             ],
         )
     except Exception as error:  # a damaged or a made-up repository: dulwich has many words for it
-        return _nothing(asked, found, f"its repository can't be read ({type(error).__name__}: {error})")
+        return _nothing(
+            asked, found, f"its repository can't be read ({type(error).__name__}: {error})"
+        )
     finally:
         past.close()
         store.close()
 
 
 def _nothing(asked: Asked, found: list[list[Reference]], why: str) -> GroundAnswer:
-    notes = [Checked(n.entry_id, n.hash, references, Standing()) for n, references in zip(asked.notes, found)]
+    notes = [
+        Checked(n.entry_id, n.hash, references, Standing())
+        for n, references in zip(asked.notes, found)
+    ]
     return GroundAnswer("", notes, why)
 
 
@@ -101,11 +124,18 @@ def _unmerged(branches: Branches, name: str) -> str:
 def _tracked(common_dir: str) -> tuple[dict[str, tuple[float, int]], set[str]]:
     """path -> (mtime, size), as git's index has them; and where it has submodules."""
     try:
-        entries = list(read_index(io.BytesIO(safe_files.read(os.path.join(common_dir, "index"), _MAX_INDEX))))
+        entries = list(
+            read_index(io.BytesIO(safe_files.read(os.path.join(common_dir, "index"), _MAX_INDEX)))
+        )
     except Exception:  # a made-up index may break its reader in any way
         return {}, set()
-    files = {entry.name.decode("utf-8", "replace"): (_seconds(entry.mtime), entry.size) for entry in entries}
-    return files, {entry.name.decode("utf-8", "replace") for entry in entries if S_ISGITLINK(entry.mode)}
+    files = {
+        entry.name.decode("utf-8", "replace"): (_seconds(entry.mtime), entry.size)
+        for entry in entries
+    }
+    return files, {
+        entry.name.decode("utf-8", "replace") for entry in entries if S_ISGITLINK(entry.mode)
+    }
 
 
 def _seconds(stamp: Any) -> float:

@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-#: ``fresh``: there, as far as it matters as it was; ``changed``: there, and not as it was; ``moved``, ``gone``; ``unknown``: nothing can be said.
+#: ``fresh``: there, as far as it matters as it was; ``changed``: there, and not as it was;
+#: ``moved``, ``gone``; ``unknown``: nothing can be said.
 State = Literal["fresh", "changed", "moved", "gone", "unknown"]
 
 
@@ -14,7 +15,9 @@ Kind = Literal["file", "symbol", "setting", "command", "commit", "branch"]
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """A name, as it is looked for: a path without its line number, an identifier without what it belongs to and without brackets."""
+    """A name, as it is looked for: a path without its line number, an identifier without what it
+    belongs to and without brackets.
+    """
 
     kind: Kind
     name: str
@@ -26,8 +29,10 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         name: as the note has it.
         path: the file that is meant, or had it last; to: where it is now, where it moved.
-        commit: the one with which it went or moved (the first 10 digits); day: that commit's, ``YYYY-MM-DD``.
-        commits: how many have changed it since; share: of the lines that it had, how many are not there any more, 0 to 1.
+        commit: the one with which it went or moved (the first 10 digits); day: that commit's,
+            ``YYYY-MM-DD``.
+        commits: how many have changed it since; share: of the lines that it had, how many are
+            not there any more, 0 to 1.
     """
 
     kind: Kind
@@ -72,7 +77,9 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def state(self) -> str:
-        """``gone``: all that could be checked of what it names is; ``partly``: some of it; ``moved``: some is elsewhere; '' else."""
+        """``gone``: all that could be checked of what it names is; ``partly``: some of it;
+        ``moved``: some is elsewhere; '' else.
+        """
         states = [finding.state for finding in self.findings if finding.state != "unknown"]
         if "gone" in states:
             return "partly" if set(states) - {"gone"} else "gone"
@@ -81,7 +88,9 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def stale(self) -> list[Finding]:
         """What is gone, then what is elsewhere."""
-        return [f for f in self.findings if f.state == "gone"] + [f for f in self.findings if f.state == "moved"]
+        return [f for f in self.findings if f.state == "gone"] + [
+            f for f in self.findings if f.state == "moved"
+        ]
 
     @property
     def words(self) -> str:

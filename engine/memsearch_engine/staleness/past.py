@@ -1,8 +1,10 @@
-"""A repository's history as far as notes need it: which file had which content when, along the first parents of HEAD.
+"""A repository's history as far as notes need it: which file had which content when, along the
+first parents of HEAD.
 
-Along first parents a history is a line, so that "there at that time" and "gone since that commit" have one meaning each; what a branch did
-counts from its merge on. It is read once and then as far as HEAD has moved, by dulwich from git's own files, and kept in a database that
-may be deleted at any time (SQLite). Renames are git's: files that went and came with one commit and are alike enough.
+Along first parents a history is a line, so that "there at that time" and "gone since that commit"
+have one meaning each; what a branch did counts from its merge on. It is read once and then as far
+as HEAD has moved, by dulwich from git's own files, and kept in a database that may be deleted at
+any time (SQLite). Renames are git's: files that went and came with one commit and are alike enough.
 """
 
 from __future__ import annotations
@@ -35,9 +37,13 @@ CREATE TABLE names (blob BLOB PRIMARY KEY, hashes BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE differs (old BLOB NOT NULL, new BLOB NOT NULL, share REAL NOT NULL, PRIMARY KEY (old, new)) WITHOUT ROWID;
 """
 _DAY_S = 86400.0
-#: How much of the history before the oldest note is read, so that one that is a little older needs no new reading.
+#: How much of the history before the oldest note is read, so that one that is a little older needs
+#: no new reading.
 _EARLIER_S = 30 * _DAY_S
-_LIKE_ENOUGH, _MAX_PAIRED = 60, 200  # git's own: a rename keeps 60 % of a file; files of one commit that are compared
+_LIKE_ENOUGH, _MAX_PAIRED = (
+    60,
+    200,
+)  # git's own: a rename keeps 60 % of a file; files of one commit that are compared
 _TELLING_SIZE = 64  # bytes: smaller files are alike by chance
 _MAX_BLOB = 512 * 1024
 _AT_ONCE = 500  # commits, or contents, between two writes
@@ -47,8 +53,9 @@ _TELLING = re.compile(rb"[^_]_+[^_]|[a-z0-9][A-Z]|^[A-Z][A-Z0-9_]*$")
 
 
 class Presence(NamedTuple):
-    """A file with one content: from commit number *first* on, until *end* (None: still). ``moved``: where it went at its end;
-    its own path where that can't be told."""
+    """A file with one content: from commit number *first* on, until *end* (None: still). ``moved``:
+    where it went at its end; its own path where that can't be told.
+    """
 
     path: str
     blob: bytes
@@ -61,7 +68,8 @@ class Past:
     """What is known of one repository. Not shared between threads.
 
     Args:
-        store: its objects (dulwich's). file: the database, made where it is missing and anew where it is of no use.
+        store: its objects (dulwich's). file: the database, made where it is missing and anew
+            where it is of no use.
     """
 
     def __init__(self, store: Any, file: Path) -> None:
@@ -77,13 +85,21 @@ class Past:
     def close(self) -> None:
         self._db.close()
 
-    # -- reading --------------------------------------------------------------------------------------------
+    # -- reading
+    # --------------------------------------------------------------------------------------------
 
-    def read(self, head: bytes, shallow: set[bytes], since: float, report: Callable[[str, int, int], None]) -> None:
+    def read(
+        self,
+        head: bytes,
+        shallow: set[bytes],
+        since: float,
+        report: Callable[[str, int, int], None],
+    ) -> None:
         """Take in what is new up to *head*.
 
         Args:
-            shallow: commits whose parents were not fetched. since: when the oldest note was made. report: what, done, of how many.
+            shallow: commits whose parents were not fetched. since: when the oldest note was
+                made. report: what, done, of how many.
         """
         known = dict(self._db.execute("SELECT id, n FROM commits"))
         meta = dict(self._db.execute("SELECT key, value FROM meta"))
@@ -128,9 +144,13 @@ class Past:
         with self._db:
             for table in ("commits", "touches", "paths", "meta"):
                 self._db.execute(f"DELETE FROM {table}")
-            self._db.execute("INSERT INTO meta (key, value) VALUES ('since', ?)", (str(0.0 if is_root else since),))
             self._db.execute(
-                "INSERT INTO commits (n, id, at) VALUES (0, ?, ?)", (name.decode(), int(commit.commit_time))
+                "INSERT INTO meta (key, value) VALUES ('since', ?)",
+                (str(0.0 if is_root else since),),
+            )
+            self._db.execute(
+                "INSERT INTO commits (n, id, at) VALUES (0, ?, ?)",
+                (name.decode(), int(commit.commit_time)),
             )
             for entry in self._store.iter_tree_contents(commit.tree):
                 if not S_ISGITLINK(entry.mode):
@@ -141,11 +161,20 @@ class Past:
         n, at = self._db.execute("SELECT max(n) + 1, max(at) FROM commits").fetchone()
         # a clock that was set back puts no commit before its parent
         self._db.execute(
-            "INSERT INTO commits (n, id, at) VALUES (?, ?, ?)", (n, name.decode(), max(at, commit.commit_time))
+            "INSERT INTO commits (n, id, at) VALUES (?, ?, ?)",
+            (n, name.decode(), max(at, commit.commit_time)),
         )
         changes = [c for c in tree_changes(self._store, tree, commit.tree) if not _is_module(c)]
-        came = {c.new.path: c.new for c in changes if c.new and c.new.path and not (c.old and c.old.path)}
-        went = {c.old.path: c.old for c in changes if c.old and c.old.path and not (c.new and c.new.path)}
+        came = {
+            c.new.path: c.new
+            for c in changes
+            if c.new and c.new.path and not (c.old and c.old.path)
+        }
+        went = {
+            c.old.path: c.old
+            for c in changes
+            if c.old and c.old.path and not (c.new and c.new.path)
+        }
         moved = self._moves(tree, commit.tree, went, came) if came and went else {}
         for change in changes:
             if change.new and change.new.path:
@@ -153,10 +182,16 @@ class Past:
             elif change.old and change.old.path:
                 self._touch(change.old.path, n, None, moved.get(change.old.path))
 
-    def _moves(self, old: Any, new: Any, went: dict[bytes, Any], came: dict[bytes, Any]) -> dict[bytes, bytes]:
-        """Where files went that went and came with one commit, small ones with their folder. One that may have gone anywhere goes to itself."""
+    def _moves(
+        self, old: Any, new: Any, went: dict[bytes, Any], came: dict[bytes, Any]
+    ) -> dict[bytes, bytes]:
+        """Where files went that went and came with one commit, small ones with their folder. One
+        that may have gone anywhere goes to itself.
+        """
         found: dict[bytes, bytes] = {}
-        if len(went) * len(came) > _MAX_PAIRED**2:  # more than are compared: nobody knows where one went
+        if (
+            len(went) * len(came) > _MAX_PAIRED**2
+        ):  # more than are compared: nobody knows where one went
             found = {path: path for path in went}
         same_name = {os.path.basename(path) for path in came}
         detector = RenameDetector(self._store, rename_threshold=_LIKE_ENOUGH, max_files=_MAX_PAIRED)
@@ -165,7 +200,11 @@ class Past:
             # of a file that went and was found in two places, the second is a "copy"
             if not one or not other or change.type not in (CHANGE_RENAME, CHANGE_COPY):
                 continue
-            is_move = one.path in went and other.path in came and found.get(one.path, one.path) == one.path
+            is_move = (
+                one.path in went
+                and other.path in came
+                and found.get(one.path, one.path) == one.path
+            )
             if is_move and self._store[one.sha].raw_length() >= _TELLING_SIZE:
                 found[one.path] = other.path
         folders: dict[bytes, set[bytes]] = defaultdict(set)
@@ -174,7 +213,10 @@ class Past:
                 folders[os.path.dirname(path)].add(os.path.dirname(to))
         for path in [path for path in went if found.get(path, path) == path]:
             targets = folders.get(os.path.dirname(path), set())
-            if len(targets) == 1 and (target := os.path.join(*targets, os.path.basename(path))) in came:
+            if (
+                len(targets) == 1
+                and (target := os.path.join(*targets, os.path.basename(path))) in came
+            ):
                 found[path] = target
             elif os.path.basename(path) in same_name:
                 found[path] = path
@@ -183,7 +225,12 @@ class Past:
     def _touch(self, path: bytes, n: int, blob: bytes | None, moved: bytes | None = None) -> None:
         self._db.execute(
             "INSERT OR REPLACE INTO touches (path, n, blob, moved) VALUES (?,?,?,?)",
-            (self._path(path), n, bytes.fromhex(blob.decode()) if blob else None, self._path(moved) if moved else None),
+            (
+                self._path(path),
+                n,
+                bytes.fromhex(blob.decode()) if blob else None,
+                self._path(moved) if moved else None,
+            ),
         )
 
     def _path(self, path: bytes) -> int:
@@ -204,7 +251,13 @@ class Past:
             path = paths.get(number, "")
             if last is not None:
                 ended = n if path == last[0] else None
-                self._note(Presence(*last, ended, paths.get(moved, "") if ended is not None and blob is None else ""))
+                self._note(
+                    Presence(
+                        *last,
+                        ended,
+                        paths.get(moved, "") if ended is not None and blob is None else "",
+                    )
+                )
             last = (path, blob, n) if blob is not None else None
         for path in self.files:
             self.by_name.setdefault(os.path.basename(path), []).append(path)
@@ -214,7 +267,8 @@ class Past:
         if presence.end is None:
             self.present[presence.blob] = presence.path
 
-    # -- asking ---------------------------------------------------------------------------------------------
+    # -- asking
+    # ---------------------------------------------------------------------------------------------
 
     def number_at(self, at: float) -> int:
         """The newest commit of a time; -1 for one before the beginning."""
@@ -231,49 +285,76 @@ class Past:
         """Of a file; b'' for what is too large to be looked into, or can't be read."""
         try:
             found = self._store[blob.hex().encode()]
-            return found.data if isinstance(found, Blob) and found.raw_length() <= _MAX_BLOB else b""
+            return (
+                found.data if isinstance(found, Blob) and found.raw_length() <= _MAX_BLOB else b""
+            )
         except Exception:  # one that is damaged, or blown up: dulwich has many words for it
             return b""
 
     def is_opaque(self, blob: bytes) -> bool:
-        """Whether a content can't be looked into: it is too large or no text, or stands for one that lies elsewhere (Git LFS)."""
+        """Whether a content can't be looked into: it is too large or no text, or stands for one
+        that lies elsewhere (Git LFS).
+        """
         text = self.content(blob)
-        return not text and blob != _EMPTY or b"\0" in text[:8000] or text.startswith(b"version https://git-lfs")
+        return (
+            not text
+            and blob != _EMPTY
+            or b"\0" in text[:8000]
+            or text.startswith(b"version https://git-lfs")
+        )
 
     def share_gone(self, old: bytes, new: bytes) -> float:
         """Of the lines of a content, how many another one has not, 0 to 1."""
-        row = self._db.execute("SELECT share FROM differs WHERE old=? AND new=?", (old, new)).fetchone()
+        row = self._db.execute(
+            "SELECT share FROM differs WHERE old=? AND new=?", (old, new)
+        ).fetchone()
         if row:
             return float(row[0])
-        lines, left, gone = self.content(old).splitlines(), Counter(self.content(new).splitlines()), 0
+        lines, left, gone = (
+            self.content(old).splitlines(),
+            Counter(self.content(new).splitlines()),
+            0,
+        )
         for line in lines:
             left[line] -= 1
             gone += left[line] < 0
         share = gone / len(lines) if lines else 0.0
         with self._db:
-            self._db.execute("INSERT INTO differs (old, new, share) VALUES (?,?,?)", (old, new, share))
+            self._db.execute(
+                "INSERT INTO differs (old, new, share) VALUES (?,?,?)", (old, new, share)
+            )
         return share
 
     def having(
-        self, names: Iterable[str], counts: Callable[[str], bool], report: Callable[[str, int, int], None]
+        self,
+        names: Iterable[str],
+        counts: Callable[[str], bool],
+        report: Callable[[str, int, int], None],
     ) -> dict[str, set[bytes]]:
-        """name -> the contents of files (whose path *counts*) that seem to have it; by chance, one may not."""
+        """name -> the contents of files (whose path *counts*) that seem to have it; by chance, one
+        may not.
+        """
         if self._names is None:
             self._read_names(counts, report)
             self._names = _Names(self._db)
         return self._names.having(names)
 
-    def _read_names(self, counts: Callable[[str], bool], report: Callable[[str, int, int], None]) -> None:
+    def _read_names(
+        self, counts: Callable[[str], bool], report: Callable[[str, int, int], None]
+    ) -> None:
         """Look into every content that was not looked into yet."""
         known = {blob for (blob,) in self._db.execute("SELECT blob FROM names")}
-        wanted = {v.blob for path, versions in self.files.items() if counts(path) for v in versions} - known
+        wanted = {
+            v.blob for path, versions in self.files.items() if counts(path) for v in versions
+        } - known
         todo = sorted(wanted)  # in no order that packs have, and each is read once
         for done in range(0, len(todo), _AT_ONCE):
             report("symbols", done, len(todo))
             with self._db:
                 for blob in todo[done : done + _AT_ONCE]:
                     self._db.execute(
-                        "INSERT INTO names (blob, hashes) VALUES (?,?)", (blob, names_in(self.content(blob)).tobytes())
+                        "INSERT INTO names (blob, hashes) VALUES (?,?)",
+                        (blob, names_in(self.content(blob)).tobytes()),
                     )
 
 
@@ -285,14 +366,18 @@ class _Names:
         self._blobs = [blob for blob, _ in rows]
         parts = [np.frombuffer(hashes, dtype=np.uint32) for _, hashes in rows]
         self._hashes = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32)
-        self._ends = np.cumsum([len(part) for part in parts]) if parts else np.zeros(0, dtype=np.int64)
+        self._ends = (
+            np.cumsum([len(part) for part in parts]) if parts else np.zeros(0, dtype=np.int64)
+        )
 
     def having(self, names: Iterable[str]) -> dict[str, set[bytes]]:
         by_hash: dict[int, list[str]] = defaultdict(list)
         for name in names:
             by_hash[zlib.crc32(name.encode())].append(name)
         found: dict[str, set[bytes]] = {name: set() for same in by_hash.values() for name in same}
-        places = np.nonzero(np.isin(self._hashes, np.fromiter(by_hash, dtype=np.uint32, count=len(by_hash))))[0]
+        places = np.nonzero(
+            np.isin(self._hashes, np.fromiter(by_hash, dtype=np.uint32, count=len(by_hash)))
+        )[0]
         for place, owner in zip(places, np.searchsorted(self._ends, places, side="right")):
             for name in by_hash[int(self._hashes[place])]:
                 found[name].add(self._blobs[owner])
@@ -300,7 +385,9 @@ class _Names:
 
 
 def names_in(text: bytes) -> np.ndarray:
-    """The hashes of a text's identifiers that are no plain words: of shape (n,), uint32, each once. None for what is no text."""
+    """The hashes of a text's identifiers that are no plain words: of shape (n,), uint32, each once.
+    None for what is no text.
+    """
     if b"\0" in text[:8000]:
         return np.zeros(0, dtype=np.uint32)
     words = {word for word in words_in(text) if _TELLING.search(word)}
@@ -315,7 +402,8 @@ def words_in(text: bytes) -> set[bytes]:
 
 def _is_module(change: TreeChange) -> bool:
     return any(
-        side is not None and side.mode is not None and S_ISGITLINK(side.mode) for side in (change.old, change.new)
+        side is not None and side.mode is not None and S_ISGITLINK(side.mode)
+        for side in (change.old, change.new)
     )
 
 

@@ -1,7 +1,9 @@
-"""What a note names of its project's repository: files, symbols, settings, commands, commits and branches.
+"""What a note names of its project's repository: files, symbols, settings, commands, commits and
+branches.
 
-Plain reading of text: whether any of it was ever there, is for ``check`` to find out. What is taken for a name and is none costs nothing,
-since nothing is claimed of what the repository's history never had. A name in a sentence that itself tells of a removal or a move is left
+Plain reading of text: whether any of it was ever there, is for ``check`` to find out. What is taken
+for a name and is none costs nothing, since nothing is claimed of what the repository's history
+never had. A name in a sentence that itself tells of a removal or a move is left
 out: that note has said it.
 """
 
@@ -30,7 +32,8 @@ _SUFFIX = (
     "|hs|ml|dart|zig|nim|sh|bash|zsh|fish|ps1|bat|sql|graphql|gql|proto|thrift|toml|yaml|yml|json|jsonc|json5|ini|cfg|conf|env|xml|html|css|scss"
     "|sass|less|md|mdx|rst|txt|adoc|tf|hcl|nix|gradle|cmake|mk|lock|csv|tsv|j2|tmpl|tcss"
 )
-_PART = r"[\w@+.-]{1,120}"  # of a path; bounded, as all that is repeated here: notes may say anything, at any length
+# of a path; bounded, as all that is repeated here: notes may say anything, at any length
+_PART = r"[\w@+.-]{1,120}"
 _BEFORE, _AFTER = r"(?<![\w/.@:~\\=?&%${}+-])", r"(?![\w/\\=-]|\.\w)"
 _PATH = re.compile(
     rf"{_BEFORE}(?P<path>(?:\.{{0,2}}/)?(?:{_PART}/){{0,40}}(?:[\w@+-][\w@+.-]{{0,120}}\.(?:{_SUFFIX})"
@@ -51,14 +54,19 @@ _COMMAND = re.compile(
     r"|(?:pytest|python3?|node|deno|bun|ruby|(?:uv|poetry)\s+run)\s+\S+.*|(?:bash|sh|zsh)\s+\S+\.sh.*|\./\S+.*"
 )
 _COMMIT = re.compile(r"(?<![\w/.#-])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,40}(?![\w/-])")
-_COMMIT_WORDS = re.compile(r"\b(?:commit|sha|rev|revision|cherry|bisect|revert|fixup|merge)", re.IGNORECASE)
+_COMMIT_WORDS = re.compile(
+    r"\b(?:commit|sha|rev|revision|cherry|bisect|revert|fixup|merge)", re.IGNORECASE
+)
 _BRANCH = re.compile(
-    r"\bbranch\s+`([\w./+-]{2,80})`|`([\w./+-]{2,80})`\s+branch\b|\bbranch\s+([\w.+-]+/[\w./+-]{1,80})", re.IGNORECASE
+    r"\bbranch\s+`([\w./+-]{2,80})`|`([\w./+-]{2,80})`\s+branch\b|\bbranch\s+([\w.+-]+/[\w./+-]{1,80})",
+    re.IGNORECASE,
 )
 
 
 def find(text: str) -> list[Reference]:
-    """What a note's text names, each once, in the order in which it stands there; of very long texts what their beginning has."""
+    """What a note's text names, each once, in the order in which it stands there; of very long
+    texts what their beginning has.
+    """
     found: dict[Reference, None] = {}
     for sentence in _SENTENCE.split(_COMMENT.sub(" ", text[:_MAX_TEXT])):
         if _TELLS.search(_without_names(sentence)):
@@ -71,7 +79,9 @@ def find(text: str) -> list[Reference]:
 
 
 def replaced(text: str, name: str, to: str) -> str:
-    """*text* with another path wherever ``find`` would find *name* in it: not in an address, a longer path or an argument."""
+    """*text* with another path wherever ``find`` would find *name* in it: not in an address, a
+    longer path or an argument.
+    """
     named = re.compile(rf"{_BEFORE}(?:\./)?{re.escape(name)}{'' if name.endswith('/') else _AFTER}")
 
     def put(match: re.Match[str]) -> str:
@@ -82,7 +92,9 @@ def replaced(text: str, name: str, to: str) -> str:
 
 
 def _without_names(sentence: str) -> str:
-    """*sentence* without paths and identifiers in code: ``move_to`` tells of no move; ``git mv a b`` does."""
+    """*sentence* without paths and identifiers in code: ``move_to`` tells of no move; ``git mv a
+    b`` does.
+    """
     return _PATH.sub(" ", _CODE.sub(lambda span: span[1] if " " in span[1] else " ", sentence))
 
 
@@ -93,7 +105,9 @@ def _in(sentence: str) -> Iterator[Reference]:
     for span in _CODE.finditer(sentence):
         yield from _in_code(span[1].strip(), named_commits)
     prose = _URL.sub(" ", _CODE.sub(" ", sentence))
-    yield from (path for path in _paths(prose) if "/" in path.name or not path.name.endswith(".js"))  # Node.js, Vue.js
+    yield from (
+        path for path in _paths(prose) if "/" in path.name or not path.name.endswith(".js")
+    )  # Node.js, Vue.js
     for match in _IN_PROSE.finditer(prose):
         yield Reference("setting" if _UPPER.fullmatch(match[1]) else "symbol", match[1])
     if named_commits:

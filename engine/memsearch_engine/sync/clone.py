@@ -1,7 +1,10 @@
-"""Our own bare repository between the notes and the remote: objects by dulwich, the way to the remote by git itself.
+"""Our own bare repository between the notes and the remote: objects by dulwich, the way to the
+remote by git itself.
 
-git knows the owner's keys, agents and proxies. It is run in our clone alone, with hooks, prompts and remote helpers that run
-programs switched off, and never forces anything: a push that would take something away is refused by the remote.
+git knows the owner's keys, agents and proxies. It is run in our clone alone, with hooks, prompts
+and remote helpers that run
+programs switched off, and never forces anything: a push that would take something away is refused
+by the remote.
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ _FOREIGN = re.compile(
     r"GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|NAMESPACE|CONFIG.*)$"
 )
 
-_OURS = re.compile(r"not a git repository: '/|bad config|corrupt|loose object|object file|bad object")
+_OURS = re.compile(
+    r"not a git repository: '/|bad config|corrupt|loose object|object file|bad object"
+)
 
 
 class Away(Unreachable):
@@ -46,15 +51,27 @@ class Away(Unreachable):
 
 
 def checked(remote: str) -> str:
-    """*remote* as git may be given it: a folder, or an ssh, https or file address. Raises UsageError."""
+    """*remote* as git may be given it: a folder, or an ssh, https or file address. Raises
+    UsageError.
+    """
     remote = remote.strip()
     is_folder = remote.startswith(("/", "~", ".")) or ":" not in remote
-    if not remote or remote.startswith("-") or "::" in remote.partition("/")[0] or not remote.isprintable():
-        raise UsageError(f"{remote!r} is no remote", "a folder, git@host:path, or an ssh or https address")
+    if (
+        not remote
+        or remote.startswith("-")
+        or "::" in remote.partition("/")[0]
+        or not remote.isprintable()
+    ):
+        raise UsageError(
+            f"{remote!r} is no remote", "a folder, git@host:path, or an ssh or https address"
+        )
     if "://" in remote and not re.match(r"(?:ssh|https?|file|git)://", remote):
         raise UsageError(f"{remote!r}: only ssh, https and file addresses are known", "or a folder")
     if re.match(r"\w+://[^/@]*:[^/@]*@", remote):
-        raise UsageError("a password stands in the address", "leave it out: git asks its credential helper for it")
+        raise UsageError(
+            "a password stands in the address",
+            "leave it out: git asks its credential helper for it",
+        )
     return os.path.abspath(os.path.expanduser(remote)) if is_folder else remote
 
 
@@ -78,7 +95,8 @@ class Clone:
         if self._opened is not None:
             self._opened.close()
 
-    # -- the way to the remote ------------------------------------------------------------------------------
+    # -- the way to the remote
+    # ------------------------------------------------------------------------------
 
     def fetch(self, remote: str) -> str:
         """The remote's newest commit, its objects here; '' for an empty one. Raises Away, Foreign."""
@@ -86,7 +104,9 @@ class Clone:
         if not names:
             return ""
         if _MAIN not in names:
-            raise Foreign(f"{remote} holds something else than memories", "name an empty repository")
+            raise Foreign(
+                f"{remote} holds something else than memories", "name an empty repository"
+            )
         self._git(
             "fetch",
             "--quiet",
@@ -103,14 +123,19 @@ class Clone:
         return self._pushed("--", remote, f"{commit}:{_MAIN}")
 
     def replace(self, remote: str, commit: str, old: str) -> bool:
-        """Whether *commit* took the place of all that the remote had, *old* being its newest. Raises Away."""
+        """Whether *commit* took the place of all that the remote had, *old* being its newest.
+        Raises Away.
+        """
         return self._pushed(f"--force-with-lease={_MAIN}:{old}", "--", remote, f"+{commit}:{_MAIN}")
 
     def _pushed(self, *words: str) -> bool:
         try:
             self._git("push", "--quiet", "--no-verify", *words)
         except Away as error:
-            if re.search(r"non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref", str(error)):
+            if re.search(
+                r"non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref",
+                str(error),
+            ):
                 return False  # somebody was faster; a refusal by the remote says why
             raise
         return True
@@ -121,22 +146,37 @@ class Clone:
         env = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
         env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_DIR": str(self._made())}
         for word in words:
-            env |= network.exemption(word, env)  # git asks the proxy for a server on this machine, too
+            env |= network.exemption(
+                word, env
+            )  # git asks the proxy for a server on this machine, too
         if "GIT_SSH" not in env and not self._has_ssh:
             env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
         options = [part for name, value in _SAFE.items() for part in ("-c", f"{name}={value}")]
         try:
             done = subprocess.run(
-                ["git", *options, *words], env=env, cwd=self.path, umask=0o077, capture_output=True, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL
-            )  # fmt: skip
+                ["git", *options, *words],
+                env=env,
+                cwd=self.path,
+                umask=0o077,
+                capture_output=True,
+                timeout=_TIMEOUT_S,
+                stdin=subprocess.DEVNULL,
+            )
         except subprocess.TimeoutExpired as error:
-            raise Away(f"the remote did not answer within {_TIMEOUT_S:.0f} s", "it is tried again") from error
+            raise Away(
+                f"the remote did not answer within {_TIMEOUT_S:.0f} s", "it is tried again"
+            ) from error
         except OSError as error:
             raise Away(f"git can't be run: {error}") from error
         if done.returncode:
             text = done.stderr.decode("utf-8", "replace")
-            lines = [line for line in text.splitlines() if line.strip() and not line.startswith("hint:")]
-            raise Away(f"git {words[0]}: {' '.join(lines)[-400:] or 'failed'}", "notes wait here; it is tried again")
+            lines = [
+                line for line in text.splitlines() if line.strip() and not line.startswith("hint:")
+            ]
+            raise Away(
+                f"git {words[0]}: {' '.join(lines)[-400:] or 'failed'}",
+                "notes wait here; it is tried again",
+            )
         return done.stdout.decode("utf-8", "replace")
 
     @functools.cached_property
@@ -145,7 +185,11 @@ class Clone:
         words = ["git", "config", "--get", "core.sshCommand"]
         return (
             subprocess.run(
-                words, capture_output=True, stdin=subprocess.DEVNULL, cwd=self.home.root, check=False
+                words,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                cwd=self.home.root,
+                check=False,
             ).returncode
             == 0
         )
@@ -175,7 +219,9 @@ class Clone:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def is_damaged(self, error: Exception) -> bool:
-        """Whether git finds the clone itself damaged after *error*; a remote that can't be reached is not looked into."""
+        """Whether git finds the clone itself damaged after *error*; a remote that can't be reached
+        is not looked into.
+        """
         if str(error).startswith("git ls-remote") and not _OURS.search(str(error)):
             return False
         try:
@@ -190,7 +236,8 @@ class Clone:
             self._git("gc", "--auto", "--quiet")
             self.home.close_to_others(self.path)
 
-    # -- objects --------------------------------------------------------------------------------------------
+    # -- objects
+    # --------------------------------------------------------------------------------------------
 
     @property
     def _repo(self) -> Any:
@@ -250,7 +297,10 @@ class Clone:
         """What a file says; nothing for ''. Raises NoKey."""
         data = bytes(self._repo[sha.encode()].data) if sha else b""
         if self.seals and data and not is_sealed(data):
-            raise NoKey("somebody without the key has written there", "nothing of it was taken; look at the repository")
+            raise NoKey(
+                "somebody without the key has written there",
+                "nothing of it was taken; look at the repository",
+            )
         return self.seal.open(data) if is_sealed(data) else data
 
     def read(self, sha: str) -> bytes:
@@ -273,7 +323,8 @@ class Clone:
         return self._names[sha]
 
     def put(self, tree: dict[str, str], key: str, data: bytes, *, plainly: bool = False) -> None:
-        """Have a tree say *data* of a file; the very same blob where it says so already, none for b"".
+        """Have a tree say *data* of a file; the very same blob where it says so already, none for
+        b"".
 
         Args:
             plainly: not encrypted, whatever the rest is.
@@ -296,7 +347,8 @@ class Clone:
         from dulwich.objects import Commit
 
         entries: Any = [
-            (path.encode("utf-8", "surrogateescape"), sha.encode(), 0o100644) for path, sha in files.items()
+            (path.encode("utf-8", "surrogateescape"), sha.encode(), 0o100644)
+            for path, sha in files.items()
         ]
         commit: Any = Commit()
         commit.tree = commit_tree(self._repo.object_store, entries)

@@ -1,8 +1,10 @@
-"""git's merge driver for notes: merge, rebase, cherry-pick and stash put day files together entry by entry.
+"""git's merge driver for notes: merge, rebase, cherry-pick and stash put day files together entry
+by entry.
 
-It is two things: a line in ``.memsearch/.gitattributes`` (committed like the notes, so that it holds for the team) that says which
-files, and a section in the repository's own ``config`` (never committed) that says what to run. Both are planned as patches, shown
-first, and taken out again byte for byte. The driver is a filter: it reads three files that git names and writes one of them.
+It is two things: a line in ``.memsearch/.gitattributes`` (committed like the notes, so that it
+holds for the team) that says which files, and a section in the repository's own ``config`` (never
+committed) that says what to run. Both are planned as patches, shown first, and taken out again byte
+for byte. The driver is a filter: it reads three files that git names and writes one of them.
 """
 
 from __future__ import annotations
@@ -31,16 +33,21 @@ from memsearch_engine.secrets.scan import redact
 
 _COMMENT = "# notes are merged entry by entry where `memsearch sync git-driver install` was run; by lines elsewhere"
 _FILES = tuple(
-    f"{folder}/**/*.{kind} merge=memsearch" for folder in ("memory", SHARED_FOLDER) for kind in ("md", "markdown")
+    f"{folder}/**/*.{kind} merge=memsearch"
+    for folder in ("memory", SHARED_FOLDER)
+    for kind in ("md", "markdown")
 )
 _SECTION = '[merge "memsearch"]'
-_OURS = re.compile(rb'(?m)^[ \t]*\[merge[ \t]+"memsearch"\][^\n]*\n?(?:[ \t]*[^\[\s][^\n]*\n?|[ \t]*\n)*')
+_OURS = re.compile(
+    rb'(?m)^[ \t]*\[merge[ \t]+"memsearch"\][^\n]*\n?(?:[ \t]*[^\[\s][^\n]*\n?|[ \t]*\n)*'
+)
 _TAKEN, _CONFLICT = 0, 1
 
 
 class DriverState(msgspec.Struct, frozen=True):
-    """``runs``: this clone's configuration names a driver; ``says``: the project says which files it is for; ``command``: what git
-    runs; ``problem``: why it would not work."""
+    """``runs``: this clone's configuration names a driver; ``says``: the project says which files
+    it is for; ``command``: what git runs; ``problem``: why it would not work.
+    """
 
     runs: bool
     says: bool
@@ -49,17 +56,26 @@ class DriverState(msgspec.Struct, frozen=True):
 
 
 def planned(place: Place) -> list[Patch]:
-    """What installing changes. Raises UsageError where the project is in no repository of this user."""
+    """What installing changes. Raises UsageError where the project is in no repository of this
+    user.
+    """
     config, attributes = _files(place)
     now, said = patches.read(config), patches.read(attributes)
     quoted = _driver().replace("\\", "\\\\").replace('"', '\\"')
-    section = f'{_SECTION}\n\tname = memsearch: notes entry by entry\n\tdriver = "{quoted}"\n'.encode()
+    section = (
+        f'{_SECTION}\n\tname = memsearch: notes entry by entry\n\tdriver = "{quoted}"\n'.encode()
+    )
     wanted = now if now and section in now else _on_a_line(_OURS.sub(b"", now or b"")) + section
     missing = [line for line in _FILES if line.encode() not in (said or b"").splitlines()]
     lines = "".join(f"{line}\n" for line in (_COMMENT, *missing)).encode()
     return [
         Patch(config, now, wanted, "names the driver (this clone only)"),
-        Patch(attributes, said, _on_a_line(said or b"") + lines if missing else said, "says which files (commit it)"),
+        Patch(
+            attributes,
+            said,
+            _on_a_line(said or b"") + lines if missing else said,
+            "says which files (commit it)",
+        ),
     ]
 
 
@@ -69,7 +85,9 @@ def install(home: Home, place: Place) -> list[Patch]:
 
 
 def uninstall(home: Home, place: Place, *, dry_run: bool = False) -> list[Patch]:
-    """Take it out again: byte for byte where nobody has changed those files since, else what is ours."""
+    """Take it out again: byte for byte where nobody has changed those files since, else what is
+    ours.
+    """
     _files(place)
     return patches.revert(home, _name(place), _stripped, dry_run=dry_run)
 
@@ -86,10 +104,12 @@ def state(place: Place) -> DriverState:
 
 
 def run(home: Home, base: str, ours: str, theirs: str, path: str) -> tuple[int, list[str]]:
-    """What git calls (gitattributes(5), "Defining a custom merge driver"): merge three files into *ours*.
+    """What git calls (gitattributes(5), "Defining a custom merge driver"): merge three files into
+    *ours*.
 
     Returns:
-        git's answer (0: merged; 1: the two stand in the file between conflict markers) and the ids of notes that were changed on
+        git's answer (0: merged; 1: the two stand in the file between conflict markers) and the ids
+        of notes that were changed on
         both sides: both texts are in the file, so git has nothing left to ask.
     """
     was, one, other = (Path(name).read_bytes() for name in (base, ours, theirs))
@@ -97,7 +117,13 @@ def run(home: Home, base: str, ours: str, theirs: str, path: str) -> tuple[int, 
     try:
         merged = merge(was, one, other, name, clean=lambda text: redact(text, home)[0])
     except Unmergeable:
-        both = b"<<<<<<< ours\n" + _on_a_line(one) + b"=======\n" + _on_a_line(other) + b">>>>>>> theirs\n"
+        both = (
+            b"<<<<<<< ours\n"
+            + _on_a_line(one)
+            + b"=======\n"
+            + _on_a_line(other)
+            + b">>>>>>> theirs\n"
+        )
         Path(ours).write_bytes(both)
         return _CONFLICT, []
     Path(ours).write_bytes(merged.data)
@@ -106,8 +132,9 @@ def run(home: Home, base: str, ours: str, theirs: str, path: str) -> tuple[int, 
 
 
 def _adopt(home: Home, sides: list[bytes], merged: Merged, name: str) -> None:
-    """What was this home's on a side is so with the marks of the other, too, unless a mark of ours is lost: a merge takes back no decision.
-    Without the home it waits for a word like what arrives."""
+    """What was this home's on a side is so with the marks of the other, too, unless a mark of ours
+    is lost: a merge takes back no decision. Without the home it waits for a word like what arrives.
+    """
     origin, day = Origin(home), day_of(name)
     try:
         read = [parse(data, name).entries for data in sides]
@@ -121,7 +148,11 @@ def _adopt(home: Home, sides: list[bytes], merged: Merged, name: str) -> None:
         }
         marks = {entry.id: entry.marks.keys() for entry in read[0]}
         new = [entry for entry in parse(merged.data, name).entries if entry.raw not in raws]
-        own = [e for e in new if (e.id, text_key(e)) in texts and e.marks.keys() >= marks.get(e.id, set())]
+        own = [
+            e
+            for e in new
+            if (e.id, text_key(e)) in texts and e.marks.keys() >= marks.get(e.id, set())
+        ]
         if own:
             origin.stands(day, own)
             origin.wrote(entry.raw for entry in own)
@@ -142,8 +173,12 @@ def _files(place: Place) -> tuple[str, str]:
             "notes that git doesn't keep are synced by `memsearch sync`",
         )
     if os.path.dirname(place.memory) != os.path.join(place.root, MARKER):
-        raise UsageError(f"the notes lie in {place.memory}, outside the repository", "unset MEMSEARCH_DIR")
-    return os.path.join(place.common_dir, "config"), os.path.join(place.root, MARKER, ".gitattributes")
+        raise UsageError(
+            f"the notes lie in {place.memory}, outside the repository", "unset MEMSEARCH_DIR"
+        )
+    return os.path.join(place.common_dir, "config"), os.path.join(
+        place.root, MARKER, ".gitattributes"
+    )
 
 
 def _name(place: Place) -> str:

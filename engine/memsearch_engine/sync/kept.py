@@ -1,8 +1,10 @@
-"""The conversations behind notes on their way between machines, where their owner wants that (``sync.evidence``).
+"""The conversations behind notes on their way between machines, where their owner wants that
+(``sync.evidence``).
 
-A turn is a file of its own, named by a hash of its name, and never put together with another: the machine that has changed it since both
-had the same sends it; where both have, what was taken out on one side is out on both. What one machine forgets (its archive has limits)
-stays on the others, and does not come back to it.
+A turn is a file of its own, named by a hash of its name, and never put together with another: the
+machine that has changed it since both had the same sends it; where both have, what was taken out on
+one side is out on both. What one machine forgets (its archive has limits) stays on the others, and
+does not come back to it.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ _AT_ONCE, _BYTES_AT_ONCE = 1_000, 20_000_000
 
 
 class Exchanged(msgspec.Struct):
-    """What a round did. ``hold``: path -> (digest of it here, the blob's name) once what was sent has arrived; ``left``: whether there is
-    more for the next one."""
+    """What a round did. ``hold``: path -> (digest of it here, the blob's name) once what was sent
+    has arrived; ``left``: whether there is more for the next one.
+    """
 
     received: int = 0
     sent: int = 0
@@ -50,10 +53,14 @@ def path_of(name: TurnName) -> str:
 
 
 def exchange(
-    home: Home, clone: Clone, state: State, tree: dict[str, str], stop: Callable[[], bool] = lambda: False
+    home: Home,
+    clone: Clone,
+    state: State,
+    tree: dict[str, str],
+    stop: Callable[[], bool] = lambda: False,
 ) -> Exchanged:
-    """Take the turns of *tree* that are new here, and put those into it that are new there. What stands here changes at once, what goes
-    there with the caller's push.
+    """Take the turns of *tree* that are new here, and put those into it that are new there. What
+    stands here changes at once, what goes there with the caller's push.
 
     Raises:
         NoKey: it is encrypted, and the key is not here. Unreachable: the archive can't be written.
@@ -86,7 +93,9 @@ def exchange(
                 keeps = bool(ours) and (not theirs or theirs == was)
             if keeps is None:
                 who = name[0] if name else ""
-                done.problems.append(f"a turn of {who} was scrubbed in two places: each has its own text of it")
+                done.problems.append(
+                    f"a turn of {who} was scrubbed in two places: each has its own text of it"
+                )
                 done.hold[path] = now, theirs  # said once
             elif keeps:
                 clone.put(tree, path, ours)
@@ -130,8 +139,10 @@ def _when(turn: Turn) -> float:
 
 
 def _keeps(ours: bytes, theirs: bytes) -> bool | None:
-    """Whether ours stands where both sides have changed a text: the one from which all was taken out that was out of the other, else the
-    longer one. None where from each something was taken that stands in the other."""
+    """Whether ours stands where both sides have changed a text: the one from which all was taken
+    out that was out of the other, else the longer one. None where from each something was taken
+    that stands in the other.
+    """
     one, other = set(_TAKEN_OUT.findall(ours)), set(_TAKEN_OUT.findall(theirs))
     if one == other:
         return (len(ours), ours) > (len(theirs), theirs)

@@ -1,12 +1,14 @@
-"""What the repository looks like in which machines meet: names, the mark that tells it from any other, what was deleted.
+"""What the repository looks like in which machines meet: names, the mark that tells it from any
+other, what was deleted.
 
 memsearch.json                          Mark: the format, and whether all else is encrypted
 projects/<identity>/project.json        what it is called
 projects/<identity>/memory/…            its notes, as they stand on the machines
 projects/<identity>/tombstones          Stones
-projects/<identity>/arrived             names of notes that came to a machine with a clone, and wait there for their owner's word
-evidence/<hash of its name>.json        a kept conversation (``kept``), where its owner wants them to travel
-longterm/…                              MEMORY.md, memory_summary.md, remembered facts
+projects/<identity>/arrived             names of notes that came to a machine with a clone, and wait
+there for their owner's word evidence/<hash of its name>.json        a kept conversation (``kept``),
+where its owner wants them to travel longterm/…                              MEMORY.md,
+memory_summary.md, remembered facts
 """
 
 from __future__ import annotations
@@ -33,11 +35,15 @@ _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 
 def owner(path: str) -> str:
     """Whose a path in the repository is: a project's identity, or LONGTERM."""
-    return LONGTERM if path.startswith(BELOW_LONGTERM) else path.split("/")[1] if "/" in path else ""
+    return (
+        LONGTERM if path.startswith(BELOW_LONGTERM) else path.split("/")[1] if "/" in path else ""
+    )
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What tells a memory from any other repository. ``sealed``: the name of the key that all else is encrypted with."""
+    """What tells a memory from any other repository. ``sealed``: the name of the key that all else
+    is encrypted with.
+    """
 
     format: int = 0
     sealed: str = ""
@@ -52,8 +58,12 @@ def called(data: bytes) -> str:
 
 
 def travels(name: str) -> bool:
-    """Whether a file of the long-term memory is synced: what it says and what was remembered, not what it is made of."""
-    return name in (workspace.MEMORY, workspace.SUMMARY) or (name.startswith(f"{workspace.NOTES}/") and is_note(name))
+    """Whether a file of the long-term memory is synced: what it says and what was remembered, not
+    what it is made of.
+    """
+    return name in (workspace.MEMORY, workspace.SUMMARY) or (
+        name.startswith(f"{workspace.NOTES}/") and is_note(name)
+    )
 
 
 def is_note(name: str) -> bool:
@@ -71,7 +81,9 @@ def is_note(name: str) -> bool:
 
 
 class Stones:
-    """What was deleted, or replaced, in a project: lines of an entry's id, a hash of what it said, and when."""
+    """What was deleted, or replaced, in a project: lines of an entry's id, a hash of what it said,
+    and when.
+    """
 
     def __init__(self, lines: Iterable[str]) -> None:
         found = (line.split(" ") for line in lines)
@@ -84,7 +96,9 @@ class Stones:
 
     def last(self, entry_id: str) -> float:
         """When a text of an entry was replaced last (seconds since 1970), 0 where none was."""
-        return max((_seconds(at) for (name, _), at in self._at.items() if name == entry_id), default=0.0)
+        return max(
+            (_seconds(at) for (name, _), at in self._at.items() if name == entry_id), default=0.0
+        )
 
     def put(self, fallen: dict[tuple[str, str], float]) -> None:
         for pair, at in fallen.items():

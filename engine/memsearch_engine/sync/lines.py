@@ -1,6 +1,8 @@
-"""Documents of the long-term memory put together: sections, and in each section its bullets and paragraphs, whole.
+"""Documents of the long-term memory put together: sections, and in each section its bullets and
+paragraphs, whole.
 
-What either side added stays under its own heading, what one side took away of what both had goes; what both changed stands in both forms.
+What either side added stays under its own heading, what one side took away of what both had goes;
+what both changed stands in both forms.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from collections import Counter
 from memsearch_engine.journal.merge import topological
 
 _BULLET = re.compile(r" {0,3}[-*+] ")
-#: A section: its headings, outermost first, as one text; within it the pieces by wording, each with the blank lines before it.
+#: A section: its headings, outermost first, as one text; within it the pieces by wording, each with
+#: the blank lines before it.
 _Sections = dict[str, dict[str, str]]
 _HEAD = "\x00"
 
@@ -28,13 +31,18 @@ def merge_lines(base: str, ours: str, theirs: str) -> str:
     kept = {name for name, pieces in merged.items() if pieces}
     for name in list(kept):  # what stands above a section that stays
         parts = name.split("\n")
-        kept |= {"\n".join(parts[:n]) for n in range(1, len(parts)) if "\n".join(parts[:n]) in merged}
+        kept |= {
+            "\n".join(parts[:n]) for n in range(1, len(parts)) if "\n".join(parts[:n]) in merged
+        }
     orders = [[name for name in version if name in kept] for version in versions]
     lines: list[str] = []
     for name in topological(orders, kept, lambda name: ("", name)):
         pieces = merged[name]
         if name and _HEAD not in pieces:
-            pieces = {_HEAD: next(version[name][_HEAD] for version in versions if name in version), **pieces}
+            pieces = {
+                _HEAD: next(version[name][_HEAD] for version in versions if name in version),
+                **pieces,
+            }
         lines += pieces.values()
     text = "\n".join(lines).strip("\n")
     return f"{text}\n" if text else ""
@@ -76,7 +84,10 @@ def _sections(text: str) -> _Sections:
             open_ = f"{line.strip()}\x01{seen[section, line]}"
             found[section][open_] = blank + line
         blank = ""
-    return {name: {_named(key, piece): piece for key, piece in pieces.items()} for name, pieces in found.items()}
+    return {
+        name: {_named(key, piece): piece for key, piece in pieces.items()}
+        for name, pieces in found.items()
+    }
 
 
 def _named(key: str, piece: str) -> str:

@@ -1,4 +1,6 @@
-"""Where machines meet, and who takes part: looking at a remote, leaving it, giving it a new history."""
+"""Where machines meet, and who takes part: looking at a remote, leaving it, giving it a new
+history.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ class SyncState(msgspec.Struct, frozen=True):
     """Where this machine stands.
 
     Attributes:
-        remote: where it meets the others, '' where it meets none. last: the last round. worked: when one went well (seconds since
+        remote: where it meets the others, '' where it meets none. last: the last round. worked:
+            when one went well (seconds since
             1970, 0: never). elsewhere: projects of other machines that have no folder here.
     """
 
@@ -60,7 +63,9 @@ def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
 
 
 def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False) -> None:
-    """Raises Refused where a commit is of something else than memories, of a newer program, or can be read though it must not; NoKey."""
+    """Raises Refused where a commit is of something else than memories, of a newer program, or can
+    be read though it must not; NoKey.
+    """
     mark = clone.tree(head).get(MARK, "")
     try:
         value = msgspec.json.decode(clone.read(mark), type=Mark) if mark else Mark()
@@ -71,16 +76,20 @@ def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False)
     if value.format > FORMAT:
         raise Refused("a newer memsearch has written there", "update this one")
     if value.sealed and clone.seal.name != value.sealed:
-        raise NoKey("what lies there is encrypted for another key", "copy sync.key of another machine here")
+        raise NoKey(
+            "what lies there is encrypted for another key", "copy sync.key of another machine here"
+        )
     if encrypt and not value.sealed:
         raise Refused(
-            f"{remote} is not encrypted", "begin with an empty repository: what was sent once can be read for good"
+            f"{remote} is not encrypted",
+            "begin with an empty repository: what was sent once can be read for good",
         )
     clone.seals = bool(value.sealed)
 
 
 def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
-    """What takes part in a round: one folder for each identity, the one that took part before where it is still there.
+    """What takes part in a round: one folder for each identity, the one that took part before where
+    it is still there.
 
     Args:
         projects: every path where a project lives, the newest first.
@@ -89,13 +98,17 @@ def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
     found: dict[str, Project] = {}
     for project in projects:
         name = places.get(project.root) or _name(state, project)
-        if os.path.isdir(project.root) and (name not in found or held.get(name, ("",))[0] == project.root):
+        if os.path.isdir(project.root) and (
+            name not in found or held.get(name, ("",))[0] == project.root
+        ):
             found[name] = project
     return found
 
 
 def _name(state: State, project: Project) -> str:
-    """What a project is called there. One that is known by its path alone is another one on each machine, until its owner says it is not."""
+    """What a project is called there. One that is known by its path alone is another one on each
+    machine, until its owner says it is not.
+    """
     if project.id != identity_of("", "", project.root):
         return project.id
     return digest("place", state.machine(), project.root, size=16)
@@ -112,15 +125,21 @@ def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
         for key in tree:
             if (match := NOTE.fullmatch(key)) and match[1] not in here:
                 found[match[1]] = found.get(match[1], 0) + 1
-        names = {name: called(clone.blob(tree.get(f"projects/{name}/project.json", ""))) for name in found}
-        return [Elsewhere(name, names[name] or name[:8], count) for name, count in sorted(found.items())]
+        names = {
+            name: called(clone.blob(tree.get(f"projects/{name}/project.json", "")))
+            for name in found
+        }
+        return [
+            Elsewhere(name, names[name] or name[:8], count) for name, count in sorted(found.items())
+        ]
     finally:
         clone.close()
 
 
 def rewrite(home: Home, where: Sync) -> None:
-    """Put one commit of what stands there now in the place of the remote's history, after a round; our own clone begins anew, too. The
-    other machines refuse that until their owner says ``rejoin``.
+    """Put one commit of what stands there now in the place of the remote's history, after a round;
+    our own clone begins anew, too. The other machines refuse that until their owner says
+    ``rejoin``.
 
     Raises:
         Refused: somebody has written there meanwhile. Away, Unreachable: as ``sync``.
@@ -129,10 +148,15 @@ def rewrite(home: Home, where: Sync) -> None:
     with alone(home) as (clone, state):
         head, last = state.get("seen"), state.last()
         if last and (last.problems or last.error):
-            raise Refused("the last round left something open", "`memsearch sync status` says what; settle it first")
+            raise Refused(
+                "the last round left something open",
+                "`memsearch sync status` says what; settle it first",
+            )
         commit = clone.commit(clone.tree(head), [], "notes, without what was before")
         if not clone.replace(remote, commit, head):
-            raise Refused("another machine has written there meanwhile", "`memsearch sync`, then once more")
+            raise Refused(
+                "another machine has written there meanwhile", "`memsearch sync`, then once more"
+            )
         held = {project: root for project, (root, base) in state.held().items() if base == head}
         state.forget()
         state.put("seen", commit)
@@ -156,11 +180,15 @@ def alone(home: Home) -> Iterator[tuple[Clone, State]]:
     home.ensure()
     clone = Clone(home)
     try:
-        with filelock.FileLock(home.locks / "sync.lock", timeout=_WAIT_S, mode=0o600), opened(home) as state:
+        with (
+            filelock.FileLock(home.locks / "sync.lock", timeout=_WAIT_S, mode=0o600),
+            opened(home) as state,
+        ):
             yield clone, state
     except filelock.Timeout as error:
         raise Unreachable(
-            f"another sync has been under way for {_WAIT_S:.0f} s", "`memsearch sync status` shows it"
+            f"another sync has been under way for {_WAIT_S:.0f} s",
+            "`memsearch sync status` shows it",
         ) from error
     finally:
         clone.close()

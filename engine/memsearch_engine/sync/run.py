@@ -1,8 +1,11 @@
-"""A round of sync: what the remote has and what stands here are put together, written here, and offered to the remote.
+"""A round of sync: what the remote has and what stands here are put together, written here, and
+offered to the remote.
 
-The base of each merge is the commit that this machine's files are known to hold. It moves only when they do, so that a process
-that is killed anywhere is as if it had not been, and nothing that is missing here by accident is taken for deleted: where more is
-gone than its owner is known to have deleted, the project is left alone and the owner is asked.
+The base of each merge is the commit that this machine's files are known to hold. It moves only when
+they do, so that a process
+that is killed anywhere is as if it had not been, and nothing that is missing here by accident is
+taken for deleted: where more is gone than its owner is known to have deleted, the project is left
+alone and the owner is asked.
 """
 
 from __future__ import annotations
@@ -50,13 +53,15 @@ from memsearch_engine.sync.seal import NoKey
 from memsearch_engine.sync.state import Offer, Round, State
 
 _ATTEMPTS = 5
-#: Losses that nobody is known to have wanted pass without a question: fewer than the first and not all, or up to the second and half of a project.
+#: Losses that nobody is known to have wanted pass without a question: fewer than the first and not
+#: all, or up to the second and half of a project.
 _LEAST, _FEW = 3, 10
 
 
 class SyncAnswer(msgspec.Struct, frozen=True):
-    """What the owner says to what needs his word: deletions on a large scale are meant; what is gone here comes back; a remote
-    whose history was rewritten is met as a new one."""
+    """What the owner says to what needs his word: deletions on a large scale are meant; what is
+    gone here comes back; a remote whose history was rewritten is met as a new one.
+    """
 
     accept_deletions: bool = False
     bring_back: bool = False
@@ -64,7 +69,9 @@ class SyncAnswer(msgspec.Struct, frozen=True):
 
 
 class _File(msgspec.Struct):
-    """One file on its way through a round. ``path`` is the file here, ``memory`` its folder; '' for the long-term memory's."""
+    """One file on its way through a round. ``path`` is the file here, ``memory`` its folder; '' for
+    the long-term memory's.
+    """
 
     key: str
     path: str
@@ -82,8 +89,13 @@ class _File(msgspec.Struct):
 
 
 def sync(
-    home: Home, journal: Journal, where: Sync, projects: list[Project], answer: SyncAnswer | None = None, stop: Callable[[], bool] = lambda: False
-) -> Round:  # fmt: skip
+    home: Home,
+    journal: Journal,
+    where: Sync,
+    projects: list[Project],
+    answer: SyncAnswer | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Round:
     """A whole round.
 
     Args:
@@ -91,7 +103,8 @@ def sync(
         projects: those that take part, one folder for each identity.
 
     Raises:
-        Refused: see there. NoKey: it is encrypted, and the key is not here. Away: the remote can't be reached. Unreachable: another process is at it, or a file can't be written.
+        Refused: see there. NoKey: it is encrypted, and the key is not here. Away: the remote
+            can't be reached. Unreachable: another process is at it, or a file can't be written.
     """
     remote = checked(where.remote)
     network.check(remote)
@@ -99,7 +112,17 @@ def sync(
 
         def rounds() -> Round:
             for _ in range(_ATTEMPTS):
-                done = _Round(home, journal, clone, state, remote, where, projects, answer or SyncAnswer(), stop).run()
+                done = _Round(
+                    home,
+                    journal,
+                    clone,
+                    state,
+                    remote,
+                    where,
+                    projects,
+                    answer or SyncAnswer(),
+                    stop,
+                ).run()
                 if done is not None:
                     clone.tidy()
                     return done
@@ -108,7 +131,9 @@ def sync(
         try:
             try:
                 done = rounds()
-            except Exception as error:  # what is missing or unreadable in the clone shows as any error
+            except (
+                Exception
+            ) as error:  # what is missing or unreadable in the clone shows as any error
                 if isinstance(error, (Refused, NoKey)) or not clone.is_damaged(error):
                     raise
                 clone.remove()  # it holds nothing that is not in the notes or on the remote
@@ -122,16 +147,37 @@ def sync(
 
 class _Round:
     def __init__(
-        self, home: Home, journal: Journal, clone: Clone, state: State, remote: str, where: Sync, projects: list[Project], answer: SyncAnswer,
+        self,
+        home: Home,
+        journal: Journal,
+        clone: Clone,
+        state: State,
+        remote: str,
+        where: Sync,
+        projects: list[Project],
+        answer: SyncAnswer,
         stop: Callable[[], bool],
-    ) -> None:  # fmt: skip
-        self.home, self.journal, self.clone, self.state, self.remote = home, journal, clone, state, remote
-        self.encrypt, self.evidence, self.answer, self.stop = where.encrypt, where.evidence, answer, stop
+    ) -> None:
+        self.home, self.journal, self.clone, self.state, self.remote = (
+            home,
+            journal,
+            clone,
+            state,
+            remote,
+        )
+        self.encrypt, self.evidence, self.answer, self.stop = (
+            where.encrypt,
+            where.evidence,
+            answer,
+            stop,
+        )
         self.projects = chosen(state, projects)
         self.problems: list[str] = []
         self.skipped: set[str] = set()  # projects
         self.left: set[str] = set()  # single files
-        self.read: dict[str, dict[str, bytes]] = {}  # project -> its files here, where they were looked through
+        self.read: dict[
+            str, dict[str, bytes]
+        ] = {}  # project -> its files here, where they were looked through
         self.received = self.sent = self.gone = 0
 
     def run(self) -> Round | None:
@@ -143,7 +189,10 @@ class _Round:
         self.taken = {key: commit for key, (commit, _) in self.state.taken().items()}
         self.here = self._here()
         files = list(self._files())
-        self.stones = {project: Stones(self._lines(self.tree, project, "tombstones")) for project in self.projects}
+        self.stones = {
+            project: Stones(self._lines(self.tree, project, "tombstones"))
+            for project in self.projects
+        }
         files = self._unless_too_much_goes([file for file in files if self._merge(file)])
         standing = {name for file in files if file.memory for name in _ids(file.merged, file.name)}
         files = [file for file in files if self._write(file, standing)]
@@ -156,7 +205,9 @@ class _Round:
         done, pins, pushed = self._done(), {key: self._base_of(key) for key in self.left}, self.head
         if tree != self.tree:
             self._refuse_secrets(tree)
-            pushed = self.clone.commit(tree, [self.head] if self.head else [], f"notes, {self.sent} changed")
+            pushed = self.clone.commit(
+                tree, [self.head] if self.head else [], f"notes, {self.sent} changed"
+            )
             self.state.settled(self.head, done, pins)
             self.state.offer(Offer(pushed, done, pins))
             if not self.clone.push(self.remote, pushed):
@@ -166,7 +217,16 @@ class _Round:
         self.state.hold(kept.hold)
         conflicts = sum(file.conflicts for file in files)
         turns = kept.received + kept.sent
-        return Round(time.time(), self.received, self.sent, self.gone, conflicts, turns, kept.left, self.problems)
+        return Round(
+            time.time(),
+            self.received,
+            self.sent,
+            self.gone,
+            conflicts,
+            turns,
+            kept.left,
+            self.problems,
+        )
 
     def _exchange(self, tree: dict[str, str]) -> Exchanged:
         """Notes travel whatever becomes of conversations."""
@@ -177,7 +237,8 @@ class _Round:
         except Unreachable as error:
             return Exchanged(problems=[f"conversations stay where they are: {error}"])
 
-    # -- the remote ------------------------------------------------------------------------------------------
+    # -- the remote
+    # ------------------------------------------------------------------------------------------
 
     def _fetch(self) -> str:
         head = self.clone.fetch(self.remote)
@@ -193,8 +254,15 @@ class _Round:
             check_format(self.clone, head, self.remote, encrypt=self.encrypt)
             self.state.put("seen", head)
         offer = self.state.offered()
-        if offer and head and self.clone.has(offer.commit) and self.clone.is_ancestor(offer.commit, head):
-            self.state.settled(offer.commit, offer.done, offer.pins)  # it has arrived, and nobody lived to see it
+        if (
+            offer
+            and head
+            and self.clone.has(offer.commit)
+            and self.clone.is_ancestor(offer.commit, head)
+        ):
+            self.state.settled(
+                offer.commit, offer.done, offer.pins
+            )  # it has arrived, and nobody lived to see it
         self.state.put("offer", "")
         return head
 
@@ -213,14 +281,19 @@ class _Round:
     def _done(self) -> dict[str, str]:
         """The projects whose files hold what was merged, and their folders."""
         done = {LONGTERM: str(self.home.longterm)} | {
-            name: project.root for name, project in self.projects.items() if os.path.isdir(project.memory)
+            name: project.root
+            for name, project in self.projects.items()
+            if os.path.isdir(project.memory)
         }
         return {name: root for name, root in done.items() if name not in self.skipped}
 
-    # -- what there is ---------------------------------------------------------------------------------------
+    # -- what there is
+    # ---------------------------------------------------------------------------------------
 
     def _base(self, project: str) -> str:
-        """The commit that a project's files hold; '' where this folder held none yet: nothing of it is gone then."""
+        """The commit that a project's files hold; '' where this folder held none yet: nothing of it
+        is gone then.
+        """
         root, commit = self.held.get(project, ("", ""))
         folder = str(self.home.longterm) if project == LONGTERM else self.projects[project].root
         return commit if root == folder and self.clone.has(commit) else ""
@@ -234,7 +307,9 @@ class _Round:
         return self.clone.tree(self._base_of(key)).get(key, "")
 
     def _here(self) -> dict[str, str]:
-        """The files that stand here, by their path in the repository. What can't be read is left alone, there and here."""
+        """The files that stand here, by their path in the repository. What can't be read is left
+        alone, there and here.
+        """
         here: dict[str, str] = {}
         for name, project in self.projects.items():
             here.update(self._of_project(name, project))
@@ -245,14 +320,18 @@ class _Round:
             owner(key) == LONGTERM for key in self.clone.tree(self._base(LONGTERM))
         ):
             self._skip(
-                LONGTERM, f"{self.home.longterm} is not there: what it held stays as it is on the other machines"
+                LONGTERM,
+                f"{self.home.longterm} is not there: what it held stays as it is on the other machines",
             )
         return here
 
     def _of_project(self, name: str, project: Project) -> dict[str, str]:
         if not os.path.isdir(project.memory):
             if name in self.held:
-                self._skip(name, f"{project.memory} is not there: its notes stay as they are on the other machines")
+                self._skip(
+                    name,
+                    f"{project.memory} is not there: its notes stay as they are on the other machines",
+                )
             return {}
         listing = list_files(project.memory)
         if not listing.complete:
@@ -275,13 +354,19 @@ class _Round:
         self.left.add(key)
 
     def _files(self) -> Iterator[_File]:
-        """Every file that stands here, or stood, or stands there, and is not the same in all three places."""
+        """Every file that stands here, or stood, or stands there, and is not the same in all three
+        places.
+        """
         takes_part = [name for name in (LONGTERM, *self.projects) if name not in self.skipped]
         keys = {*self.here, *self.tree, *self.taken}
         for name in takes_part:
             keys |= {key for key in self.clone.tree(self._base(name)) if owner(key) == name}
         for key in sorted(keys):
-            if owner(key) not in takes_part or key in self.left or (place := self._place(key)) is None:
+            if (
+                owner(key) not in takes_part
+                or key in self.left
+                or (place := self._place(key)) is None
+            ):
                 continue
             path, memory = place
             try:
@@ -290,12 +375,18 @@ class _Round:
                 self._leave(key, f"{path}: {error.strerror or error}")
                 continue
             base, theirs = self._blob_of(key), self.tree.get(key, "")
-            names = self.clone.name_of(base), self.clone.name_of(theirs), name_of(ours) if ours is not None else ""
+            names = (
+                self.clone.name_of(base),
+                self.clone.name_of(theirs),
+                name_of(ours) if ours is not None else "",
+            )
             if len(set(names)) > 1:
                 yield _File(key, path, memory, self.clone.blob(base), ours, self.clone.blob(theirs))
 
     def _place(self, key: str) -> tuple[str, str] | None:
-        """Where a file of the repository belongs here; None where its project has no folder here, or the name is none of a note."""
+        """Where a file of the repository belongs here; None where its project has no folder here,
+        or the name is none of a note.
+        """
         if key.startswith(BELOW_LONGTERM):
             name = key.removeprefix(BELOW_LONGTERM)
             return (str(self.home.longterm / name), "") if travels(name) else None
@@ -305,28 +396,41 @@ class _Round:
             return None
         return os.path.join(project.memory, match[2]), project.memory
 
-    # -- putting together ------------------------------------------------------------------------------------
+    # -- putting together
+    # ------------------------------------------------------------------------------------
 
     def _merge(self, file: _File) -> bool:
         """Whether it could be merged."""
         if not file.memory:
             known = b"" if self.answer.bring_back and file.ours is None else file.base
             base, ours, theirs = (
-                data.decode("utf-8", "surrogateescape") for data in (known, file.ours or b"", file.theirs)
+                data.decode("utf-8", "surrogateescape")
+                for data in (known, file.ours or b"", file.theirs)
             )
             file.merged = merge_lines(base, ours, theirs).encode("utf-8", "surrogateescape")
             return True
         project, name = owner(file.key), file.name
-        base_ = self._shrunk(file) if self.answer.bring_back else file.base or self._remembered(file)
+        base_ = (
+            self._shrunk(file) if self.answer.bring_back else file.base or self._remembered(file)
+        )
         theirs_ = self._clean(file.theirs) if file.theirs != file.ours else file.theirs
         file.fallen = {} if self.answer.bring_back else self._fallen(file)
         dead = self._dead(project, file) | self._replaced(file, base_)
         try:
             done = merge(
-                base_, file.ours or b"", theirs_, name, newer=self._newer(project, file), dead=dead, clean=self._redacted
-            )  # fmt: skip
+                base_,
+                file.ours or b"",
+                theirs_,
+                name,
+                newer=self._newer(project, file),
+                dead=dead,
+                clean=self._redacted,
+            )
         except Unmergeable:
-            self._leave(file.key, f"{file.path} can't be merged: here and on the other machines it stays as it is")
+            self._leave(
+                file.key,
+                f"{file.path} can't be merged: here and on the other machines it stays as it is",
+            )
             return False
         file.merged, file.conflicts = done.data, len(done.conflicts)
         return True
@@ -337,17 +441,25 @@ class _Round:
         return _joined([entry for entry in parse(file.base, file.name).entries if entry.id in ours])
 
     def _remembered(self, file: _File) -> bytes:
-        """Where this machine holds nothing of the remote: what of it its owner has deleted, or changed since, as his history says."""
+        """Where this machine holds nothing of the remote: what of it its owner has deleted, or
+        changed since, as his history says.
+        """
         found = []
         for entry in parse(file.theirs, file.name).entries:
             was = self.journal.history.replaced_here(entry.id)
-            if any(text_key(old) == text_key(entry) for raw in was for old in parse(raw, file.name).entries[:1]):
+            if any(
+                text_key(old) == text_key(entry)
+                for raw in was
+                for old in parse(raw, file.name).entries[:1]
+            ):
                 found.append(entry)
         return _joined(found)
 
     def _replaced(self, file: _File, base: bytes) -> set[tuple[str, str]]:
-        """What the others have and the base has not, in a text that this machine's owner has changed or deleted since: two machines that
-        met the same two texts have each put the older one beside, and one of them was worked on before they met again."""
+        """What the others have and the base has not, in a text that this machine's owner has
+        changed or deleted since: two machines that met the same two texts have each put the older
+        one beside, and one of them was worked on before they met again.
+        """
         known, ours = _ids(base, file.name), _texts(file.ours or b"", file.name)
         found = set()
         for entry in parse(file.theirs, file.name).entries:
@@ -355,15 +467,22 @@ class _Round:
             if CONFLICT_OF not in entry.marks or entry.id in known or pair in ours:
                 continue
             was = self.journal.history.replaced_here(entry.id)
-            if any(text_key(old) == pair[1] for raw in was for old in parse(raw, file.name).entries[:1]):
+            if any(
+                text_key(old) == pair[1] for raw in was for old in parse(raw, file.name).entries[:1]
+            ):
                 found.add(pair)
         return found
 
     def _fallen(self, file: _File) -> dict[tuple[str, str], float]:
-        """What this machine has deleted, or replaced, since the base, and when. Of what stands in a file of this round the stone is
-        dropped again (``_new_tree``): it was moved."""
+        """What this machine has deleted, or replaced, since the base, and when. Of what stands in a
+        file of this round the stone is dropped again (``_new_tree``): it was moved.
+        """
         ours = _texts(file.ours or b"", file.name)
-        entries = [entry for entry in parse(file.base, file.name).entries if (entry.id, text_key(entry)) not in ours]
+        entries = [
+            entry
+            for entry in parse(file.base, file.name).entries
+            if (entry.id, text_key(entry)) not in ours
+        ]
         return {
             (entry.id, text_key(entry)): self.journal.history.changed(entry.id) or _mtime(file.path)
             for entry in entries
@@ -378,12 +497,19 @@ class _Round:
                 if owner(key) == project:
                     with contextlib.suppress(OSError):
                         self.read[project][key] = safe_files.read(path)
-        return any(_holds(data, entry) for key, data in self.read[project].items() if key != file.key)
+        return any(
+            _holds(data, entry) for key, data in self.read[project].items() if key != file.key
+        )
 
     def _dead(self, project: str, file: _File) -> set[tuple[str, str]]:
-        """What was deleted, or replaced, elsewhere while this machine didn't look: it must not come back from a copy. What turns up here after
-        this machine had seen it go is a new act; what the owner has brought back, or what stands there in another file, lives."""
-        stones, seen = self.stones[project], self._lines(self.clone.tree(self._base(project)), project, "tombstones")
+        """What was deleted, or replaced, elsewhere while this machine didn't look: it must not come
+        back from a copy. What turns up here after this machine had seen it go is a new act; what
+        the owner has brought back, or what stands there in another file, lives.
+        """
+        stones, seen = (
+            self.stones[project],
+            self._lines(self.clone.tree(self._base(project)), project, "tombstones"),
+        )
         candidates = stones.pairs - Stones(seen).pairs - _texts(file.theirs, file.name)
         found = set()
         for entry in parse(file.ours or b"", file.name).entries:
@@ -399,7 +525,11 @@ class _Round:
     def _lives_there(self, project: str, entry: Entry) -> bool:
         """Whether the remote has an entry in any file of its project."""
         prefix = f"projects/{project}/memory/"
-        return any(_holds(self.clone.blob(sha), entry) for key, sha in self.tree.items() if key.startswith(prefix))
+        return any(
+            _holds(self.clone.blob(sha), entry)
+            for key, sha in self.tree.items()
+            if key.startswith(prefix)
+        )
 
     def _newer(self, project: str, file: _File) -> Callable[[Entry, Entry], bool]:
         """By when each text took the place of what both had."""
@@ -426,10 +556,13 @@ class _Round:
         key = f"projects/{project}/{name}"
         return set(self.clone.blob(tree.get(key, "")).decode("utf-8", "replace").split("\n")) - {""}
 
-    # -- what may not be lost --------------------------------------------------------------------------------
+    # -- what may not be lost
+    # --------------------------------------------------------------------------------
 
     def _unless_too_much_goes(self, files: list[_File]) -> list[_File]:
-        """Leave projects out of which more would go, here or there, than anybody is known to have deleted."""
+        """Leave projects out of which more would go, here or there, than anybody is known to have
+        deleted.
+        """
         if self.answer.accept_deletions:
             return files
         for project in dict.fromkeys(owner(file.key) for file in files):
@@ -439,18 +572,27 @@ class _Round:
             known = "the long-term memory" if project == LONGTERM else self.projects[project].name
             what = "facts and lines" if project == LONGTERM else "notes"
             if self._is_much(project, here) and not self.answer.bring_back:
-                self._skip(project, f"{here} {what} of {known} are gone here, and were not deleted with memsearch: "
-                           "`memsearch sync --bring-back` fetches them, `--accept-deletions` deletes them everywhere")  # fmt: skip
+                self._skip(
+                    project,
+                    f"{here} {what} of {known} are gone here, and were not deleted with memsearch: "
+                    "`memsearch sync --bring-back` fetches them, `--accept-deletions` deletes them everywhere",
+                )
             elif self._is_much(project, there, is_meant=all(pair[2] for pair in lost)):
-                self._skip(project, f"another machine has deleted {there} {what} of {known}: "
-                           "`memsearch sync --accept-deletions` deletes them here, too")  # fmt: skip
+                self._skip(
+                    project,
+                    f"another machine has deleted {there} {what} of {known}: "
+                    "`memsearch sync --accept-deletions` deletes them here, too",
+                )
         return [file for file in files if owner(file.key) not in self.skipped]
 
     def _lost(self, file: _File, others: list[_File]) -> tuple[int, int, bool]:
-        """How much of a file is gone here that nobody is known to have deleted, how much would go here, and whether all that has
-        tombstones. What another text took the place of is not gone."""
+        """How much of a file is gone here that nobody is known to have deleted, how much would go
+        here, and whether all that has tombstones. What another text took the place of is not gone.
+        """
         if not file.memory:
-            said, ours_, merged_ = (_thoughts(file.key, data) for data in (file.base, file.ours or b"", file.merged))
+            said, ours_, merged_ = (
+                _thoughts(file.key, data) for data in (file.base, file.ours or b"", file.merged)
+            )
             here_, going_ = said - ours_, (said & ours_) - merged_
             return (
                 max(0, len(here_) - len(ours_ - said)) * (file.ours is None),
@@ -485,9 +627,14 @@ class _Round:
         if not lost:
             return False
         base = self.clone.tree(self._base(project))
-        blobs = [(key, self.clone.blob(sha)) for key, sha in base.items() if owner(key) == project and self._place(key)]
+        blobs = [
+            (key, self.clone.blob(sha))
+            for key, sha in base.items()
+            if owner(key) == project and self._place(key)
+        ]
         total = sum(
-            len(_thoughts(key, blob)) if project == LONGTERM else len(parse(blob).entries) for key, blob in blobs
+            len(_thoughts(key, blob)) if project == LONGTERM else len(parse(blob).entries)
+            for key, blob in blobs
         )
         return lost > _FEW or (lost >= total and not is_meant) or _LEAST <= lost > total / 2
 
@@ -503,13 +650,16 @@ class _Round:
                         "`memsearch secrets scrub` takes it out, `memsearch secrets allow` says that it is none",
                     )
 
-    # -- writing ---------------------------------------------------------------------------------------------
+    # -- writing
+    # ---------------------------------------------------------------------------------------------
 
     def _write(self, file: _File, standing: set[str]) -> bool:
-        """Make the file here what was merged; what was written here meanwhile is merged, too. Whether it holds that now.
+        """Make the file here what was merged; what was written here meanwhile is merged, too.
+        Whether it holds that now.
 
         Args:
-            standing: ids of the entries of all files that were merged: what goes from one of them and is in another was moved.
+            standing: ids of the entries of all files that were merged: what goes from one of
+                them and is in another was moved.
         """
         if self.stop():
             raise Away("stopped", "it goes on with the next round")
@@ -534,9 +684,14 @@ class _Round:
     def _replace(self, file: _File, standing: set[str]) -> None:
         if file.memory:
             self.journal.take(
-                file.memory, file.path, file.ours or b"", file.merged, lambda seq: self.state.take(file.key, self.head, seq), standing,
+                file.memory,
+                file.path,
+                file.ours or b"",
+                file.merged,
+                lambda seq: self.state.take(file.key, self.head, seq),
+                standing,
                 self._lines(self.tree, owner(file.key), "arrived"),
-            )  # fmt: skip
+            )
             return
         with disk.locked(self.home, str(self.home.longterm)):
             now = _read(file.path, "") if os.path.exists(file.path) else b""
@@ -544,7 +699,9 @@ class _Round:
                 raise Conflict(f"{file.path} changed while it was merged")
             if file.merged:
                 name = file.key.removeprefix(BELOW_LONGTERM)
-                workspace.write(self.home, self.home.longterm, name, file.merged.decode("utf-8", "replace"))
+                workspace.write(
+                    self.home, self.home.longterm, name, file.merged.decode("utf-8", "replace")
+                )
             else:
                 Path(file.path).unlink(missing_ok=True)
 
@@ -569,7 +726,11 @@ class _Round:
             if any(key.startswith(f"projects/{project}/memory/") for key in tree):
                 self.clone.put(tree, f"projects/{project}/tombstones", stones.lines().encode())
                 if f"projects/{project}/project.json" not in tree:
-                    self.clone.put(tree, f"projects/{project}/project.json", msgspec.json.encode({"name": known.name}))
+                    self.clone.put(
+                        tree,
+                        f"projects/{project}/project.json",
+                        msgspec.json.encode({"name": known.name}),
+                    )
         if tree:
             self.clone.put(tree, MARK, self._mark(), plainly=True)
         return tree
@@ -578,8 +739,9 @@ class _Round:
         return msgspec.json.encode(Mark(FORMAT, self.clone.seal.name if self.clone.seals else ""))
 
     def _adopt(self, files: list[_File], tree: dict[str, str]) -> None:
-        """Whose the notes are travels with them: what is the owner's on one of his machines is so on all; what came there with a
-        clone waits for his word here, too."""
+        """Whose the notes are travels with them: what is the owner's on one of his machines is so
+        on all; what came there with a clone waits for his word here, too.
+        """
         origin = self.journal.origin
         for project, known in self.projects.items():
             there = self._lines(self.tree, project, "arrived")
@@ -590,15 +752,24 @@ class _Round:
                 if not file.key.startswith(f"projects/{project}/memory/"):
                     continue
                 ours, theirs, entries = (
-                    parse(data or b"", file.name).entries for data in (file.ours, file.theirs, file.merged)
+                    parse(data or b"", file.name).entries
+                    for data in (file.ours, file.theirs, file.merged)
                 )
                 own = {(e.id, text_key(e)) for e in ours if origin.is_own(e.raw, known.memory)}
                 own |= {(e.id, text_key(e)) for e in theirs if key_of(e.raw) not in there}
                 origin.wrote(e.raw for e in entries if (e.id, text_key(e)) in own)
-                wrong = origin.contradicting(entries, day_of(file.path))  # the other machines' owner is asked, too
-                strange |= {key_of(e.raw) for e in entries if (e.id, text_key(e)) not in own or e.id in wrong}
+                wrong = origin.contradicting(
+                    entries, day_of(file.path)
+                )  # the other machines' owner is asked, too
+                strange |= {
+                    key_of(e.raw)
+                    for e in entries
+                    if (e.id, text_key(e)) not in own or e.id in wrong
+                }
             if any(name.startswith(f"projects/{project}/memory/") for name in tree):
-                self.clone.put(tree, f"projects/{project}/arrived", "\n".join(sorted(strange)).encode())
+                self.clone.put(
+                    tree, f"projects/{project}/arrived", "\n".join(sorted(strange)).encode()
+                )
 
 
 def _read(path: str, memory: str) -> bytes:
@@ -615,13 +786,17 @@ def _texts(data: bytes, name: str) -> set[tuple[str, str]]:
 
 
 def _not_replaced(gone: list[Entry], new: set[str]) -> int:
-    """How many entries are gone for good: one that is known by its words alone is another one as soon as they are changed by hand."""
+    """How many entries are gone for good: one that is known by its words alone is another one as
+    soon as they are changed by hand.
+    """
     by_words = sum(render.needs_id(entry) for entry in gone)
     return len(gone) - by_words + max(0, by_words - len(new))
 
 
 def _thoughts(key: str, data: bytes) -> set[bytes]:
-    """What a document of the long-term memory says, counted as its owner would: a remembered fact is one, a line of the others is."""
+    """What a document of the long-term memory says, counted as its owner would: a remembered fact
+    is one, a line of the others is.
+    """
     if key.startswith(f"{BELOW_LONGTERM}{workspace.NOTES}/"):
         return {key.encode()} if data.strip() else set()
     return {line for line in data.splitlines() if line.strip() and not line.startswith(b"#")}
@@ -629,7 +804,9 @@ def _thoughts(key: str, data: bytes) -> set[bytes]:
 
 def _holds(data: bytes, entry: Entry) -> bool:
     """Whether a file has an entry, as it stands."""
-    return entry.raw in data and (entry.raw + b"\n" in data or entry.raw + b"\r\n" in data or data.endswith(entry.raw))
+    return entry.raw in data and (
+        entry.raw + b"\n" in data or entry.raw + b"\r\n" in data or data.endswith(entry.raw)
+    )
 
 
 def _joined(entries: list[Entry]) -> bytes:

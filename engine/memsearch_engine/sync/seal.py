@@ -1,7 +1,9 @@
-"""Encryption of what lies on the remote: age (https://age-encryption.org/v1) with one key that the owner carries to each machine.
+"""Encryption of what lies on the remote: age (https://age-encryption.org/v1) with one key that the
+owner carries to each machine.
 
-age keeps others from reading, not from writing: whoever knows the public half can encrypt for it. So each text carries an HMAC-SHA-256
-(RFC 2104) made with the private half, inside. File names (a project's identity, the days) stay readable, and so does how much there is.
+age keeps others from reading, not from writing: whoever knows the public half can encrypt for it.
+So each text carries an HMAC-SHA-256 (RFC 2104) made with the private half, inside. File names (a
+project's identity, the days) stay readable, and so does how much there is.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ _MAC = 32  # bytes
 
 
 class NoKey(Unreachable):
-    """What lies there is encrypted, and this machine has no key for it; or somebody without the key has written there."""
+    """What lies there is encrypted, and this machine has no key for it; or somebody without the key
+    has written there.
+    """
 
 
 def is_sealed(data: bytes) -> bool:
@@ -58,9 +62,13 @@ class Seal:
             self._identity = x25519.Identity.from_str(text)
         except FileNotFoundError as error:
             hint = f"copy sync.key of another machine to {path}"
-            raise NoKey("what lies there is encrypted, and this machine has no key", hint) from error
+            raise NoKey(
+                "what lies there is encrypted, and this machine has no key", hint
+            ) from error
         except (OSError, ValueError, age.IdentityError) as error:
-            raise NoKey(f"{path} is no key: {error}", "copy sync.key of another machine there") from error
+            raise NoKey(
+                f"{path} is no key: {error}", "copy sync.key of another machine there"
+            ) from error
         self._age = age
         self._secret = hashlib.sha256(b"memsearch sync\0" + text.encode()).digest()
 
@@ -78,10 +86,14 @@ class Seal:
             text = bytes(self._age.decrypt(data, [self._identity]))
         except self._age.DecryptError as error:
             raise NoKey(
-                f"what lies there is encrypted for another key: {error}", "copy sync.key of another machine here"
+                f"what lies there is encrypted for another key: {error}",
+                "copy sync.key of another machine here",
             ) from error
         if not hmac.compare_digest(text[:_MAC], self._made(text[_MAC:])):
-            raise NoKey("somebody without the key has written there", "nothing of it was taken; look at the repository")
+            raise NoKey(
+                "somebody without the key has written there",
+                "nothing of it was taken; look at the repository",
+            )
         return text[_MAC:]
 
     def _made(self, data: bytes) -> bytes:
@@ -92,5 +104,7 @@ def _age() -> Any:
     try:
         import pyrage
     except ImportError as error:
-        raise UsageError("encryption needs the library pyrage", "pip install 'memsearch-tui[encryption]'") from error
+        raise UsageError(
+            "encryption needs the library pyrage", "pip install 'memsearch-tui[encryption]'"
+        ) from error
     return pyrage

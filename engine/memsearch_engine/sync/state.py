@@ -1,4 +1,6 @@
-"""What sync keeps in ``state.db``: which of the remote's commits this machine's files hold, and how the last rounds went."""
+"""What sync keeps in ``state.db``: which of the remote's commits this machine's files hold, and how
+the last rounds went.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,11 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a round went.
 
     Attributes:
-        at: seconds since 1970. received, sent: notes that came and went, changed or new. gone: notes that a deletion elsewhere took.
-        conflicts: notes whose text was changed in two places. turns: kept conversations that came and went; turns_left: whether more of them wait for the next round. problems: what was left out, each with what to do.
+        at: seconds since 1970. received, sent: notes that came and went, changed or new. gone:
+            notes that a deletion elsewhere took.
+        conflicts: notes whose text was changed in two places. turns: kept conversations that
+            came and went; turns_left: whether more of them wait for the next round. problems: what
+            was left out, each with what to do.
         error: why there was no round.
     """
 
@@ -54,7 +59,9 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A commit on its way to the remote. ``done``: project -> the folder whose files hold it; ``pins``: files that hold another one."""
+    """A commit on its way to the remote. ``done``: project -> the folder whose files hold it;
+    ``pins``: files that hold another one.
+    """
 
     commit: str
     done: dict[str, str]
@@ -72,7 +79,9 @@ class State:
         return row[0] if row else ""
 
     def put(self, name: str, value: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO sync_values (name, value) VALUES (?,?)", (name, value))
+        self._db.execute(
+            "INSERT OR REPLACE INTO sync_values (name, value) VALUES (?,?)", (name, value)
+        )
 
     def machine(self) -> str:
         """A name that this home has for good."""
@@ -80,15 +89,22 @@ class State:
             self.put(_MACHINE, name := uuid.uuid4().hex)
         return name
 
-    # -- what the files hold --------------------------------------------------------------------------------
+    # -- what the files hold
+    # --------------------------------------------------------------------------------
 
     def held(self) -> dict[str, tuple[str, str]]:
         """project -> (the folder that takes part, the commit that its files hold)."""
-        return {row[0]: (row[1], row[2]) for row in self._db.execute("SELECT project, root, base FROM sync_held")}
+        return {
+            row[0]: (row[1], row[2])
+            for row in self._db.execute("SELECT project, root, base FROM sync_held")
+        }
 
     def taken(self) -> dict[str, tuple[str, int]]:
         """path -> (the commit that its file holds, the change that wrote it or 0)."""
-        return {path: (base, seq) for path, base, seq in self._db.execute("SELECT path, base, seq FROM sync_taken")}
+        return {
+            path: (base, seq)
+            for path, base, seq in self._db.execute("SELECT path, base, seq FROM sync_taken")
+        }
 
     def take(self, path: str, base: str, seq: int) -> None:
         query = "INSERT OR REPLACE INTO sync_taken (path, base, seq, before) VALUES (?,?,?,(SELECT base FROM sync_taken WHERE path=?))"
@@ -98,28 +114,37 @@ class State:
         """The file was not written after all: it holds what it held before."""
         with transaction(self._db):
             self._db.execute("DELETE FROM sync_taken WHERE path=? AND before IS NULL", (path,))
-            self._db.execute("UPDATE sync_taken SET base=before, seq=0, before=NULL WHERE path=?", (path,))
+            self._db.execute(
+                "UPDATE sync_taken SET base=before, seq=0, before=NULL WHERE path=?", (path,)
+            )
 
     def turns(self) -> dict[str, tuple[str, str]]:
         """path -> (a hash of the turn here, the name of its blob there) when both had it last."""
         return {
-            path: (held, blob) for path, held, blob in self._db.execute("SELECT path, digest, blob FROM sync_turns")
+            path: (held, blob)
+            for path, held, blob in self._db.execute("SELECT path, digest, blob FROM sync_turns")
         }
 
     def hold(self, turns: dict[str, tuple[str, str]]) -> None:
         """Both sides have these now."""
         with transaction(self._db):
             rows = [(path, *pair) for path, pair in turns.items()]
-            self._db.executemany("INSERT OR REPLACE INTO sync_turns (path, digest, blob) VALUES (?,?,?)", rows)
+            self._db.executemany(
+                "INSERT OR REPLACE INTO sync_turns (path, digest, blob) VALUES (?,?,?)", rows
+            )
 
     def settled(self, commit: str, done: dict[str, str], pins: dict[str, str]) -> None:
         """The files of these projects hold a commit now, but for *pins*; as in Offer."""
         with transaction(self._db):
             rows = [(project, root, commit) for project, root in done.items()]
-            self._db.executemany("INSERT OR REPLACE INTO sync_held (project, root, base) VALUES (?,?,?)", rows)
+            self._db.executemany(
+                "INSERT OR REPLACE INTO sync_held (project, root, base) VALUES (?,?,?)", rows
+            )
             gone = [(path,) for path in self.taken() if owner(path) in done]
             self._db.executemany("DELETE FROM sync_taken WHERE path=?", gone)
-            self._db.executemany("INSERT INTO sync_taken (path, base, seq) VALUES (?,?,0)", list(pins.items()))
+            self._db.executemany(
+                "INSERT INTO sync_taken (path, base, seq) VALUES (?,?,0)", list(pins.items())
+            )
 
     def offer(self, value: Offer) -> None:
         """Remember what is pushed before it is: nobody may live to see that it arrived."""
@@ -136,7 +161,9 @@ class State:
             self._db.execute("DELETE FROM sync_values WHERE name IN ('offer', 'seen')")
             self._db.execute("DELETE FROM sync_held")
             self._db.execute("DELETE FROM sync_taken")
-            self._db.execute("UPDATE sync_turns SET blob=''")  # what this machine has forgotten stays so
+            self._db.execute(
+                "UPDATE sync_turns SET blob=''"
+            )  # what this machine has forgotten stays so
 
     def leave(self) -> None:
         """Know nothing of any remote any more; which folder is which project elsewhere stays known."""
@@ -144,14 +171,17 @@ class State:
         self._db.execute("DELETE FROM sync_values WHERE name<>?", (_MACHINE,))
         self._db.execute("DELETE FROM sync_turns")
 
-    # -- projects, rounds -----------------------------------------------------------------------------------
+    # -- projects, rounds
+    # -----------------------------------------------------------------------------------
 
     def places(self) -> dict[str, str]:
         """Folder -> the identity that its project has elsewhere."""
         return dict(self._db.execute("SELECT root, project FROM sync_places"))
 
     def place(self, root: str, project: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO sync_places (root, project) VALUES (?,?)", (root, project))
+        self._db.execute(
+            "INSERT OR REPLACE INTO sync_places (root, project) VALUES (?,?)", (root, project)
+        )
 
     def note(self, done: Round) -> None:
         """Keep how a round went, and how many in a row have failed."""

@@ -31,18 +31,27 @@ class Plugins:
         return bool(state.program) or bool(self._folders.here(state.agent))
 
     def install(
-        self, agent: str, *, dry_run: bool = False, replace_peer: bool = False, trust: bool = True, allow: bool = False
+        self,
+        agent: str,
+        *,
+        dry_run: bool = False,
+        replace_peer: bool = False,
+        trust: bool = True,
+        allow: bool = False,
     ) -> list[Patch]:
         """Write what is missing of ours; the changes.
 
         Args:
             replace_peer: switch off memsearch's own plugin, which is a Conflict otherwise.
-            trust: let the agent know that its user trusts these hooks. allow: let it look things up without asking.
+            trust: let the agent know that its user trusts these hooks. allow: let it look
+                things up without asking.
 
         Raises:
             UsageError, Conflict, OSError.
         """
-        return plugins.install(self._home, agent, dry_run=dry_run, replace_peer=replace_peer, trust=trust, allow=allow)
+        return plugins.install(
+            self._home, agent, dry_run=dry_run, replace_peer=replace_peer, trust=trust, allow=allow
+        )
 
     def uninstall(self, agent: str, *, dry_run: bool = False) -> list[Patch]:
         """Put the agent's configuration back byte for byte; the changes."""

@@ -28,7 +28,8 @@ class Import:
         since: ISO day; earlier turns are left out.
         into: only turns that belong into this memory folder.
         orphans: a project folder for turns whose own is gone; without it they are left out.
-        summarize: by the model of ``capture.summarize``, within its budgets; else without a model, whatever the settings say.
+        summarize: by the model of ``capture.summarize``, within its budgets; else without a
+            model, whatever the settings say.
 
     >>> with Memory() as memory, Import(memory, ("codex",)) as old:
     ...     old.plan().new
@@ -36,8 +37,15 @@ class Import:
     """
 
     def __init__(
-        self, memory: Memory, agents: tuple[str, ...] = (), *, since: str = "", into: str = "", orphans: str = "", summarize: bool = False
-    ) -> None:  # fmt: skip
+        self,
+        memory: Memory,
+        agents: tuple[str, ...] = (),
+        *,
+        since: str = "",
+        into: str = "",
+        orphans: str = "",
+        summarize: bool = False,
+    ) -> None:
         self._memory, self._settings = memory, load(memory.home)
         if not summarize:
             self._settings.capture.summarize.provider, self._settings.plugins = "extractive", {}
@@ -49,7 +57,10 @@ class Import:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -63,12 +74,19 @@ class Import:
 
     def plan(self, progress: Progress | None = None) -> backfill.Plan:
         """Read every session and count what would be written. Nothing is."""
-        return backfill.plan(self._memory.home, self._keeper, self._memory.folders, self._choice, progress)
+        return backfill.plan(
+            self._memory.home, self._keeper, self._memory.folders, self._choice, progress
+        )
 
     def run(
-        self, plan: backfill.Plan, progress: Progress | None = None, stopped: Callable[[], bool] | None = None
+        self,
+        plan: backfill.Plan,
+        progress: Progress | None = None,
+        stopped: Callable[[], bool] | None = None,
     ) -> backfill.ImportReport:
-        """Write what was planned; an interrupted run goes on from where it was. The service indexes it, where there is one."""
+        """Write what was planned; an interrupted run goes on from where it was. The service indexes
+        it, where there is one.
+        """
         report = backfill.run(self._keeper, plan, self._choice, progress, stopped)
         if report.memories:
             with contextlib.suppress(MemsearchError):  # the next search does it
@@ -93,16 +111,26 @@ class Evidence:
             return archive.status()
 
     def survey(self) -> Survey:
-        """How many cited conversations are live, kept or lost, and which their agent will delete soon."""
+        """How many cited conversations are live, kept or lost, and which their agent will delete
+        soon.
+        """
         return retention.survey(self._home, self._memory.projects, self._memory.folders)
 
     def archive(self, progress: Progress | None = None) -> tuple[int, list[tuple[str, str]]]:
-        """Keep every conversation that a memory of these projects cites and its agent still has: how many, and what failed why."""
-        return retention.archive_all(self._home, self._memory.projects, self._memory.folders, progress)
+        """Keep every conversation that a memory of these projects cites and its agent still has:
+        how many, and what failed why.
+        """
+        return retention.archive_all(
+            self._home, self._memory.projects, self._memory.folders, progress
+        )
 
     def prune(self, *, max_bytes: int, max_days: float, dry_run: bool = False) -> tuple[int, int]:
-        """Forget the oldest kept conversations beyond a size or an age (0: no limit): how many, and of how many none else is left."""
+        """Forget the oldest kept conversations beyond a size or an age (0: no limit): how many, and
+        of how many none else is left.
+        """
         with contextlib.closing(Archive(self._home)) as archive:
             gone = archive.prune(max_bytes=max_bytes, max_days=max_days, dry_run=dry_run)
         folders = self._memory.folders
-        return len(gone), sum(find_session(agent, session, "", folders) is None for agent, session, _ in gone)
+        return len(gone), sum(
+            find_session(agent, session, "", folders) is None for agent, session, _ in gone
+        )

@@ -1,5 +1,6 @@
-"""The verbs of capture: what waits, what was missed, what it cost. Rooms are opened by the verb that needs them: most only ask the
-service."""
+"""The verbs of capture: what waits, what was missed, what it cost. Rooms are opened by the verb
+that needs them: most only ask the service.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ class Capture:
         return worker.drop(self._home, names)
 
     def coverage(self, since: str = "") -> Coverage:
-        """Turns seen in transcripts against turns in memory since capture began, or since a day. Raises Unreachable."""
+        """Turns seen in transcripts against turns in memory since capture began, or since a day.
+        Raises Unreachable.
+        """
         from memsearch_engine.capture.coverage import Coverage
 
         return self._memory.call("coverage", Coverage, timeout_s=_LONG_S, since=since)
@@ -60,10 +63,14 @@ class Capture:
         return self._memory.call("missed", list[Missed], outcomes=outcomes)
 
     def standing(self, *, start: bool = True) -> Standing:
-        """Who is captured and since when, whose turns don't arrive, and how many decisions the owner owes. Raises Unreachable."""
+        """Who is captured and since when, whose turns don't arrive, and how many decisions the
+        owner owes. Raises Unreachable.
+        """
         memory = self._memory
         place, everything = memory.place_param, memory.everything
-        return memory.call("standing", Standing, start=start, timeout_s=120, place=place, all_projects=everything)
+        return memory.call(
+            "standing", Standing, start=start, timeout_s=120, place=place, all_projects=everything
+        )
 
     def spent(self, since: str = "") -> list[Spent]:
         """What models have cost, by day, purpose and model."""
@@ -91,7 +98,9 @@ class Capture:
         return summaries.failures(self._home)
 
     def summarised(self, agent: str, text: str, name: str = "") -> str:
-        """Notes of a turn by the model that is set for an agent; nothing is kept. *name*: what the prompt calls the agent."""
+        """Notes of a turn by the model that is set for an agent; nothing is kept. *name*: what the
+        prompt calls the agent.
+        """
         from memsearch_engine.capture import summaries
         from memsearch_engine.core.settings import load
 
@@ -99,14 +108,18 @@ class Capture:
         return summaries.bullets_of(self._home, settings, agent, text, name)
 
     def unknown_records(self) -> list[tuple[str, str, str, int]]:
-        """(agent, record kind, agent's version, times) of records in transcripts that no reader knows."""
+        """(agent, record kind, agent's version, times) of records in transcripts that no reader
+        knows.
+        """
         from memsearch_engine.capture.ledger import Ledger
 
         with contextlib.closing(Ledger(self._home)) as ledger:
             return ledger.unknown()
 
     def agents(self, *, versions: bool = True, progress: Progress | None = None) -> list[Here]:
-        """Which agents are on this machine, where their sessions lie, and how many of their turns are in memory."""
+        """Which agents are on this machine, where their sessions lie, and how many of their turns
+        are in memory.
+        """
         from memsearch_engine.capture.discover import discover
 
         return discover(self._home, self._memory.folders, versions=versions, progress=progress)

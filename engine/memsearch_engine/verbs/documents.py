@@ -16,7 +16,8 @@ class Compact:
 
     Args:
         memory: whose notes.
-        source: a file, a day, days (``A..B``), ``week`` for the seven days before today, or a query; '' for all notes.
+        source: a file, a day, days (``A..B``), ``week`` for the seven days before today, or a
+            query; '' for all notes.
         asked: who writes it and how; what the settings say where it is empty.
 
     Raises:
@@ -38,11 +39,15 @@ class Compact:
         self.plan: Plan = compact.plan(memory, what, asked)
 
     def make(self, progress: Callable[[int, int], None] | None = None) -> Digest:
-        """Write it, by the model that was chosen, or of the notes' own lines. *progress*: calls done, and all."""
+        """Write it, by the model that was chosen, or of the notes' own lines. *progress*: calls
+        done, and all.
+        """
         return compact.make(self._memory, self.plan, progress)
 
     def folder(self, output_dir: str = "") -> str:
-        """The memory folder that it goes to: the project's, or the one in another folder. Raises UsageError, OSError."""
+        """The memory folder that it goes to: the project's, or the one in another folder. Raises
+        UsageError, OSError.
+        """
         return compact.folder_of(self._memory, output_dir)
 
     def write(self, digest: Digest, folder: str = "") -> Note:

@@ -27,14 +27,17 @@ _LONG_S = 24 * 3600.0
 
 
 class Checked(msgspec.Struct):
-    """What came of comparing: which projects were compared with what, and the notes that are stale, newest first."""
+    """What came of comparing: which projects were compared with what, and the notes that are stale,
+    newest first.
+    """
 
     projects: list[Verified]
     stale: list[Stale]
 
 
 class Ground:
-    """Whether the files, symbols, settings, commands, commits and branches that notes name are still there.
+    """Whether the files, symbols, settings, commands, commits and branches that notes name are
+    still there.
 
     >>> with Memory() as memory:
     ...     Ground(memory).stale()
@@ -45,7 +48,8 @@ class Ground:
         self._memory = memory
 
     def verify(self, progress: Callable[[dict[str, Any]], None] | None = None) -> Checked:
-        """Compare the notes of the project (or of all) with its repository now; the service does so by itself when that changes.
+        """Compare the notes of the project (or of all) with its repository now; the service does so
+        by itself when that changes.
 
         Args:
             progress: is given ``phase``, ``done`` and ``total`` now and then.
@@ -53,23 +57,35 @@ class Ground:
         memory = self._memory
         try:
             projects = memory.call(
-                "verify", list[Verified], timeout_s=_LONG_S, progress=progress, place=memory.place_param,
+                "verify",
+                list[Verified],
+                timeout_s=_LONG_S,
+                progress=progress,
+                place=memory.place_param,
                 all_projects=memory.everything,
-            )  # fmt: skip
+            )
         except Unreachable:
             return self._here(progress)
         return Checked(projects, self.stale())
 
     def stale(self, limit: int = -1) -> list[Stale]:
-        """The notes of which something is gone or elsewhere, as they were compared last, newest first. *limit*: of each project."""
+        """The notes of which something is gone or elsewhere, as they were compared last, newest
+        first. *limit*: of each project.
+        """
         catalog = self._memory.catalog
         if catalog is None:
             return []
-        found = [stale for name in {p.id for p in self._memory.projects} for stale in catalog.stale(name, limit)]
+        found = [
+            stale
+            for name in {p.id for p in self._memory.projects}
+            for stale in catalog.stale(name, limit)
+        ]
         return sorted(found, key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
 
     def standing(self, name: str) -> Standing | None:
-        """How what a note names stood when it was compared last; None where it was not, or has changed since. Raises NotFound."""
+        """How what a note names stood when it was compared last; None where it was not, or has
+        changed since. Raises NotFound.
+        """
         section = self._memory.section(name)
         return self.of(section)
 
@@ -77,25 +93,40 @@ class Ground:
         """The same of a section that was read already."""
         catalog, project = self._memory.catalog, section.project or self._memory.project
         with contextlib.suppress(CatalogBroken):  # the note tells without it
-            return catalog.standing(project.id, section.entry.id, section.entry.hash) if catalog else None
+            return (
+                catalog.standing(project.id, section.entry.id, section.entry.hash)
+                if catalog
+                else None
+            )
         return None
 
     def compared(self) -> Compared | None:
-        """With which commit, and when, this project's notes were compared last; None where they never were."""
+        """With which commit, and when, this project's notes were compared last; None where they
+        never were.
+        """
         with contextlib.suppress(CatalogBroken):
-            return self._memory.catalog.ground(self._memory.project.id) if self._memory.catalog else None
+            return (
+                self._memory.catalog.ground(self._memory.project.id)
+                if self._memory.catalog
+                else None
+            )
         return None
 
-    # -- what the owner says --------------------------------------------------------------------------------
+    # -- what the owner says
+    # --------------------------------------------------------------------------------
 
     def holds(self, name: str) -> Note:
-        """Say that a note is still true: what went before now does not count against it any more. Undoable."""
+        """Say that a note is still true: what went before now does not count against it any more.
+        Undoable.
+        """
         return self._memory.mark(name, "verified", datetime.now().strftime("%Y-%m-%dT%H:%M:%S"))
 
     def overtaken(self, name: str) -> Note:
-        """Say that a note is not true any more: it comes later in searches, and sessions are not told it. Undoable.
+        """Say that a note is not true any more: it comes later in searches, and sessions are not
+        told it. Undoable.
 
-        Raises UsageError where nothing of it is gone: what overtakes it is another note then (``Memory.mark``).
+        Raises UsageError where nothing of it is gone: what overtakes it is another note then
+        (``Memory.mark``).
         """
         commit = self._stale_of(name)[0].commit
         section = self._memory.section(name)
@@ -110,7 +141,8 @@ class Ground:
     def moved(self, name: str) -> Note:
         """Put the new paths of files that moved into a note. Undoable.
 
-        Raises UsageError where no file that it names has moved, or its text has none of their names.
+        Raises UsageError where no file that it names has moved, or its text has none of their
+        names.
         """
         moved = [f for f in self._stale_of(name) if f.state == "moved" and f.kind == "file"]
         section = self._memory.section(name)
@@ -118,19 +150,29 @@ class Ground:
         for finding in sorted(moved, key=lambda finding: -len(finding.name)):
             text = references.replaced(text, finding.name, _as_named(finding))
         if text == section.entry.body:
-            raise UsageError(f"{section.entry.id} names no file that has moved", f"memsearch verify {section.entry.id}")
-        return self._memory.edit(section.entry.id, text, if_match=section.entry.hash, path=section.path)
+            raise UsageError(
+                f"{section.entry.id} names no file that has moved",
+                f"memsearch verify {section.entry.id}",
+            )
+        return self._memory.edit(
+            section.entry.id, text, if_match=section.entry.hash, path=section.path
+        )
 
     def _stale_of(self, name: str) -> list[Finding]:
         standing = self.standing(name)
         if standing is None or not standing.stale:
-            raise UsageError(f"nothing that {name} names is gone or elsewhere", "`memsearch verify` looks anew")
+            raise UsageError(
+                f"nothing that {name} names is gone or elsewhere", "`memsearch verify` looks anew"
+            )
         return standing.stale
 
-    # -- without the service --------------------------------------------------------------------------------
+    # -- without the service
+    # --------------------------------------------------------------------------------
 
     def _here(self, progress: Callable[[dict[str, Any]], None] | None) -> Checked:
-        """The same in this process, from the files; nothing of it is kept but what is known of the histories."""
+        """The same in this process, from the files; nothing of it is kept but what is known of the
+        histories.
+        """
         checked = Checked([], [])
         for project in {p.id: p for p in self._memory.projects}.values():
             head, problem = "", ""
@@ -159,24 +201,41 @@ class Ground:
         }
         notes = [
             ask.NoteToCheck(
-                row.entry_id, row.hash, ask.moment(row.day, row.time, row.marks), branch_said(row.marks.get("branch", "")), None, row.text,
+                row.entry_id,
+                row.hash,
+                ask.moment(row.day, row.time, row.marks),
+                branch_said(row.marks.get("branch", "")),
+                None,
+                row.text,
                 "verified" in row.marks,
             )
             for row in rows.values()
-        ]  # fmt: skip
+        ]
         answer = ask.check(
-            project.root, common_dir, self._memory.home.ground(project.id), notes,
-            progress=lambda what, done, total: progress({"phase": what, "done": done, "total": total}) if progress else None,
-        )  # fmt: skip
+            project.root,
+            common_dir,
+            self._memory.home.ground(project.id),
+            notes,
+            progress=lambda what, done, total: (
+                progress({"phase": what, "done": done, "total": total}) if progress else None
+            ),
+        )
         assert answer is not None  # nobody stops it
-        found = [Stale(rows[(note.entry_id, note.hash)], note.standing) for note in answer.notes if note.standing.state]
+        found = [
+            Stale(rows[(note.entry_id, note.hash)], note.standing)
+            for note in answer.notes
+            if note.standing.state
+        ]
         return answer.head, found, answer.problem
 
 
 def _as_named(finding: Finding) -> str:
-    """The new path, as short as the old one was said where that still tells which file is meant: the same name in another folder is
-    written whole."""
+    """The new path, as short as the old one was said where that still tells which file is meant:
+    the same name in another folder is written whole.
+    """
     folders = finding.name.rstrip("/").count("/")
     short = "/".join(finding.to.split("/")[-folders - 1 :])
-    is_short = finding.name != finding.path and short != finding.name and not finding.to.endswith("/")
+    is_short = (
+        finding.name != finding.path and short != finding.name and not finding.to.endswith("/")
+    )
     return short if is_short else finding.to

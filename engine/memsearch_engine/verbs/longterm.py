@@ -37,8 +37,13 @@ class LongTerm:
         return self._home.longterm
 
     def run(
-        self, *, phase: int = 0, session: str = "", since: float = 0.0, progress: Callable[[str, int, int], None] | None = None
-    ) -> RunReport:  # fmt: skip
+        self,
+        *,
+        phase: int = 0,
+        session: str = "",
+        since: float = 0.0,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> RunReport:
         """Read sessions that are due and consolidate what they teach, in this process.
 
         Args:
@@ -63,8 +68,12 @@ class LongTerm:
         )
 
     def start(self, *, phase: int = 0, session: str = "", since: float = 0.0) -> bool:
-        """Have the service do it in the background. False where it does so already. Raises SettingsError, Unreachable."""
-        return self._memory.call("longterm", bool, timeout_s=60, phase=phase, session=session, since=since)
+        """Have the service do it in the background. False where it does so already. Raises
+        SettingsError, Unreachable.
+        """
+        return self._memory.call(
+            "longterm", bool, timeout_s=60, phase=phase, session=session, since=since
+        )
 
     def status(self) -> LongTermStatus:
         """What is on, what was done, what waits, and why sessions were not read."""
@@ -74,7 +83,9 @@ class LongTerm:
 
     def told(self) -> str:
         """What of it a new session of this project is told."""
-        return recall.told(self._home, self._memory.project.id, load(self._home).longterm.max_tokens)
+        return recall.told(
+            self._home, self._memory.project.id, load(self._home).longterm.max_tokens
+        )
 
     def all(self) -> list[SessionMemory]:
         """What each session taught, of all projects."""
@@ -88,10 +99,16 @@ class LongTerm:
         return found
 
     def overview(self, *, forgotten: bool = False, everything: bool = False) -> list[Learned]:
-        """What each session of this project (or of all) taught, how it was used, and when it will be forgotten."""
+        """What each session of this project (or of all) taught, how it was used, and when it will
+        be forgotten.
+        """
         mine = ("", self._memory.project.name)
         rows = recall.overview(self._home, load(self._home).longterm.unused_days)
-        return [row for row in rows if bool(row.forgotten) == forgotten and (everything or row.project in mine)]
+        return [
+            row
+            for row in rows
+            if bool(row.forgotten) == forgotten and (everything or row.project in mine)
+        ]
 
     def trash(self) -> list[Trash]:
         """What was forgotten by hand and can be brought back."""
@@ -99,10 +116,15 @@ class LongTerm:
 
     def documents(self, *, everything: bool = False) -> dict[str, str]:
         """``memory_summary.md`` and ``MEMORY.md``: this project's part of them, or the whole."""
-        texts = {name: workspace.read(self._home.longterm, name) for name in (workspace.SUMMARY, workspace.MEMORY)}
+        texts = {
+            name: workspace.read(self._home.longterm, name)
+            for name in (workspace.SUMMARY, workspace.MEMORY)
+        }
         if everything:
             return texts
-        return {name: workspace.told(text, self._memory.project.id[:8]) for name, text in texts.items()}
+        return {
+            name: workspace.told(text, self._memory.project.id[:8]) for name, text in texts.items()
+        }
 
     def pending(self) -> Proposal | None:
         """The proposal that waits for a decision."""
@@ -113,16 +135,23 @@ class LongTerm:
         return review.decisions(proposal)
 
     def decide(
-        self, verdict: Literal["accepted", "rejected"], numbers: Iterable[int] = (), *, text: str | None = None, proposal: int = 0
-    ) -> list[Hunk]:  # fmt: skip
-        """Accept or reject changes of the proposal that waits; sessions are told accordingly from the next one on.
+        self,
+        verdict: Literal["accepted", "rejected"],
+        numbers: Iterable[int] = (),
+        *,
+        text: str | None = None,
+        proposal: int = 0,
+    ) -> list[Hunk]:
+        """Accept or reject changes of the proposal that waits; sessions are told accordingly from
+        the next one on.
 
         Args:
             numbers: which; none for all that are open. text: accept one with these words instead.
             proposal: the one that was seen (its id); another one by now is a Conflict.
 
         Raises:
-            NotFound: nothing waits, or not that number. Conflict. UsageError: the text can't stand there.
+            NotFound: nothing waits, or not that number. Conflict. UsageError: the text can't
+                stand there.
         """
         done = review.decide(self._home, verdict, numbers, text=text, proposal_id=proposal)
         self._tell_sessions()
@@ -133,21 +162,28 @@ class LongTerm:
         return review.reopen(self._home, before, numbers)
 
     def restore(self, name: str) -> int:
-        """Bring back what was forgotten: a memory by its id, or what ``Memory.forget`` took by its number. How many came back."""
+        """Bring back what was forgotten: a memory by its id, or what ``Memory.forget`` took by its
+        number. How many came back.
+        """
         if len(name) < _NUMBER and name.isascii() and name.isdecimal():
             count = recall.restore(self._home, int(name))
         else:
             store = SessionMemories(self._home)
             found = store.get(name)
             if found is None or not found.forgotten:
-                raise UsageError(f"no forgotten memory {name}", "`memsearch longterm show --forgotten` lists them")
+                raise UsageError(
+                    f"no forgotten memory {name}",
+                    "`memsearch longterm show --forgotten` lists them",
+                )
             store.restore(found.id)
             count = 1
         self._tell_sessions()
         return count
 
     def set_mode(self, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
-        """Whether a session may be learned from; ``enabled`` also releases one that took in content from outside."""
+        """Whether a session may be learned from; ``enabled`` also releases one that took in content
+        from outside.
+        """
         from memsearch_engine.longterm import pipeline
 
         pipeline.set_mode(self._home, agent, session, mode)

@@ -13,7 +13,9 @@ from memsearch_engine.service import launch
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A model that is known. ``here``: on this machine; ``in_use``; ``beside``: asked beside the one in use."""
+    """A model that is known. ``here``: on this machine; ``in_use``; ``beside``: asked beside the
+    one in use.
+    """
 
     name: str
     dimension: int
@@ -40,14 +42,22 @@ class Models:
     def known(self) -> list[Choice]:
         """Embedding models that are known by name."""
         settings = layers.load(self._home)
-        current, beside = settings.embedding.model or models.DEFAULT, models.second(self._home, settings)
+        current, beside = (
+            settings.embedding.model or models.DEFAULT,
+            models.second(self._home, settings),
+        )
         return [
             Choice(
-                model.name, model.dimension, model.languages, model.size_mb, models.is_present(self._home, model.name), model.name == current,
+                model.name,
+                model.dimension,
+                model.languages,
+                model.size_mb,
+                models.is_present(self._home, model.name),
+                model.name == current,
                 beside is not None and model.name == beside.model,
             )
             for model in models.KNOWN.values()
-        ]  # fmt: skip
+        ]
 
     def is_present(self, name: str) -> bool:
         """Whether it can be used at once, or made of weights that are installed."""
@@ -62,7 +72,9 @@ class Models:
         return name in models.RERANKERS
 
     def pull(self, name: str) -> Path:
-        """Make a model of what is installed, or fetch it from its hub; its folder. Raises Unreachable, UsageError."""
+        """Make a model of what is installed, or fetch it from its hub; its folder. Raises
+        Unreachable, UsageError.
+        """
         return models.pull(self._home.ensure(), name)
 
     def find(self, name: str) -> models.ModelFiles:

@@ -24,7 +24,8 @@ _TAKEN = re.compile(r"\(native:([0-9a-f]{12})\)")
 
 
 class NativeMemories:
-    """Agents' auto memories, CLAUDE.md, AGENTS.md and the like: they are read, and copied into notes; never written.
+    """Agents' auto memories, CLAUDE.md, AGENTS.md and the like: they are read, and copied into
+    notes; never written.
 
     >>> with Memory() as memory:
     ...     NativeMemories(memory).all()
@@ -35,30 +36,44 @@ class NativeMemories:
         self._memory = memory
 
     def all(self, *, agent: str = "", compare: bool = False) -> list[NativeMemory]:
-        """What is there for this project (or for all), the files in the order in which their agents read them.
+        """What is there for this project (or for all), the files in the order in which their agents
+        read them.
 
         Args:
             agent: only what this one reads.
-            compare: say also which sections a note of ours contradicts; what the service can't compare is left unsaid.
+            compare: say also which sections a note of ours contradicts; what the service can't
+                compare is left unsaid.
         """
-        roots = [p.root for p in self._memory.projects] if self._memory.everything else [self._memory.place.root]
+        roots = (
+            [p.root for p in self._memory.projects]
+            if self._memory.everything
+            else [self._memory.place.root]
+        )
         found: Found = {}
         for root in roots:
             for path, readers in agent_files.sources(root, self._memory.folders).items():
                 found.setdefault(path, readers)
         if agent:
-            found = {path: readers for path, readers in found.items() if agent in (name for name, _ in readers)}
+            found = {
+                path: readers
+                for path, readers in found.items()
+                if agent in (name for name, _ in readers)
+            }
         memories = agent_files.read(found, self._memory.home)
         taken = self._taken()
         against = self._contradicted() if compare else {}
         for section in (section for memory in memories for section in memory.sections):
             section.note = taken.get(section.id, "")
             if pair := against.get(section.id):
-                section.contradicted_by, section.contradicted_why = pair.newer.entry_id, f"{pair.newer.day}: {pair.why}"
+                section.contradicted_by, section.contradicted_why = (
+                    pair.newer.entry_id,
+                    f"{pair.newer.day}: {pair.why}",
+                )
         return memories
 
     def get(self, name: str) -> tuple[NativeMemory, list[NativeSection]]:
-        """A file by its path, or the end of one, with all its sections; or the one section that an id names, with its file.
+        """A file by its path, or the end of one, with all its sections; or the one section that an
+        id names, with its file.
 
         Raises:
             NotFound: nothing is called so. UsageError: several are.
@@ -66,25 +81,39 @@ class NativeMemories:
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} is too short to name one", "use at least 4 characters")
         memories = self.all(compare=True)
-        by_id = [(m, [s]) for m in memories for s in m.sections if s.id.startswith(name)] or self._by_chunk(
-            memories, name
-        )
+        by_id = [
+            (m, [s]) for m in memories for s in m.sections if s.id.startswith(name)
+        ] or self._by_chunk(memories, name)
         path, root = os.path.expanduser(name), self._memory.place.root
         ways = [
             [memory for memory in memories if memory.path == os.path.abspath(path)],
-            [memory for memory in memories if memory.path == os.path.normpath(os.path.join(root, path))],
-            [memory for memory in memories if memory.path.endswith(os.sep + name) and memory.scope == "project"],
+            [
+                memory
+                for memory in memories
+                if memory.path == os.path.normpath(os.path.join(root, path))
+            ],
+            [
+                memory
+                for memory in memories
+                if memory.path.endswith(os.sep + name) and memory.scope == "project"
+            ],
             [memory for memory in memories if memory.path.endswith(os.sep + name)],
         ]
         found = by_id or [(memory, memory.sections) for memory in next(filter(None, ways), [])]
         if not found:
-            raise NotFound(f"no agent's memory is called {name}", "`memsearch native list` shows what there is")
+            raise NotFound(
+                f"no agent's memory is called {name}", "`memsearch native list` shows what there is"
+            )
         if len(found) > 1:
-            which = ", ".join(sorted(sections[0].id if by_id else memory.path for memory, sections in found)[:5])
+            which = ", ".join(
+                sorted(sections[0].id if by_id else memory.path for memory, sections in found)[:5]
+            )
             raise UsageError(f"{name!r} names several: {which}", "type more of it")
         return found[0]
 
-    def _by_chunk(self, memories: list[NativeMemory], name: str) -> list[tuple[NativeMemory, list[NativeSection]]]:
+    def _by_chunk(
+        self, memories: list[NativeMemory], name: str
+    ) -> list[tuple[NativeMemory, list[NativeSection]]]:
         """The same by the id of a hit."""
         catalog = self._memory.catalog
         if catalog is None or not _CHUNK.fullmatch(name):
@@ -103,7 +132,10 @@ class NativeMemories:
             UsageError: today has it already, or it is too long for a note. Unreachable.
         """
         if len(section.text) > _MAX_NOTE:
-            raise UsageError(f"a section of {len(section.text):,} characters is no note", f"at most {_MAX_NOTE:,}")
+            raise UsageError(
+                f"a section of {len(section.text):,} characters is no note",
+                f"at most {_MAX_NOTE:,}",
+            )
         home, place = self._memory.home, self._memory.place.memory
         with locked(home, os.path.join(place, "native")):
             today = os.path.join(place, f"{date.today().isoformat()}.md")
@@ -117,7 +149,9 @@ class NativeMemories:
         under = f", under {' › '.join(section.trail)}" if section.trail else ""
         whose = f", of {agent_files.titles(memory)}" if memory.author == "agent" else ""
         source = f"`{path}`, line {section.line}{whose}{under}"
-        return self._memory.add(f"{section.text}\n- Taken from: {' '.join(source.split())} (native:{section.id})")
+        return self._memory.add(
+            f"{section.text}\n- Taken from: {' '.join(source.split())} (native:{section.id})"
+        )
 
     def _taken(self) -> dict[str, str]:
         """Section -> the note that was made of it."""
@@ -136,7 +170,13 @@ class NativeMemories:
         """Section -> the note that says otherwise, of this project."""
         memory = self._memory
         try:
-            found = memory.call("contradicted", list[Amendment], timeout_s=60, place=memory.place_param)
+            found = memory.call(
+                "contradicted", list[Amendment], timeout_s=60, place=memory.place_param
+            )
         except MemsearchError:
             return {}
-        return {p.older.entry_id: p for p in heeded(found, memory.place.memory, memory.journal.origin) if p.holds}
+        return {
+            p.older.entry_id: p
+            for p in heeded(found, memory.place.memory, memory.journal.origin)
+            if p.holds
+        }

@@ -20,11 +20,15 @@ from memsearch_engine.memory import Memory
 
 _BEGIN = "<!-- memsearch:begin, kept by `memsearch project propose`; `--undo` takes it out -->"
 _END = "<!-- memsearch:end -->"
-_HEADS: dict[Page, str] = {"project": "## Where this project stands", "user": "## How the developer likes to work"}
+_HEADS: dict[Page, str] = {
+    "project": "## Where this project stands",
+    "user": "## How the developer likes to work",
+}
 
 
 class Pages:
-    """PROJECT.md and USER.md of a project: having them proposed, deciding, reading, and giving them to instruction files.
+    """PROJECT.md and USER.md of a project: having them proposed, deciding, reading, and giving them
+    to instruction files.
 
     >>> with Memory() as memory:
     ...     [state.text for state in Pages(memory).all()]
@@ -35,14 +39,21 @@ class Pages:
         self._memory, self._home = memory, memory.home
 
     def review(self, page: Page, *, provider: str = "", model: str = "") -> Result:
-        """Have a model propose changes now, whatever the pause. Asks whom the settings name, or *provider*.
+        """Have a model propose changes now, whatever the pause. Asks whom the settings name, or
+        *provider*.
 
         Raises:
             SettingsError: nobody may be asked.
         """
         self._memory._register()
         return living.run(
-            self._home, load(self._home), self._memory.project, page, force=True, provider=provider, model=model
+            self._home,
+            load(self._home),
+            self._memory.project,
+            page,
+            force=True,
+            provider=provider,
+            model=model,
         )
 
     def all(self) -> list[PageState]:
@@ -55,28 +66,56 @@ class Pages:
         chosen = living.chosen(settings, page)
         draft = self.draft(page)
         return PageState(
-            page, living.path_of(settings, project, page), living.read(settings, project, page), living.told(self._home, settings, project, page),
-            living.strange(self._home, settings, project, page), draft.waiting if draft else [], draft.id if draft else "",
-            draft.reason if draft else "", chosen[0] if chosen else "",
-        )  # fmt: skip
+            page,
+            living.path_of(settings, project, page),
+            living.read(settings, project, page),
+            living.told(self._home, settings, project, page),
+            living.strange(self._home, settings, project, page),
+            draft.waiting if draft else [],
+            draft.id if draft else "",
+            draft.reason if draft else "",
+            chosen[0] if chosen else "",
+        )
 
     def draft(self, page: Page) -> Draft | None:
         """What waits for the owner's word."""
-        return next((draft for draft in living.pending(self._home, self._memory.project) if draft.page == page), None)
+        return next(
+            (
+                draft
+                for draft in living.pending(self._home, self._memory.project)
+                if draft.page == page
+            ),
+            None,
+        )
 
     def decide(
-        self, page: Page, verdict: Literal["accepted", "rejected"], numbers: Iterable[int] = (), *, text: str | None = None, draft: str = ""
-    ) -> list[Hunk]:  # fmt: skip
+        self,
+        page: Page,
+        verdict: Literal["accepted", "rejected"],
+        numbers: Iterable[int] = (),
+        *,
+        text: str | None = None,
+        draft: str = "",
+    ) -> list[Hunk]:
         """Accept or reject changes; none named: all that wait. Undoable.
 
         Args:
-            text: accept one with these words instead. draft: the name of what was seen; another one by now is a Conflict.
+            text: accept one with these words instead. draft: the name of what was seen; another
+                one by now is a Conflict.
 
         Raises:
-            NotFound: nothing waits, or not that number. Conflict: the page changed there. UsageError: the words can't stand there.
+            NotFound: nothing waits, or not that number. Conflict: the page changed there.
+                UsageError: the words can't stand there.
         """
         done = living.decide(
-            self._home, load(self._home), self._memory.project, page, verdict, numbers, text=text, draft_id=draft
+            self._home,
+            load(self._home),
+            self._memory.project,
+            page,
+            verdict,
+            numbers,
+            text=text,
+            draft_id=draft,
         )
         self._tell_sessions()
         return done
@@ -86,7 +125,9 @@ class Pages:
         return living.reopen(self._home, self._memory.project, draft)
 
     def release(self, page: Page, lines: Iterable[Spot], *, off: bool = False) -> None:
-        """The owner's word for lines where they stand (``PageState.strange``): sessions may be told. *off*: it is taken back."""
+        """The owner's word for lines where they stand (``PageState.strange``): sessions may be
+        told. *off*: it is taken back.
+        """
         living.release(self._home, self._memory.project, page, lines, off=off)
         self._tell_sessions()
 
@@ -95,7 +136,8 @@ class Pages:
         return living.newest(self._home, load(self._home), self._memory.project, page)
 
     def undo(self, page: Page, number: int = 0) -> str:
-        """Take the last accepted change back. The page's file; '' where there is nothing to take back.
+        """Take the last accepted change back. The page's file; '' where there is nothing to take
+        back.
 
         Args:
             number: the change that is meant (``newest``); another one by now is a Conflict.
@@ -109,15 +151,18 @@ class Pages:
     def _tell_sessions(self) -> None:
         recall.refresh(self._home, load(self._home))
         try:
-            self._memory.call("attach", type(None), start=False, timeout_s=5, memories=[self._memory.place.memory])
+            self._memory.call(
+                "attach", type(None), start=False, timeout_s=5, memories=[self._memory.place.memory]
+            )
         except MemsearchError:
             pass  # the service sees it by itself
 
-    # -- instruction files ----------------------------------------------------------------------------------
+    # -- instruction files
+    # ----------------------------------------------------------------------------------
 
     def proposed(self, name: str, pages: Iterable[Page] = ("project",)) -> Patch:
-        """What would become of an instruction file (AGENTS.md, CLAUDE.md) of the project: a marked block in it says what may be told of the
-        pages. Nothing is written.
+        """What would become of an instruction file (AGENTS.md, CLAUDE.md) of the project: a marked
+        block in it says what may be told of the pages. Nothing is written.
 
         Raises:
             UsageError: it is no markdown file of the project, or the pages say nothing yet.
@@ -125,37 +170,60 @@ class Pages:
         path = self._instructions(name)
         parts = []
         for page in pages:
-            told = without_citations(living.told(self._home, load(self._home), self._memory.project, page))
+            told = without_citations(
+                living.told(self._home, load(self._home), self._memory.project, page)
+            )
             lines = [
-                f"#{line}" if line.startswith("#") else line for line in told.splitlines() if not line.startswith("# ")
+                f"#{line}" if line.startswith("#") else line
+                for line in told.splitlines()
+                if not line.startswith("# ")
             ]
             if any(line.strip() for line in lines):
                 parts.append("\n".join([_HEADS[page], "", *lines]).strip())
         if not parts:
-            raise UsageError("PROJECT.md and USER.md say nothing yet that was accepted", "memsearch project review")
+            raise UsageError(
+                "PROJECT.md and USER.md say nothing yet that was accepted",
+                "memsearch project review",
+            )
         block = "\n\n".join([_BEGIN, *parts, _END]) + "\n"
         before = patches.read(path)
         text = (before or b"").decode("utf-8", "surrogateescape")
         rest = _without_block(text)
         gap = "" if not rest or rest.endswith("\n\n") else "\n" if rest.endswith("\n") else "\n\n"
-        after = text.replace(_block_of(text), block.rstrip("\n")) if _block_of(text) else f"{rest}{gap}{block}"
-        return Patch(path, before, after.encode("utf-8", "surrogateescape"), "what sessions taught", own=before is None)
+        after = (
+            text.replace(_block_of(text), block.rstrip("\n"))
+            if _block_of(text)
+            else f"{rest}{gap}{block}"
+        )
+        return Patch(
+            path,
+            before,
+            after.encode("utf-8", "surrogateescape"),
+            "what sessions taught",
+            own=before is None,
+        )
 
     def propose(self, patch: Patch) -> list[Patch]:
         """Write what was shown. Raises Unreachable: the file changed meanwhile."""
         return patches.apply(self._home, _record_of(patch.path), [patch])
 
     def withdraw(self, name: str) -> list[Patch]:
-        """Put an instruction file back as it was, byte for byte; where somebody has edited it since, only our block goes."""
+        """Put an instruction file back as it was, byte for byte; where somebody has edited it
+        since, only our block goes.
+        """
         path = self._instructions(name)
 
         def strip(path: str, now: bytes, before: bytes | None) -> bytes | None:
-            return _without_block(now.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+            return _without_block(now.decode("utf-8", "surrogateescape")).encode(
+                "utf-8", "surrogateescape"
+            )
 
         if patches.record(self._home, _record_of(path)):
             return patches.revert(self._home, _record_of(path), strip)
         now = patches.read(path)  # written by another home
-        patch = Patch(path, now, strip(path, now, None) if now is not None else None, "ours removed")
+        patch = Patch(
+            path, now, strip(path, now, None) if now is not None else None, "ours removed"
+        )
         done = patches.apply(self._home, _record_of(path), [patch]) if patch.changes else []
         patches.forget(self._home, _record_of(path))
         return done
@@ -163,8 +231,14 @@ class Pages:
     def _instructions(self, name: str) -> str:
         root = self._memory.place.root
         path = os.path.normpath(os.path.join(root, name))
-        if not path.startswith(root + os.sep) or not path.endswith(".md") or os.sep + safe_files.MARKER in path:
-            raise UsageError(f"{name} is no markdown file of this project", "memsearch project propose AGENTS.md")
+        if (
+            not path.startswith(root + os.sep)
+            or not path.endswith(".md")
+            or os.sep + safe_files.MARKER in path
+        ):
+            raise UsageError(
+                f"{name} is no markdown file of this project", "memsearch project propose AGENTS.md"
+            )
         if os.path.lexists(path) and os.path.realpath(path) != os.path.join(
             os.path.realpath(root), os.path.relpath(path, root)
         ):

@@ -26,11 +26,15 @@ class Repair:
         return repair.chosen(found, names) if names else found
 
     def history_fault(self) -> str:
-        """What is wrong with the undo history; '' where it is sound. Raises Unreachable where it is in use, or a newer version's."""
+        """What is wrong with the undo history; '' where it is sound. Raises Unreachable where it is
+        in use, or a newer version's.
+        """
         return self._memory.journal.history.check()
 
     def set_history_aside(self) -> str:
-        """Begin a new undo history beside a damaged one; where that one is now. It may hold old texts."""
+        """Begin a new undo history beside a damaged one; where that one is now. It may hold old
+        texts.
+        """
         return str(self._memory.journal.history.set_aside())
 
     def mend(self, finding: Mendable) -> None:

@@ -27,15 +27,19 @@ class Secrets:
         self._memory, self._home = memory, memory.home
 
     def found(self, progress: Progress | None = None) -> list[SecretPlace]:
-        """Where secrets stand in the notes of these projects and in all kept conversations; takes seconds to minutes."""
+        """Where secrets stand in the notes of these projects and in all kept conversations; takes
+        seconds to minutes.
+        """
         projects = self._memory.projects
         return audit(self._home, projects, scrub.documents(projects), progress)
 
     def wanted(self, *, text: str = "", rule: str = "", entry: str = "") -> list[scan.Finding]:
-        """What a scrub would take out: *text* itself, or what the scanner finds by one rule, in one entry, or at all.
+        """What a scrub would take out: *text* itself, or what the scanner finds by one rule, in one
+        entry, or at all.
 
         Raises:
-            UsageError: the text is so short, or so common, that it stands in too many places. NotFound: no such entry.
+            UsageError: the text is so short, or so common, that it stands in too many places.
+                NotFound: no such entry.
         """
         if text:
             if len(text) < _MIN_TEXT:
@@ -46,21 +50,35 @@ class Secrets:
         name = self._memory.section(entry).entry.id if entry else ""
         return scrub.known(self._home, self._memory.projects, rule=rule, entry=name)
 
-    def survey(self, wanted: list[scan.Finding], progress: Progress | None = None) -> scrub.ScrubReport:
-        """Where secrets stand, in ours (``left``) and in what is not ours (``others``). Nothing is changed."""
-        return scrub.survey(self._home, self._memory.projects, wanted, self._memory.folders, progress)
+    def survey(
+        self, wanted: list[scan.Finding], progress: Progress | None = None
+    ) -> scrub.ScrubReport:
+        """Where secrets stand, in ours (``left``) and in what is not ours (``others``). Nothing is
+        changed.
+        """
+        return scrub.survey(
+            self._home, self._memory.projects, wanted, self._memory.folders, progress
+        )
 
-    def scrub(self, wanted: list[scan.Finding], progress: Progress | None = None) -> scrub.ScrubReport:
-        """Take secrets out of everything of ours, then read it again and say what is left. Can't be undone."""
+    def scrub(
+        self, wanted: list[scan.Finding], progress: Progress | None = None
+    ) -> scrub.ScrubReport:
+        """Take secrets out of everything of ours, then read it again and say what is left. Can't be
+        undone.
+        """
         memory = self._memory
-        return scrub.scrub(self._home, load(self._home), memory.projects, wanted, memory.folders, progress)
+        return scrub.scrub(
+            self._home, load(self._home), memory.projects, wanted, memory.folders, progress
+        )
 
     def interrupted(self) -> list[str]:
         """Of a scrub that did not come to its end, what it looked for."""
         return scrub.interrupted(self._home)
 
     def allow(self, fingerprint: str, *, off: bool = False) -> None:
-        """Say that something that was found is no secret; *off*: that it is one after all. Raises UsageError."""
+        """Say that something that was found is no secret; *off*: that it is one after all. Raises
+        UsageError.
+        """
         try:
             scan.allow(self._home, fingerprint, off=off)
         except ValueError as error:

@@ -48,7 +48,9 @@ class Configuration:
         return layers.value_of(self.load(), key)
 
     def raw(self, key: str, default: Any = None) -> Any:
-        """What a file says for any key, memsearch's own among them; else memsearch's default, else *default*."""
+        """What a file says for any key, memsearch's own among them; else memsearch's default, else
+        *default*.
+        """
         return layers.raw_value(self._home, self.project_file, key, default)
 
     def raw_of_owner(self, key: str, default: Any = None) -> Any:
@@ -56,12 +58,20 @@ class Configuration:
         return layers.raw_value(self._home, self._home.config, key, default)
 
     def written(self, *, in_project: bool = False) -> dict[str, Any]:
-        """What the owner's file, or the project's, says: tables inside tables; {} where there is none. Raises OSError, ValueError."""
+        """What the owner's file, or the project's, says: tables inside tables; {} where there is
+        none. Raises OSError, ValueError.
+        """
         file = self.project_file if in_project else self._home.config
-        return tomllib.loads(safe_files.read(file, safe_files.MAX_SETTINGS).decode("utf-8")) if file.exists() else {}
+        return (
+            tomllib.loads(safe_files.read(file, safe_files.MAX_SETTINGS).decode("utf-8"))
+            if file.exists()
+            else {}
+        )
 
     def set(self, key: str, text: str) -> Any:
-        """Write one key into the owner's file, whose comments stay; the typed value. Raises SettingsError."""
+        """Write one key into the owner's file, whose comments stay; the typed value. Raises
+        SettingsError.
+        """
         return layers.set_value(self._home, key, text)
 
     def set_all(self, texts: dict[str, str]) -> None:
@@ -69,7 +79,9 @@ class Configuration:
         layers.set_values(self._home, texts)
 
     def set_in_project(self, key: str, text: str) -> Any:
-        """Write one of the few keys that a project's file may set; the typed value. Raises SettingsError."""
+        """Write one of the few keys that a project's file may set; the typed value. Raises
+        SettingsError.
+        """
         return layers.set_in_project(self.project_file, key, text)
 
     def unset(self, key: str) -> None:
@@ -97,18 +109,30 @@ class Service:
         return self._memory.call("status", Status, start=start)
 
     def health(self) -> Health:
-        """State of files, index, models and watching, each problem with what mends it. Raises Unreachable."""
+        """State of files, index, models and watching, each problem with what mends it. Raises
+        Unreachable.
+        """
         memory = self._memory
-        return memory.call("health", Health, place=memory.place_param, timeout_s=60, all_projects=memory.everything)
+        return memory.call(
+            "health", Health, place=memory.place_param, timeout_s=60, all_projects=memory.everything
+        )
 
     def stop(self) -> bool:
         """End it; nothing is lost. Whether it ran."""
         return launch.stop(self._home)
 
     def reset(self) -> list[str]:
-        """Throw the index of these projects away and build it again in the background; the projects' names. Raises Unreachable."""
+        """Throw the index of these projects away and build it again in the background; the
+        projects' names. Raises Unreachable.
+        """
         memory = self._memory
-        return memory.call("reset", list[str], place=memory.place_param, all_projects=memory.everything, timeout_s=300)
+        return memory.call(
+            "reset",
+            list[str],
+            place=memory.place_param,
+            all_projects=memory.everything,
+            timeout_s=300,
+        )
 
     def tail(self, lines: int) -> list[str]:
         """The last lines of its log, as they stand. Raises FileNotFoundError."""

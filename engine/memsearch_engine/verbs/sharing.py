@@ -19,7 +19,8 @@ from memsearch_engine.sync.sharing.packs import Packed, Received
 
 
 class Sharing:
-    """Notes for the project's team, in ``.memsearch/shared/``, which goes through its ordinary review.
+    """Notes for the project's team, in ``.memsearch/shared/``, which goes through its ordinary
+    review.
 
     >>> with Memory() as memory:
     ...     note = memory.add("Deploys are frozen on Fridays")
@@ -32,7 +33,9 @@ class Sharing:
         self._memory = memory
 
     def author(self, name: str = "") -> str:
-        """The name under which notes are shared: *name*, the setting ``share.author``, git's ``user.name``, the login. Raises UsageError."""
+        """The name under which notes are shared: *name*, the setting ``share.author``, git's
+        ``user.name``, the login. Raises UsageError.
+        """
         return copies.author(self._memory, name)
 
     def listed(self) -> list[SharedNote]:
@@ -40,24 +43,37 @@ class Sharing:
         return copies.listed(self._memory)
 
     def plan(
-        self, names: Iterable[str] = (), *, query: str = "", author: str = "", review: str = "", for_pack: bool = False
+        self,
+        names: Iterable[str] = (),
+        *,
+        query: str = "",
+        author: str = "",
+        review: str = "",
+        for_pack: bool = False,
     ) -> list[Planned]:
         """What sharing notes would write: their copies without secrets and private paths.
 
         Args:
             names: ids. query: filters, for all notes that they admit.
-            review: the day (``YYYY-MM-DD``) on which they are to be looked at again; in half a year by default.
+            review: the day (``YYYY-MM-DD``) on which they are to be looked at again; in half a
+                year by default.
             for_pack: they go into a file (``pack``), which needs no folder of the project.
 
         Raises:
             NotFound: no such note. UsageError: the project has no folder for it.
         """
         return copies.plan(
-            self._memory, self._chosen(names, query), self.author(author), review=review, for_pack=for_pack
+            self._memory,
+            self._chosen(names, query),
+            self.author(author),
+            review=review,
+            for_pack=for_pack,
         )
 
     def share(self, planned: list[Planned]) -> list[str]:
-        """Write what was planned into the work tree; one step of undo. Returns the files, which the owner commits. Raises Conflict."""
+        """Write what was planned into the work tree; one step of undo. Returns the files, which the
+        owner commits. Raises Conflict.
+        """
         return copies.write(self._memory, planned)
 
     def is_ignored(self, path: str) -> bool:
@@ -65,27 +81,36 @@ class Sharing:
         return is_ignored_by_git(path, self._memory.place.root)
 
     def named(self, names: Iterable[str]) -> list[Note]:
-        """The shared notes of these ids, their own or those of the notes they were made of (or a beginning of them). Raises NotFound."""
+        """The shared notes of these ids, their own or those of the notes they were made of (or a
+        beginning of them). Raises NotFound.
+        """
         return [Note.of(entry, path) for path, entry in copies.named(self._memory, names)]
 
     def withdraw(self, names: Iterable[str]) -> list[Note]:
-        """Take shared notes out of the work tree again, by their own ids or those of the notes they were made of; what they were. Raises
-        NotFound."""
+        """Take shared notes out of the work tree again, by their own ids or those of the notes they
+        were made of; what they were. Raises NotFound.
+        """
         return [Note.of(entry, path) for path, entry in copies.withdraw(self._memory, names)]
 
     def pack(self, path: str, planned: list[Planned] | None = None) -> Packed:
-        """Write notes into a file for people without this repository: what was planned, or all that is shared. Raises UsageError."""
+        """Write notes into a file for people without this repository: what was planned, or all that
+        is shared. Raises UsageError.
+        """
         if planned is None:
             return packs.pack(self._memory, path, packs.everything(self._memory))
         chosen = [one for one in planned if one.change is not ShareChange.REFUSED]
         return packs.pack(self._memory, path, [(one.author, one.day, one.lines) for one in chosen])
 
     def open(self, path: str, expected: str | None = None) -> Received:
-        """What importing a pack into this project would do. *expected*: the hash that it has to have. Raises NotFound, UsageError."""
+        """What importing a pack into this project would do. *expected*: the hash that it has to
+        have. Raises NotFound, UsageError.
+        """
         return packs.opened(self._memory, path, expected)
 
     def take(self, received: Received) -> tuple[list[str], list[str]]:
-        """Put a pack's notes beside what is shared; one step of undo. Returns the files, and the ids of notes that were changed here, too."""
+        """Put a pack's notes beside what is shared; one step of undo. Returns the files, and the
+        ids of notes that were changed here, too.
+        """
         return packs.take(self._memory, received)
 
     def _chosen(self, names: Iterable[str], query: str) -> list[tuple[str, Entry]]:

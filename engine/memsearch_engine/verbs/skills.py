@@ -32,34 +32,49 @@ class Skills:
     def __init__(self, memory: Memory) -> None:
         self._memory, self._home = memory, memory.home
 
-    def distill(self, *, agent: str = "", provider: str = "", model: str = "", force: bool = True) -> Result:
-        """Have a model draft skills from what recurred, now. Asks whom the settings name, or *provider*.
+    def distill(
+        self, *, agent: str = "", provider: str = "", model: str = "", force: bool = True
+    ) -> Result:
+        """Have a model draft skills from what recurred, now. Asks whom the settings name, or
+        *provider*.
 
         Args:
-            agent: whose table in the settings says how. force: whatever the pause, and though no note has come.
+            agent: whose table in the settings says how. force: whatever the pause, and though
+                no note has come.
 
         Raises:
             SettingsError: nobody may be asked.
         """
         self._memory._register()
         return skills.distill(
-            self._home, load(self._home), self._memory.project, force=force, agent=agent, provider=provider, model=model
+            self._home,
+            load(self._home),
+            self._memory.project,
+            force=force,
+            agent=agent,
+            provider=provider,
+            model=model,
         )
 
     def add(self, name: str, description: str, body: str) -> Candidate:
-        """Write a draft by hand: its commands are taken as they are. Raises UsageError where it is no skill as the specification has it, or
-        there is one of that name."""
+        """Write a draft by hand: its commands are taken as they are. Raises UsageError where it is
+        no skill as the specification has it, or there is one of that name.
+        """
         slug = skills.slug_of(name)
         clean, why = skills.checked_body(self._home, body, lambda line: True)
         if not slug or not clean:
             raise UsageError(why or f"{name!r} is no name")
         if any(candidate.name == slug for candidate in self.all()):
-            raise UsageError(f"there is a skill {slug}", f"edit it, or memsearch skills remove {slug}")
+            raise UsageError(
+                f"there is a skill {slug}", f"edit it, or memsearch skills remove {slug}"
+            )
         text = skills.render(slug, description, clean, self._home)
         if problems := skills.validated(slug, text):
             raise UsageError(problems[0])
         self._memory._register()
-        skills.write(self._home, self._memory.project, slug, text, description, [], 0, "manual", "hand")
+        skills.write(
+            self._home, self._memory.project, slug, text, description, [], 0, "manual", "hand"
+        )
         return self.get(slug)
 
     def all(self, *, checked: bool = False) -> list[Candidate]:
@@ -78,7 +93,11 @@ class Skills:
         """With where this home has put it, and whether somebody has edited it there."""
         kept = patches.record(self._home, self._record(candidate.name, candidate.of_consolidation))
         candidate.installed = [file.path for file in kept.files] if kept else []
-        if candidate.state == "installed" and kept and any(patches.was_edited(file) for file in kept.files):
+        if (
+            candidate.state == "installed"
+            and kept
+            and any(patches.was_edited(file) for file in kept.files)
+        ):
             candidate.state = "edited"
         return candidate
 
@@ -96,14 +115,22 @@ class Skills:
             pairs = self._memory.amendments(found.id)
         except MemsearchError:
             return ""
-        return "overtaken" if any(pair.holds and pair.older.entry_id == found.id for pair in pairs) else ""
+        return (
+            "overtaken"
+            if any(pair.holds and pair.older.entry_id == found.id for pair in pairs)
+            else ""
+        )
 
     def places(self, candidate: Candidate) -> list[str]:
-        """Where it would be installed where nobody says: where it is, where the settings say, else where agents of the project look."""
+        """Where it would be installed where nobody says: where it is, where the settings say, else
+        where agents of the project look.
+        """
         settings = load(self._home)
         chosen = skills.chosen(settings)
         root = self._memory.place.root
-        here = [place for place in _PLACES if os.path.isdir(os.path.join(root, place.partition("/")[0]))]
+        here = [
+            place for place in _PLACES if os.path.isdir(os.path.join(root, place.partition("/")[0]))
+        ]
         installed = [os.path.dirname(os.path.dirname(path)) for path in candidate.installed]
         return installed or (chosen[1].paths if chosen else []) or here or [_PLACES[-1]]
 
@@ -111,19 +138,27 @@ class Skills:
         """The files that installing would write. Nothing is written.
 
         Args:
-            folders: where agents look for skills (``.claude/skills``), from the project's root; those of ``places`` by default.
+            folders: where agents look for skills (``.claude/skills``), from the project's root;
+                those of ``places`` by default.
 
         Raises:
             NotFound. UsageError: it is no skill as the specification has it.
         """
         candidate = self.get(name)
         if problems := skills.validated(candidate.name, candidate.text):
-            raise UsageError(f"{name} is no skill as the specification has it: {problems[0]}", f"edit {candidate.path}")
+            raise UsageError(
+                f"{name} is no skill as the specification has it: {problems[0]}",
+                f"edit {candidate.path}",
+            )
         if secrets := redact(candidate.text, self._home)[1]:
-            raise UsageError(f"{name} has a secret in it: {secrets[0].rule}", f"take it out of {candidate.path}")
+            raise UsageError(
+                f"{name} has a secret in it: {secrets[0].rule}", f"take it out of {candidate.path}"
+            )
         found, root = [], os.path.realpath(self._memory.place.root)
         for folder in list(folders) or self.places(candidate):
-            base = os.path.normpath(os.path.join(self._memory.place.root, os.path.expanduser(folder)))
+            base = os.path.normpath(
+                os.path.join(self._memory.place.root, os.path.expanduser(folder))
+            )
             path = os.path.join(base, candidate.name, "SKILL.md")
             real = os.path.realpath(path)
             is_here = path.startswith(self._memory.place.root + os.sep)
@@ -132,15 +167,22 @@ class Skills:
                 or is_here
                 and real != os.path.join(root, os.path.relpath(path, self._memory.place.root))
             ):
-                raise UsageError(f"{path} leads elsewhere, to {real}", "name the folder that is meant: --path DIR")
+                raise UsageError(
+                    f"{path} leads elsewhere, to {real}",
+                    "name the folder that is meant: --path DIR",
+                )
             text = candidate.text.encode("utf-8", "surrogateescape")
             found.append(Patch(path, patches.read(path), text, "skill", own=True))
         return found
 
     def install(self, name: str, planned: list[Patch]) -> list[str]:
-        """Write what was shown. Returns the paths. Raises Unreachable: a file changed meanwhile. Conflict: the draft did."""
+        """Write what was shown. Returns the paths. Raises Unreachable: a file changed meanwhile.
+        Conflict: the draft did.
+        """
         candidate = self.get(name)
-        if any(patch.after != candidate.text.encode("utf-8", "surrogateescape") for patch in planned):
+        if any(
+            patch.after != candidate.text.encode("utf-8", "surrogateescape") for patch in planned
+        ):
             raise Conflict(f"{name} has another text by now", "look at it")
         patches.apply(self._home, self._record(name, candidate.of_consolidation), planned)
         paths = sorted({*candidate.installed, *(patch.path for patch in planned)})
@@ -148,22 +190,33 @@ class Skills:
         return paths
 
     def take_back(self, name: str, planned: list[Patch]) -> None:
-        """Undo one installing: what stood there before it stands there again. Raises Unreachable: a file changed meanwhile."""
+        """Undo one installing: what stood there before it stands there again. Raises Unreachable: a
+        file changed meanwhile.
+        """
         before = [patch.before for patch in planned if isinstance(patch.before, bytes)]
         if not before:
             self.uninstall(name)
             return
         candidate = self.get(name)
         back = [
-            Patch(patch.path, patch.after, patch.before if isinstance(patch.before, bytes) else None, "skill", own=True)
+            Patch(
+                patch.path,
+                patch.after,
+                patch.before if isinstance(patch.before, bytes) else None,
+                "skill",
+                own=True,
+            )
             for patch in planned
         ]
         patches.apply(self._home, self._record(name, candidate.of_consolidation), back)
-        skills.note_installed(self._home, candidate, candidate.installed, before[0].decode("utf-8", "surrogateescape"))
+        skills.note_installed(
+            self._home, candidate, candidate.installed, before[0].decode("utf-8", "surrogateescape")
+        )
 
     def uninstall(self, name: str) -> list[str]:
-        """Take the installed copies out, byte for byte; one that somebody has edited since stays. Also where the draft is gone. Returns the
-        paths that changed."""
+        """Take the installed copies out, byte for byte; one that somebody has edited since stays.
+        Also where the draft is gone. Returns the paths that changed.
+        """
         candidate = next((candidate for candidate in self.all() if candidate.name == name), None)
         record = self._record(name, candidate is not None and candidate.of_consolidation)
         if candidate is None and patches.record(self._home, record) is None:
@@ -177,8 +230,9 @@ class Skills:
         return [patch.path for patch in done]
 
     def remove(self, name: str) -> int:
-        """Take a draft away, and its installed copies out. ``restore`` brings the draft back. Returns its number. Raises UsageError: it is of the
-        long-term memory."""
+        """Take a draft away, and its installed copies out. ``restore`` brings the draft back.
+        Returns its number. Raises UsageError: it is of the long-term memory.
+        """
         candidate = self.get(name)
         if candidate.installed and not candidate.of_consolidation:
             self.uninstall(name)

@@ -14,7 +14,8 @@ from memsearch_engine.memory import Memory
 from memsearch_engine.review import contested
 from memsearch_engine.review.contested import Contested
 
-# rounds and git's driver are imported where they are wanted: 70 ms and 12 MB, and the app asks for conflicts alone
+# rounds and git's driver are imported where they are wanted: 70 ms and 12 MB, and the app asks for
+# conflicts alone
 if TYPE_CHECKING:
     from memsearch_engine.agents.patches import Patch
     from memsearch_engine.sync.git_driver import DriverState
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 
 class Sync:
-    """One memory on several machines, notes that were changed in two places, and git's merge driver.
+    """One memory on several machines, notes that were changed in two places, and git's merge
+    driver.
 
     >>> with Memory() as memory:
     ...     Sync(memory).conflicts()
@@ -35,7 +37,9 @@ class Sync:
         self._memory = memory
 
     def state(self, *, elsewhere: bool = True) -> SyncState:
-        """How it stands; without *elsewhere* our clone is not looked into. Raises SettingsError, Unreachable, NoKey."""
+        """How it stands; without *elsewhere* our clone is not looked into. Raises SettingsError,
+        Unreachable, NoKey.
+        """
         from memsearch_engine.sync import meeting
         from memsearch_engine.sync.meeting import SyncState
         from memsearch_engine.sync.state import opened
@@ -49,8 +53,10 @@ class Sync:
         return SyncState(wanted.remote, wanted.every_minutes, last, worked, found)
 
     def check(self, remote: str, *, encrypt: bool = False) -> str:
-        """*remote* as it would be used, asked once. Raises UsageError, Away (it can't be reached), Refused (it is no memory's, or can be
-        read though it must not), NoKey (it is encrypted, and the key is not here)."""
+        """*remote* as it would be used, asked once. Raises UsageError, Away (it can't be reached),
+        Refused (it is no memory's, or can be read though it must not), NoKey (it is encrypted, and
+        the key is not here).
+        """
         from memsearch_engine.core import network
         from memsearch_engine.sync import meeting
         from memsearch_engine.sync.clone import Away, checked
@@ -61,22 +67,29 @@ class Sync:
             meeting.look(self._memory.home, remote, encrypt=encrypt)
         except Away as error:
             raise Away(
-                str(error), "check the address and your access; `git init --bare FOLDER` makes an empty repository"
+                str(error),
+                "check the address and your access; `git init --bare FOLDER` makes an empty repository",
             ) from error
         return remote
 
     def add(self, remote: str, *, encrypt: bool = False) -> Path | None:
-        """Meet other machines there from now on. *encrypt*: nothing that can be read lies there; the file of the key, made where there
-        is none. Raises UsageError where another remote is used already, or a library is missing, SettingsError."""
+        """Meet other machines there from now on. *encrypt*: nothing that can be read lies there;
+        the file of the key, made where there is none. Raises UsageError where another remote is
+        used already, or a library is missing, SettingsError.
+        """
         from memsearch_engine.sync.clone import checked
         from memsearch_engine.sync.seal import make_key
 
         remote = checked(remote)
         used = settings.load(self._memory.home).sync.remote
         if used and used != remote:
-            raise UsageError(f"this machine meets others at {used}", "`memsearch sync remove` first")
+            raise UsageError(
+                f"this machine meets others at {used}", "`memsearch sync remove` first"
+            )
         key = make_key(self._memory.home) if encrypt else None
-        settings.set_values(self._memory.home, {"sync.remote": remote, "sync.encrypt": str(encrypt).lower()})
+        settings.set_values(
+            self._memory.home, {"sync.remote": remote, "sync.encrypt": str(encrypt).lower()}
+        )
         return key
 
     def remove(self) -> None:
@@ -88,32 +101,41 @@ class Sync:
         meeting.leave(self._memory.home)
 
     def round(self, answer: SyncAnswer | None = None) -> Round:
-        """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away, Unreachable."""
+        """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away,
+        Unreachable.
+        """
         from memsearch_engine.journal.write import Journal
         from memsearch_engine.sync import run
 
         where = settings.load(self._memory.home).sync
         if not where.remote:
             raise UsageError(
-                "there is no remote to meet at", "`memsearch sync add REMOTE` names one: any git repository of yours"
+                "there is no remote to meet at",
+                "`memsearch sync add REMOTE` names one: any git repository of yours",
             )
         journal = Journal(self._memory.home)
         try:
-            return run.sync(self._memory.home, journal, where, self._projects(register=True), answer)
+            return run.sync(
+                self._memory.home, journal, where, self._projects(register=True), answer
+            )
         finally:
             journal.close()
 
     def rewrite(self) -> None:
-        """Have the remote forget what was before, by one commit of what stands there after a round: what was scrubbed is still in its
-        history otherwise. The other machines have to ``rejoin``. Raises as ``round``."""
+        """Have the remote forget what was before, by one commit of what stands there after a round:
+        what was scrubbed is still in its history otherwise. The other machines have to ``rejoin``.
+        Raises as ``round``.
+        """
         from memsearch_engine.sync import meeting
 
         self.round()
         meeting.rewrite(self._memory.home, settings.load(self._memory.home).sync)
 
     def attach(self, name: str, folder: str) -> str:
-        """Have *folder* hold the notes of a project of another machine (its name or the beginning of its id), where git does not say that
-        it is that project. Returns the id. Raises NotFound, UsageError."""
+        """Have *folder* hold the notes of a project of another machine (its name or the beginning
+        of its id), where git does not say that it is that project. Returns the id. Raises NotFound,
+        UsageError.
+        """
         from memsearch_engine.sync.state import opened
 
         found = [
@@ -122,7 +144,9 @@ class Sync:
             if other.name == name or (len(name) > 3 and other.id.startswith(name))
         ]
         if not found:
-            raise NotFound(f"no project {name} without a folder here", "`memsearch sync status` lists them")
+            raise NotFound(
+                f"no project {name} without a folder here", "`memsearch sync status` lists them"
+            )
         if len(found) > 1:
             raise UsageError(f"several projects are called {name}", "name it by its id")
         if not os.path.isdir(folder):
@@ -138,7 +162,9 @@ class Sync:
         return found[0].id
 
     def _projects(self, *, register: bool = False) -> list[Project]:
-        """*register*: the one that this is asked in takes part from now on, where git says what it is."""
+        """*register*: the one that this is asked in takes part from now on, where git says what it
+        is.
+        """
         registry, place = Registry(self._memory.home), self._memory.place
         try:
             if register and place.common_dir:
@@ -155,12 +181,18 @@ class Sync:
         """The one of a note, or of its other text. Raises NotFound."""
         return contested.named(self._memory, name)
 
-    def decide(self, case: Contested, keep: Literal["shown", "other", "both"], text: str | None = None) -> None:
-        """Have one text hold, *text* in the place of both, or each be a note. Undoable. Raises Conflict, NotFound."""
+    def decide(
+        self, case: Contested, keep: Literal["shown", "other", "both"], text: str | None = None
+    ) -> None:
+        """Have one text hold, *text* in the place of both, or each be a note. Undoable. Raises
+        Conflict, NotFound.
+        """
         contested.decide(self._memory, case, keep, text)
 
     def driver(self) -> DriverState:
-        """Whether git merges this project's notes entry by entry. Raises UsageError where it is in no repository of this user's."""
+        """Whether git merges this project's notes entry by entry. Raises UsageError where it is in
+        no repository of this user's.
+        """
         from memsearch_engine.sync import git_driver
 
         return git_driver.state(self._memory.place)
@@ -183,7 +215,9 @@ class Sync:
         return git_driver.uninstall(self._memory.home, self._memory.place, dry_run=dry_run)
 
     def merge_files(self, base: str, ours: str, theirs: str, path: str) -> tuple[int, list[str]]:
-        """What git calls: *base* and *theirs* into the file *ours*. Its answer to git, and the notes that were changed on both sides."""
+        """What git calls: *base* and *theirs* into the file *ours*. Its answer to git, and the
+        notes that were changed on both sides.
+        """
         from memsearch_engine.sync import git_driver
 
         return git_driver.run(self._memory.home, base, ours, theirs, path)

@@ -1,4 +1,6 @@
-"""Python imports this when it starts: every process of a test knows one agent more, and one less where a test says so."""
+"""Python imports this when it starts: every process of a test knows one agent more, and one less
+where a test says so.
+"""
 
 import os
 import sys

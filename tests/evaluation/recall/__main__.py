@@ -1,8 +1,10 @@
 """What would be told at prompts, and what is right: ``python -m tests.evaluation.recall``.
 
-Writes the chats of each voice as four agents write theirs, imports them without a model, indexes them with the default model, and
-sends the prompts: of some a decision in the notes is the answer (for amended ones the later word), on the others no note bears.
-``--fit`` fits the weights of ``injection/judge.py`` on the voices that are not held out. ``--folder`` keeps what was indexed.
+Writes the chats of each voice as four agents write theirs, imports them without a model, indexes
+them with the default model, and
+sends the prompts: of some a decision in the notes is the answer (for amended ones the later word),
+on the others no note bears. ``--fit`` fits the weights of ``injection/judge.py`` on the voices that
+are not held out. ``--folder`` keeps what was indexed.
 """
 
 from __future__ import annotations
@@ -54,13 +56,23 @@ class Asked(NamedTuple):
 
 
 def main() -> None:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     args.add_argument("--noise", type=int, default=440, help="ordinary turns of each voice")
     args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
     args.add_argument("--fit", action="store_true")
-    args.add_argument("--native", action="store_true", help="how well agents' own memories are told to be contradicted")
-    args.add_argument("--chains", action="store_true", help="how well amendments are told from other notes")
-    args.add_argument("--misses", action="store_true", help="show what went wrong (voices that are not held out)")
+    args.add_argument(
+        "--native",
+        action="store_true",
+        help="how well agents' own memories are told to be contradicted",
+    )
+    args.add_argument(
+        "--chains", action="store_true", help="how well amendments are told from other notes"
+    )
+    args.add_argument(
+        "--misses", action="store_true", help="show what went wrong (voices that are not held out)"
+    )
     args.add_argument("--files", action="store_true", help="what is told before a file is edited")
     options = args.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -72,7 +84,10 @@ def main() -> None:
             linked.against(folder, options.noise)
             return
         if options.files:
-            for what, names in (("voices that the rule was made on", ()), ("voices held out", chats.HELD_OUT)):
+            for what, names in (
+                ("voices that the rule was made on", ()),
+                ("voices held out", chats.HELD_OUT),
+            ):
                 edits(what, folder, chats.voices(names), options.noise)
             return
         known = [asked for voice in chats.voices() for asked in ask(folder, voice, options.noise)]
@@ -82,19 +97,30 @@ def main() -> None:
         table("voices that the judgement was fitted on", known)
         if options.misses:
             misses(known)
-        held_out = [asked for voice in chats.voices(chats.HELD_OUT) for asked in ask(folder, voice, options.noise)]
+        held_out = [
+            asked
+            for voice in chats.voices(chats.HELD_OUT)
+            for asked in ask(folder, voice, options.noise)
+        ]
         table("voices held out", held_out)
 
 
 def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> None:
-    """What is told before each file that a note names is edited: a decision, the word that it replaced, or a chore."""
+    """What is told before each file that a note names is edited: a decision, the word that it
+    replaced, or a chore.
+    """
     told: Counter[str] = Counter()
     took: list[float] = []
     for voice in voices:
         turns, decided = chats.told(voice, noise)
         newest = {said[-1].entry for said in decided.values()}
         older = {turn.entry for said in decided.values() for turn in said[:-1]}
-        by_case = {match for said in decided.values() for turn in said for match in _FILE.findall(turn.answered)}
+        by_case = {
+            match
+            for said in decided.values()
+            for turn in said
+            for match in _FILE.findall(turn.answered)
+        }
         by_chore = {match for turn in turns for match in _FILE.findall(turn.answered)} - by_case
         with world(folder, voice, turns) as (home, project, catalog, space):
             origin = Origin(home)
@@ -117,7 +143,9 @@ def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> Non
                         else "a chore"
                     )
                     told[f"{kind}: {outcome}"] += 1
-    print(f"\n{what}: files, and what is told before one is edited (median {statistics.median(took):.0f} ms)")
+    print(
+        f"\n{what}: files, and what is told before one is edited (median {statistics.median(took):.0f} ms)"
+    )
     for line, count in sorted(told.items()):
         print(f"  {line:45s} {count:4d}")
 
@@ -141,7 +169,11 @@ def ask(folder: Path, voice: chats.Voice, noise: int) -> list[Asked]:
             took = (time.perf_counter() - start) * 1000
             right, overtaken = (said[-1] if said else ""), (said[0] if len(said) > 1 else "")
             told = [note.entry for note in notes]
-            found.append(Asked(voice.name, case, right, overtaken, answer, features, told, telling.tokens, took))
+            found.append(
+                Asked(
+                    voice.name, case, right, overtaken, answer, features, told, telling.tokens, took
+                )
+            )
         origin.close()
     return found
 
@@ -153,15 +185,22 @@ def table(what: str, asked: list[Asked]) -> None:
     print(
         f"\n{what}: {len(cases)} prompts with a decision, {len(amended)} of them amended, {len(none)} on which nothing bears"
     )
-    print(f"{'':12s} {'n':>4s} {'first':>6s} {'in 3':>6s} {'in 10':>6s} {'overtaken 1st':>14s} {'told':>6s} {'right told':>11s} {'overtaken told':>15s}")  # fmt: skip
-    rows = [(style, [a for a in cases if a.case["style"] == style]) for style in ("direct", "symptom", "task")]
+    print(
+        f"{'':12s} {'n':>4s} {'first':>6s} {'in 3':>6s} {'in 10':>6s} {'overtaken 1st':>14s} {'told':>6s} {'right told':>11s} {'overtaken told':>15s}"
+    )
+    rows = [
+        (style, [a for a in cases if a.case["style"] == style])
+        for style in ("direct", "symptom", "task")
+    ]
     for name, chosen in [*rows, ("amended", amended), ("all", cases)]:
         first, three, ten = (sum(a.right in a.hits[:k] for a in chosen) for k in (1, 3, 10))
         old = sum(a.overtaken == a.hits[0] for a in chosen if a.overtaken and a.hits)
         told, right = sum(bool(a.told) for a in chosen), sum(a.right in a.told for a in chosen)
         wrong = sum(a.overtaken in a.told for a in chosen if a.overtaken)
         n = len(chosen) or 1
-        print(f"{name:12s} {len(chosen):4d} {first / n:6.2f} {three / n:6.2f} {ten / n:6.2f} {old:14d} {told / n:6.2f} {right / n:11.2f} {wrong:15d}")  # fmt: skip
+        print(
+            f"{name:12s} {len(chosen):4d} {first / n:6.2f} {three / n:6.2f} {ten / n:6.2f} {old:14d} {told / n:6.2f} {right / n:11.2f} {wrong:15d}"
+        )
     false = sum(bool(a.told) for a in none)
     tokens = [a.tokens for a in asked if a.told]
     notes = sum(len(a.told) for a in asked)
@@ -172,7 +211,7 @@ def table(what: str, asked: list[Asked]) -> None:
         f"{sum(a.right in a.hits[:3] for a in cases)} of {3 * len(asked)} ({sum(a.right in a.hits[:3] for a in cases) / 3 / len(asked):.0%})\n"
         f"tokens per injection: median {statistics.median(tokens or [0]):.0f}, most {max(tokens or [0])}; "
         f"milliseconds per prompt: median {statistics.median(a.ms for a in asked):.0f}"
-    )  # fmt: skip
+    )
 
 
 def fitted(asked: list[Asked]) -> None:
@@ -191,16 +230,22 @@ def fitted(asked: list[Asked]) -> None:
         if name in (a.right, a.overtaken):
             found[number] = max(found[number], sure)
     cases = np.array([bool(a.right) for a in asked])
-    print(f"{'enough':>7s} {'told where something bears':>27s} {'the right one':>14s} {'false':>6s} {'notes':>6s}")
+    print(
+        f"{'enough':>7s} {'told where something bears':>27s} {'the right one':>14s} {'false':>6s} {'notes':>6s}"
+    )
     for enough in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6):
-        print(f"{enough:7.2f} {(best[cases] >= enough).mean():27.2f} {(found[cases] >= enough).mean():14.2f} {(best[~cases] >= enough).mean():6.2f} {(rated >= enough).sum():6d}")  # fmt: skip
+        print(
+            f"{enough:7.2f} {(best[cases] >= enough).mean():27.2f} {(found[cases] >= enough).mean():14.2f} {(best[~cases] >= enough).mean():6.2f} {(rated >= enough).sum():6d}"
+        )
 
 
 def misses(asked: list[Asked]) -> None:
     for a in asked:
         sure = {hit.id: f"{hit.confidence:.2f}" for hit in a.answer.hits}
         if (a.right and a.right not in a.told) or (a.told and not a.right):
-            print(f"\n{a.case['id']} {a.case.get('style', '')}: {a.case['prompt'][:200]}\n  right {a.right} {sure.get(a.right, 'not found')}")  # fmt: skip
+            print(
+                f"\n{a.case['id']} {a.case.get('style', '')}: {a.case['prompt'][:200]}\n  right {a.right} {sure.get(a.right, 'not found')}"
+            )
             for hit in a.answer.hits[:3]:
                 print(f"  {sure[hit.id]} {hit.title[:110]}")
 

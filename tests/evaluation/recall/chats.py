@@ -1,4 +1,6 @@
-"""The voices' chats, written as the four agents write theirs: decisions inside long sessions of ordinary turns."""
+"""The voices' chats, written as the four agents write theirs: decisions inside long sessions of
+ordinary turns.
+"""
 
 from __future__ import annotations
 
@@ -55,11 +57,23 @@ def voices(names: tuple[str, ...] = ()) -> list[Voice]:
     found = []
     for file in sorted(HERE.glob("*.jsonl")):
         if file.stem in names or (not names and file.stem not in HELD_OUT):
-            lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-            kinds = {kind: [line for line in lines if line["kind"] == kind] for kind in ("case", "none", "noise")}
+            lines = [
+                json.loads(line)
+                for line in file.read_text(encoding="utf-8").splitlines()
+                if line.strip()
+            ]
+            kinds = {
+                kind: [line for line in lines if line["kind"] == kind]
+                for kind in ("case", "none", "noise")
+            }
             (words,) = (line for line in lines if line["kind"] == "words")
             found.append(
-                Voice(file.stem, kinds["case"], kinds["none"], [{**n, "words": words} for n in kinds["noise"]])
+                Voice(
+                    file.stem,
+                    kinds["case"],
+                    kinds["none"],
+                    [{**n, "words": words} for n in kinds["noise"]],
+                )
             )
     return found
 
@@ -97,9 +111,12 @@ def told(voice: Voice, noise: int, seed: int = 3) -> tuple[list[Said], dict[str,
 def _filled(said: dict, chance: random.Random) -> tuple[str, str]:
     words = said["words"]
     values = {
-        "module": chance.choice(words["module"]), "name": chance.choice(words["name"]), "n": str(chance.randrange(2, 90)),
-        "ticket": f"{words['ticket']}-{chance.randrange(100, 999)}", "version": f"{chance.randrange(1, 5)}.{chance.randrange(20)}",
-    }  # fmt: skip
+        "module": chance.choice(words["module"]),
+        "name": chance.choice(words["name"]),
+        "n": str(chance.randrange(2, 90)),
+        "ticket": f"{words['ticket']}-{chance.randrange(100, 999)}",
+        "version": f"{chance.randrange(1, 5)}.{chance.randrange(20)}",
+    }
     texts = [said["asked"], said["answered"]]
     for name, value in values.items():
         texts = [text.replace("{" + name + "}", value) for text in texts]
@@ -111,7 +128,9 @@ def write(root: Path, project: Path, turns: list[Said]) -> AgentFolders:
     folders = {agent: root / agent for agent in AGENTS}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
-    for (agent, session), chat in itertools.groupby(turns, key=lambda said: (said.agent, said.session)):
+    for (agent, session), chat in itertools.groupby(
+        turns, key=lambda said: (said.agent, said.session)
+    ):
         _WRITERS[agent](folders[agent], project, session, list(chat))
     return AgentFolders({agent: [folder] for agent, folder in folders.items()})
 
@@ -129,17 +148,32 @@ def _claude(folder: Path, project: Path, session: str, chat: list[Said]) -> None
     def lines() -> Iterator[dict]:
         parent = None
         for said in chat:
-            common = {"cwd": str(project), "sessionId": session, "version": "2.1.330", "isSidechain": False}
+            common = {
+                "cwd": str(project),
+                "sessionId": session,
+                "version": "2.1.330",
+                "isSidechain": False,
+            }
             reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
             yield {
-                **common, "type": "user", "uuid": said.turn, "parentUuid": parent, "timestamp": _stamp(said.at), "promptId": said.turn,
-                "promptSource": "typed", "message": {"role": "user", "content": said.asked},
-            }  # fmt: skip
+                **common,
+                "type": "user",
+                "uuid": said.turn,
+                "parentUuid": parent,
+                "timestamp": _stamp(said.at),
+                "promptId": said.turn,
+                "promptSource": "typed",
+                "message": {"role": "user", "content": said.asked},
+            }
             message = {"role": "assistant", "id": f"msg_{said.turn[:8]}", "stop_reason": "end_turn"}
             yield {
-                **common, "type": "assistant", "uuid": reply, "parentUuid": said.turn, "timestamp": _stamp(said.at, 90),
+                **common,
+                "type": "assistant",
+                "uuid": reply,
+                "parentUuid": said.turn,
+                "timestamp": _stamp(said.at, 90),
                 "message": {**message, "content": [{"type": "text", "text": said.answered}]},
-            }  # fmt: skip
+            }
             parent = reply
 
     _lines(folder / str(project).replace("/", "-") / f"{session}.jsonl", lines())
@@ -150,25 +184,49 @@ def _codex(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
         def line(kind: str, when: str, **payload: object) -> dict:
             return {"timestamp": when, "type": kind, "payload": payload}
 
-        yield line("session_meta", _stamp(chat[0].at), id=session, cwd=str(project), cli_version="0.169.0")
+        yield line(
+            "session_meta", _stamp(chat[0].at), id=session, cwd=str(project), cli_version="0.169.0"
+        )
         for said in chat:
             begun, done = _stamp(said.at), _stamp(said.at, 90)
             yield line("event_msg", begun, type="task_started", turn_id=said.turn)
             yield line("event_msg", begun, type="user_message", message=said.asked)
             yield line("event_msg", done, type="agent_message", message=said.answered)
-            yield line("event_msg", done, type="task_complete", turn_id=said.turn, last_agent_message=said.answered)
+            yield line(
+                "event_msg",
+                done,
+                type="task_complete",
+                turn_id=said.turn,
+                last_agent_message=said.answered,
+            )
 
     day = chat[0].at
-    _lines(folder / day.strftime("%Y/%m/%d") / f"rollout-{day.strftime('%Y-%m-%dT%H-%M-%S')}-{session}.jsonl", lines())
+    _lines(
+        folder
+        / day.strftime("%Y/%m/%d")
+        / f"rollout-{day.strftime('%Y-%m-%dT%H-%M-%S')}-{session}.jsonl",
+        lines(),
+    )
 
 
 def _openclaw(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     def lines() -> Iterator[dict]:
-        yield {"type": "session", "version": 4, "id": session, "timestamp": _stamp(chat[0].at), "cwd": str(project)}
+        yield {
+            "type": "session",
+            "version": 4,
+            "id": session,
+            "timestamp": _stamp(chat[0].at),
+            "cwd": str(project),
+        }
         for said in chat:
             reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
             message = {"role": "user", "content": said.asked}
-            yield {"type": "message", "id": said.turn, "timestamp": _stamp(said.at), "message": message}
+            yield {
+                "type": "message",
+                "id": said.turn,
+                "timestamp": _stamp(said.at),
+                "message": message,
+            }
             answer = {
                 "role": "assistant",
                 "stopReason": "stop",
@@ -202,20 +260,28 @@ def _message_db(file: Path, project: Path, session: str, chat: list[Said]) -> No
     )
     with db:
         first, last = (int(said.at.timestamp() * 1000) for said in (chat[0], chat[-1]))
-        db.execute("INSERT INTO session VALUES (?,NULL,?,?,?,?)", (session, str(project), "1.18.33", first, last))
+        db.execute(
+            "INSERT INTO session VALUES (?,NULL,?,?,?,?)",
+            (session, str(project), "1.18.33", first, last),
+        )
         for said in chat:
             begun = int(said.at.timestamp() * 1000)
             reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
             user = {"role": "user", "time": {"created": begun}}
             answer = {
-                "role": "assistant", "parentID": said.turn, "finish": "stop", "path": {"cwd": str(project)},
+                "role": "assistant",
+                "parentID": said.turn,
+                "finish": "stop",
+                "path": {"cwd": str(project)},
                 "time": {"created": begun + 1000, "completed": begun + 90_000},
-            }  # fmt: skip
+            }
             for name, when, data, text in (
                 (said.turn, begun, user, said.asked),
                 (reply, begun + 1000, answer, said.answered),
             ):
-                db.execute("INSERT INTO message VALUES (?,?,?,?)", (name, session, when, json.dumps(data)))
+                db.execute(
+                    "INSERT INTO message VALUES (?,?,?,?)", (name, session, when, json.dumps(data))
+                )
                 db.execute(
                     "INSERT INTO part VALUES (?,?,?)",
                     (f"{name}-0", name, json.dumps({"type": "text", "text": text})),
@@ -227,28 +293,55 @@ def _qwen(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     def lines() -> Iterator[dict]:
         parent = None
         for said in chat:
-            common = {"sessionId": session, "cwd": str(project), "version": "0.24.4", "gitBranch": "main"}
+            common = {
+                "sessionId": session,
+                "cwd": str(project),
+                "version": "0.24.4",
+                "gitBranch": "main",
+            }
             reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
             yield {
-                **common, "uuid": said.turn, "parentUuid": parent, "timestamp": _stamp(said.at), "type": "user",
-                "provenance": "real_user", "message": {"role": "user", "parts": [{"text": said.asked}]},
-            }  # fmt: skip
+                **common,
+                "uuid": said.turn,
+                "parentUuid": parent,
+                "timestamp": _stamp(said.at),
+                "type": "user",
+                "provenance": "real_user",
+                "message": {"role": "user", "parts": [{"text": said.asked}]},
+            }
             yield {
-                **common, "uuid": reply, "parentUuid": said.turn, "timestamp": _stamp(said.at, 90), "type": "assistant",
-                "provenance": "assistant_output", "usageMetadata": {"totalTokenCount": 120},
+                **common,
+                "uuid": reply,
+                "parentUuid": said.turn,
+                "timestamp": _stamp(said.at, 90),
+                "type": "assistant",
+                "provenance": "assistant_output",
+                "usageMetadata": {"totalTokenCount": 120},
                 "message": {"role": "model", "parts": [{"text": said.answered}]},
-            }  # fmt: skip
+            }
             parent = reply
 
-    _lines(folder / re.sub(r"[^A-Za-z0-9]", "-", str(project)) / "chats" / f"{session}.jsonl", lines())
+    _lines(
+        folder / re.sub(r"[^A-Za-z0-9]", "-", str(project)) / "chats" / f"{session}.jsonl", lines()
+    )
 
 
 def _gemini(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     def lines() -> Iterator[dict]:
-        yield {"sessionId": session, "projectHash": "0" * 64, "startTime": _stamp(chat[0].at), "kind": "main"}
+        yield {
+            "sessionId": session,
+            "projectHash": "0" * 64,
+            "startTime": _stamp(chat[0].at),
+            "kind": "main",
+        }
         for said in chat:
             reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
-            yield {"id": said.turn, "timestamp": _stamp(said.at), "type": "user", "content": [{"text": said.asked}]}
+            yield {
+                "id": said.turn,
+                "timestamp": _stamp(said.at),
+                "type": "user",
+                "content": [{"text": said.asked}],
+            }
             yield {
                 "id": reply,
                 "timestamp": _stamp(said.at, 90),
@@ -264,19 +357,39 @@ def _gemini(folder: Path, project: Path, session: str, chat: list[Said]) -> None
 
 def _pi(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     def lines() -> Iterator[dict]:
-        yield {"type": "session", "version": 3, "id": session, "timestamp": _stamp(chat[0].at), "cwd": str(project)}
+        yield {
+            "type": "session",
+            "version": 3,
+            "id": session,
+            "timestamp": _stamp(chat[0].at),
+            "cwd": str(project),
+        }
         parent = None
         for said in chat:
             reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
             for name, at, message in (
-                (said.turn, _stamp(said.at), {"role": "user", "content": [{"type": "text", "text": said.asked}]}),
+                (
+                    said.turn,
+                    _stamp(said.at),
+                    {"role": "user", "content": [{"type": "text", "text": said.asked}]},
+                ),
                 (
                     reply,
                     _stamp(said.at, 90),
-                    {"role": "assistant", "content": [{"type": "text", "text": said.answered}], "stopReason": "stop"},
+                    {
+                        "role": "assistant",
+                        "content": [{"type": "text", "text": said.answered}],
+                        "stopReason": "stop",
+                    },
                 ),
             ):
-                yield {"type": "message", "id": name, "parentId": parent, "timestamp": at, "message": message}
+                yield {
+                    "type": "message",
+                    "id": name,
+                    "parentId": parent,
+                    "timestamp": at,
+                    "message": message,
+                }
                 parent = name
 
     own = folder / "sessions" / f"--{str(project).strip('/').replace('/', '-')}--"
@@ -286,8 +399,19 @@ def _pi(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
 def _copilot(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     def lines() -> Iterator[dict]:
         context = {"cwd": str(project), "gitRoot": str(project), "branch": "main"}
-        start = {"sessionId": session, "version": 1, "copilotVersion": "1.0.102", "context": context}
-        yield {"type": "session.start", "data": start, "id": session, "timestamp": _stamp(chat[0].at), "parentId": None}
+        start = {
+            "sessionId": session,
+            "version": 1,
+            "copilotVersion": "1.0.102",
+            "context": context,
+        }
+        yield {
+            "type": "session.start",
+            "data": start,
+            "id": session,
+            "timestamp": _stamp(chat[0].at),
+            "parentId": None,
+        }
         parent = session
         for said in chat:
             reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
@@ -300,7 +424,12 @@ def _copilot(folder: Path, project: Path, session: str, chat: list[Said]) -> Non
             }
             for kind, data, name, at in (
                 ("user.message", asked, str(uuid.uuid5(_NAMESPACE, said.turn)), _stamp(said.at)),
-                ("assistant.message", answered, str(uuid.uuid5(_NAMESPACE, reply)), _stamp(said.at, 90)),
+                (
+                    "assistant.message",
+                    answered,
+                    str(uuid.uuid5(_NAMESPACE, reply)),
+                    _stamp(said.at, 90),
+                ),
             ):
                 yield {"type": kind, "data": data, "id": name, "timestamp": at, "parentId": parent}
                 parent = name
@@ -313,19 +442,44 @@ def _cline(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     for said in chat:
         at = int(said.at.timestamp() * 1000)
         typed = f'<user_input mode="act">{said.asked}</user_input>'
-        messages.append({"id": said.turn, "role": "user", "content": [{"type": "text", "text": typed}], "ts": at})
+        messages.append(
+            {
+                "id": said.turn,
+                "role": "user",
+                "content": [{"type": "text", "text": typed}],
+                "ts": at,
+            }
+        )
         answer = [{"type": "text", "text": said.answered}]
-        messages.append({"id": f"msg_{len(messages)}", "role": "assistant", "content": answer, "ts": at + 90_000})
+        messages.append(
+            {
+                "id": f"msg_{len(messages)}",
+                "role": "assistant",
+                "content": answer,
+                "ts": at + 90_000,
+            }
+        )
     own = folder / session
     own.mkdir(parents=True)
-    (own / f"{session}.json").write_text(json.dumps({"session_id": session, "cwd": str(project)}), encoding="utf-8")
-    document = {"version": 1, "sessionId": session, "origin": {"mode": "user"}, "messages": messages}
+    (own / f"{session}.json").write_text(
+        json.dumps({"session_id": session, "cwd": str(project)}), encoding="utf-8"
+    )
+    document = {
+        "version": 1,
+        "sessionId": session,
+        "origin": {"mode": "user"},
+        "messages": messages,
+    }
     (own / f"{session}.messages.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
 
 
 def _kimi(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     def lines() -> Iterator[dict]:
-        yield {"type": "metadata", "protocol_version": "1.5", "created_at": int(chat[0].at.timestamp() * 1000)}
+        yield {
+            "type": "metadata",
+            "protocol_version": "1.5",
+            "created_at": int(chat[0].at.timestamp() * 1000),
+        }
         for number, said in enumerate(chat):
             at = int(said.at.timestamp() * 1000)
             asked = [{"type": "text", "text": said.asked}]
@@ -337,20 +491,37 @@ def _kimi(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
                 "turnId": number,
                 "time": at,
             }
-            part = {"type": "content.part", "turnId": str(number), "part": {"type": "text", "text": said.answered}}
+            part = {
+                "type": "content.part",
+                "turnId": str(number),
+                "part": {"type": "text", "text": said.answered},
+            }
             yield {"type": "context.append_loop_event", "event": part, "time": at + 80_000}
-            yield {"type": "turn.ended", "turnId": number, "reason": "completed", "time": at + 90_000}
+            yield {
+                "type": "turn.ended",
+                "turnId": number,
+                "reason": "completed",
+                "time": at + 90_000,
+            }
 
     own = folder / f"wd_{project.name}_{'0' * 12}" / session
     _lines(own / "agents" / "main" / "wire.jsonl", lines())
-    (own / "state.json").write_text(json.dumps({"id": session, "cwd": str(project)}), encoding="utf-8")
+    (own / "state.json").write_text(
+        json.dumps({"id": session, "cwd": str(project)}), encoding="utf-8"
+    )
 
 
 def _vibe(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     entries: list[dict] = []
     for said in chat:
         at = int(said.at.timestamp() * 1000)
-        asked = {"type": "message", "role": "user", "id": said.turn, "source": "turn_start", "createdAt": at}
+        asked = {
+            "type": "message",
+            "role": "user",
+            "id": said.turn,
+            "source": "turn_start",
+            "createdAt": at,
+        }
         entries.append({**asked, "content": [{"type": "text", "text": said.asked}]})
         answer = {
             "type": "message",
@@ -366,7 +537,10 @@ def _vibe(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     (own / "chunks").mkdir()
     for file, value in {
         own / "CURRENT": {"generation": generation.name, "session_id": session},
-        own / "meta.json": {"session_id": session, "environment": {"working_directory": str(project)}},
+        own / "meta.json": {
+            "session_id": session,
+            "environment": {"working_directory": str(project)},
+        },
         generation / "manifest.json": {"projection_state": {"chunks": ["a" * 64]}},
         generation / "projection-state.json": {"snapshot": {"latestTurn": {"status": "completed"}}},
         own / "chunks" / f"{'a' * 64}.json": entries,
@@ -376,19 +550,33 @@ def _vibe(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
 
 def _cursor(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     db = sqlite3.connect(folder / "state.vscdb")
-    db.execute("CREATE TABLE IF NOT EXISTS cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+    db.execute(
+        "CREATE TABLE IF NOT EXISTS cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"
+    )
     bubbles: list[dict] = []
     for said in chat:
         asked = {"type": 1, "bubbleId": said.turn, "text": said.asked, "createdAt": _stamp(said.at)}
-        answer = {"type": 2, "bubbleId": f"a-{said.turn}", "text": said.answered, "createdAt": _stamp(said.at, 90)}
+        answer = {
+            "type": 2,
+            "bubbleId": f"a-{said.turn}",
+            "text": said.answered,
+            "createdAt": _stamp(said.at, 90),
+        }
         bubbles += [asked, answer]
     head = {
-        "_v": 17, "composerId": session, "createdAt": int(chat[0].at.timestamp() * 1000), "status": "completed",
-        "fullConversationHeadersOnly": [{"bubbleId": one["bubbleId"], "type": one["type"]} for one in bubbles],
+        "_v": 17,
+        "composerId": session,
+        "createdAt": int(chat[0].at.timestamp() * 1000),
+        "status": "completed",
+        "fullConversationHeadersOnly": [
+            {"bubbleId": one["bubbleId"], "type": one["type"]} for one in bubbles
+        ],
         "workspaceIdentifier": {"id": "0" * 32, "uri": {"fsPath": str(project)}},
-    }  # fmt: skip
+    }
     with db:
-        db.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (f"composerData:{session}", json.dumps(head)))
+        db.execute(
+            "INSERT INTO cursorDiskKV VALUES (?, ?)", (f"composerData:{session}", json.dumps(head))
+        )
         for one in bubbles:
             key = f"bubbleId:{session}:{one['bubbleId']}"
             db.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (key, json.dumps(one)))
@@ -417,9 +605,13 @@ def _crush(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
         for said in chat:
             at = int(said.at.timestamp())
             for name, role, text, reason in (
-                (said.turn, "user", said.asked, "stop"), (f"a-{said.turn}", "assistant", said.answered, "end_turn"),
-            ):  # fmt: skip
-                parts = [{"type": "text", "data": {"text": text}}, {"type": "finish", "data": {"reason": reason}}]
+                (said.turn, "user", said.asked, "stop"),
+                (f"a-{said.turn}", "assistant", said.answered, "end_turn"),
+            ):
+                parts = [
+                    {"type": "text", "data": {"text": text}},
+                    {"type": "finish", "data": {"reason": reason}},
+                ]
                 row = (name, session, role, json.dumps(parts), at, at + 90)
                 db.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", row)
     db.close()
@@ -434,13 +626,24 @@ def _goose(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     )
     with db:
         first, last = (f"{said.at:%Y-%m-%d %H:%M:%S}" for said in (chat[0], chat[-1]))
-        db.execute("INSERT INTO sessions VALUES (?, ?, 'user', ?, ?, '{}')", (session, str(project), first, last))
+        db.execute(
+            "INSERT INTO sessions VALUES (?, ?, 'user', ?, ?, '{}')",
+            (session, str(project), first, last),
+        )
         for said in chat:
             at = int(said.at.timestamp())
             for name, role, text, when in (
-                (said.turn, "user", said.asked, at), (f"a-{said.turn}", "assistant", said.answered, at + 1),
-            ):  # fmt: skip
-                row = (name, session, role, json.dumps([{"type": "text", "text": text}]), when, "{}")
+                (said.turn, "user", said.asked, at),
+                (f"a-{said.turn}", "assistant", said.answered, at + 1),
+            ):
+                row = (
+                    name,
+                    session,
+                    role,
+                    json.dumps([{"type": "text", "text": text}]),
+                    when,
+                    "{}",
+                )
                 db.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?, ?)", row)
     db.close()
 

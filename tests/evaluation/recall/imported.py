@@ -25,13 +25,17 @@ from tests.evaluation.recall import chats
 def world(
     folder: Path, voice: chats.Voice, turns: list[chats.Said], *, whole: bool = True
 ) -> Iterator[tuple[Home, Project, Catalog, Space]]:
-    """A home in which the chats of a voice were imported and indexed. *whole*: every turn is worth a note."""
+    """A home in which the chats of a voice were imported and indexed. *whole*: every turn is worth
+    a note.
+    """
     root = folder / voice.name
     settings = Settings()
     home = Home(root / "home").ensure()
     home.ensure_socket_folder()  # Milvus Lite listens there
     place = locate(root / "project", home)
-    project = Project(f"id-{voice.name}", voice.name, f"ms_{voice.name}_0", place.root, place.memory)
+    project = Project(
+        f"id-{voice.name}", voice.name, f"ms_{voice.name}_0", place.root, place.memory
+    )
     if not Path(place.memory).is_dir():
         Path(place.root).mkdir(parents=True, exist_ok=True)
         folders = chats.write(root / "agents", Path(place.root), turns)
@@ -40,10 +44,20 @@ def world(
         plan = backfill.plan(home, keeper, folders, choice)
         done = backfill.run(keeper, plan, choice)
         keeper.close()
-        assert not done.failed and done.written == (len(turns) if whole else done.written), (done, len(turns))
+        assert not done.failed and done.written == (len(turns) if whole else done.written), (
+            done,
+            len(turns),
+        )
     catalog = Catalog(home.cache_db, writable=True)
     space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
-    scan(catalog, project.id, [project.memory], settings, memory=project.memory, prompts=Archive(home).prompts)
+    scan(
+        catalog,
+        project.id,
+        [project.memory],
+        settings,
+        memory=project.memory,
+        prompts=Archive(home).prompts,
+    )
     space.embed(space.missing(catalog, project.id))
     space.reconcile(catalog, project.id, project.collection)
     compare_all(catalog, space, project)

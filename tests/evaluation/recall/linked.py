@@ -1,7 +1,9 @@
-"""How well amendments are told from other notes: every pair of notes that the service would compare, from both sides.
+"""How well amendments are told from other notes: every pair of notes that the service would
+compare, from both sides.
 
-Four sets: each voice's chats, where the second word on a decision amends the first and no other pair does; the demo's year, where nearly
-everything is a decision, so that those pairs alone are judged that amendments.tsv names; and short notes as people write them (short.tsv).
+Four sets: each voice's chats, where the second word on a decision amends the first and no other
+pair does; the demo's year, where nearly everything is a decision, so that those pairs alone are
+judged that amendments.tsv names; and short notes as people write them (short.tsv).
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ _AMONG = "mobile"  # the voice between whose turns the short notes stand
 
 
 class Judged(NamedTuple):
-    """A pair as the service meets it. ``names``: ids of the older and the newer entry; ``fold``: of its topic."""
+    """A pair as the service meets it. ``names``: ids of the older and the newer entry; ``fold``: of
+    its topic.
+    """
 
     names: tuple[str, str]
     features: tuple[float, ...]
@@ -38,37 +42,58 @@ class Judged(NamedTuple):
 
 
 def table(folder: Path, noise: int) -> None:
-    """Fit ``search/chains.py`` and print its precision: topics held out, and on the voices held out with the weights that are shipped."""
+    """Fit ``search/chains.py`` and print its precision: topics held out, and on the voices held out
+    with the weights that are shipped.
+    """
     sets = {
         "voices": [pair for voice in chats.voices() for pair in of_voice(folder, voice, noise)],
-        "voices, few turns": [pair for voice in chats.voices() for pair in of_voice(folder / "few", voice, _FEW)],
+        "voices, few turns": [
+            pair for voice in chats.voices() for pair in of_voice(folder / "few", voice, _FEW)
+        ],
         "the demo's year": _of_year(folder),
         "short notes": _of_short(folder, noise),
         "a handful of notes": _of_beginnings(folder),
     }
     known = [pair for pairs in sets.values() for pair in pairs]
-    values, right = np.array([pair.features for pair in known]), np.array([pair.amends for pair in known])
+    values, right = (
+        np.array([pair.features for pair in known]),
+        np.array([pair.amends for pair in known]),
+    )
     bias, weights = fit(values, right)
     print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), chains.FEATURES)
     rated = iter(held_out(values, right, np.array([pair.fold for pair in known])))
     levels = (0.4, 0.5, 0.6, 0.7, 0.8)
-    print(f"{'right of said at':18s} {'pairs':>6s} {'amend':>6s}  " + "  ".join(f"{level:>10}" for level in levels))
+    print(
+        f"{'right of said at':18s} {'pairs':>6s} {'amend':>6s}  "
+        + "  ".join(f"{level:>10}" for level in levels)
+    )
     everything: list[tuple[Judged, float]] = []
     for what, pairs in sets.items():
         everything += _line(what, [(pair, float(next(rated))) for pair in pairs], levels)
-    for what, where, turns in (("held out", folder, noise), ("held out, few", folder / "few", _FEW)):
-        others = [pair for voice in chats.voices(chats.HELD_OUT) for pair in of_voice(where, voice, turns)]
+    for what, where, turns in (
+        ("held out", folder, noise),
+        ("held out, few", folder / "few", _FEW),
+    ):
+        others = [
+            pair for voice in chats.voices(chats.HELD_OUT) for pair in of_voice(where, voice, turns)
+        ]
         everything += _line(what, [(pair, chains.likely(pair.features)) for pair in others], levels)
     _line("all", everything, levels)
 
 
 def against(folder: Path, noise: int) -> None:
-    """Print how well what agents keep themselves is told to be contradicted: each of the short notes as if it were such a memory."""
+    """Print how well what agents keep themselves is told to be contradicted: each of the short
+    notes as if it were such a memory.
+    """
     (voice,) = chats.voices((_AMONG,))
     _, decided = chats.told(voice, noise)
     written = short.written()
     right = {(pair.older, pair.newer) for pair in written if pair.amends}
-    right |= {(short.turn_id(said[0]), short.turn_id(said[-1])) for said in decided.values() if len(said) > 1}
+    right |= {
+        (short.turn_id(said[0]), short.turn_id(said[-1]))
+        for said in decided.values()
+        if len(said) > 1
+    }
     with short.world(folder, voice, noise) as (_, project, catalog, space):
         rows = catalog.not_compared(project.id, "none", 0, 1_000_000)
         compare_all(catalog, space, project)
@@ -83,7 +108,9 @@ def against(folder: Path, noise: int) -> None:
     )
 
 
-def _line(what: str, rated: list[tuple[Judged, float]], levels: tuple[float, ...]) -> list[tuple[Judged, float]]:
+def _line(
+    what: str, rated: list[tuple[Judged, float]], levels: tuple[float, ...]
+) -> list[tuple[Judged, float]]:
     """Print a set's line, each pair counted once."""
     pairs = _once(rated)
     said = [[pair for pair, sure in pairs if sure >= level] for level in levels]
@@ -106,7 +133,11 @@ def _once(rated: Iterable[tuple[Judged, float]]) -> list[tuple[Judged, float]]:
 
 def said(pairs: Iterable[Judged]) -> list[Judged]:
     """Those that are said to amend with the weights that are shipped."""
-    return [pair for pair, sure in _once((pair, chains.likely(pair.features)) for pair in pairs) if sure >= ENOUGH]
+    return [
+        pair
+        for pair, sure in _once((pair, chains.likely(pair.features)) for pair in pairs)
+        if sure >= ENOUGH
+    ]
 
 
 def of_voice(folder: Path, voice: chats.Voice, noise: int) -> list[Judged]:
@@ -123,16 +154,28 @@ def _of_short(folder: Path, noise: int) -> list[Judged]:
     with short.world(folder, voice, noise) as (_, project, catalog, space):
         written = short.written()
         right = {(pair.older, pair.newer) for pair in written if pair.amends}
-        right |= {(short.turn_id(said[0]), short.turn_id(said[-1])) for said in decided.values() if len(said) > 1}
-        topics = {name: number for number, pair in enumerate(written) for name in (pair.older, pair.newer)}
-        topics |= {short.turn_id(turn): number for number, said in enumerate(decided.values()) for turn in said}
+        right |= {
+            (short.turn_id(said[0]), short.turn_id(said[-1]))
+            for said in decided.values()
+            if len(said) > 1
+        }
+        topics = {
+            name: number for number, pair in enumerate(written) for name in (pair.older, pair.newer)
+        }
+        topics |= {
+            short.turn_id(turn): number
+            for number, said in enumerate(decided.values())
+            for turn in said
+        }
         return list(_every(catalog, space, project, right, topics))
 
 
 def _of_beginnings(folder: Path) -> list[Judged]:
     written = short.written()
     right = {(pair.older, pair.newer) for pair in written if pair.amends}
-    topics = {name: number for number, pair in enumerate(written) for name in (pair.older, pair.newer)}
+    topics = {
+        name: number for number, pair in enumerate(written) for name in (pair.older, pair.newer)
+    }
     found: list[Judged] = []
     for number in range(short.BEGINNINGS):
         with short.beginning(folder, number) as (_, project, catalog, space):
@@ -141,7 +184,11 @@ def _of_beginnings(folder: Path) -> list[Judged]:
 
 
 def _every(
-    catalog: Catalog, space: Space, project: Project, right: set[tuple[str, str]], topics: dict[str, int]
+    catalog: Catalog,
+    space: Space,
+    project: Project,
+    right: set[tuple[str, str]],
+    topics: dict[str, int],
 ) -> Iterator[Judged]:
     rows = catalog.not_compared(project.id, "none", 0, 1_000_000)
     for start in range(0, len(rows), _AT_ONCE):
@@ -159,7 +206,9 @@ def _of_year(folder: Path) -> list[Judged]:
             older, newer, how = line.split("\t")
             names = there.ids[older], there.ids[newer]
             for row in (next(iter(there.catalog.by_entry(name))) for name in names):
-                project = next(project for project in there.projects.values() if project.id == row.project)
+                project = next(
+                    project for project in there.projects.values() if project.id == row.project
+                )
                 for pair in chains.pairs(there.catalog, there.space, project, [row]):
                     if (pair.older.entry_id, pair.newer.entry_id) == names:
                         found.append(Judged(names, pair.features, how == "amends", number % _FOLDS))

@@ -1,5 +1,6 @@
-"""Notes of one or two sentences, as people write them by hand: pairs of which one amends the other, or is about something else, among a
-voice's ordinary turns."""
+"""Notes of one or two sentences, as people write them by hand: pairs of which one amends the other,
+or is about something else, among a voice's ordinary turns.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ BEGINNINGS = 24
 
 
 class Written(NamedTuple):
-    """A pair by the ids of its entries. ``amends``: the newer one holds now, the older one does not."""
+    """A pair by the ids of its entries. ``amends``: the newer one holds now, the older one does
+    not.
+    """
 
     older: str
     newer: str
@@ -52,8 +55,12 @@ def _text(turn: chats.Said) -> str:
 
 
 @contextlib.contextmanager
-def world(folder: Path, voice: chats.Voice, noise: int) -> Iterator[tuple[Home, Project, Catalog, Space]]:
-    """A home whose project has the pairs, the older ones in spring and the newer ones in autumn, and turns of *voice* between."""
+def world(
+    folder: Path, voice: chats.Voice, noise: int
+) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+    """A home whose project has the pairs, the older ones in spring and the newer ones in autumn,
+    and turns of *voice* between.
+    """
     turns, _ = chats.told(voice, noise)
     with _home(folder / "short", _days(_lines(), turns)) as made:
         yield made
@@ -61,13 +68,17 @@ def world(folder: Path, voice: chats.Voice, noise: int) -> Iterator[tuple[Home, 
 
 @contextlib.contextmanager
 def beginning(folder: Path, number: int) -> Iterator[tuple[Home, Project, Catalog, Space]]:
-    """A home that has just begun: a few of the pairs and nothing else. Every ``BEGINNINGS``-th pair from *number* on."""
+    """A home that has just begun: a few of the pairs and nothing else. Every ``BEGINNINGS``-th pair
+    from *number* on.
+    """
     with _home(folder / f"beginning-{number}", _days(_lines()[number::BEGINNINGS], [])) as made:
         yield made
 
 
 @contextlib.contextmanager
-def _home(root: Path, days: dict[date, list[str]]) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+def _home(
+    root: Path, days: dict[date, list[str]]
+) -> Iterator[tuple[Home, Project, Catalog, Space]]:
     settings, home = Settings(), Home(root / "home").ensure()
     home.ensure_socket_folder()
     place = locate(root / "project", home)
@@ -77,9 +88,12 @@ def _home(root: Path, days: dict[date, list[str]]) -> Iterator[tuple[Home, Proje
         memory.mkdir(parents=True)
         for day, texts in days.items():
             notes = [
-                f"### {9 + n // 6:02d}:{n % 6}0\n<!-- id:{_id(text)} -->\n- {text}\n" for n, text in enumerate(texts)
+                f"### {9 + n // 6:02d}:{n % 6}0\n<!-- id:{_id(text)} -->\n- {text}\n"
+                for n, text in enumerate(texts)
             ]
-            (memory / f"{day}.md").write_text(f"# {day}\n\n## Notes\n" + "\n".join(notes), encoding="utf-8")
+            (memory / f"{day}.md").write_text(
+                f"# {day}\n\n## Notes\n" + "\n".join(notes), encoding="utf-8"
+            )
     catalog = Catalog(home.cache_db, writable=True)
     space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
     scan(catalog, project.id, [project.memory], settings, memory=project.memory)
@@ -93,7 +107,10 @@ def _home(root: Path, days: dict[date, list[str]]) -> Iterator[tuple[Home, Proje
 
 
 def _lines() -> list[list[str]]:
-    return [line.split("\t") for line in (chats.HERE / "short.tsv").read_text(encoding="utf-8").splitlines()]
+    return [
+        line.split("\t")
+        for line in (chats.HERE / "short.tsv").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def _days(lines: list[list[str]], turns: list[chats.Said]) -> dict[date, list[str]]:

@@ -1,12 +1,16 @@
-"""Aider's chat history (0.86.2 was driven): one markdown file in the project, to which all sessions are appended.
+"""Aider's chat history (0.86.2 was driven): one markdown file in the project, to which all sessions
+are appended.
 
-Lines of the person begin with ``#### ``, those of the client with ``> ``, and both end in two blanks, by which they are told apart from an
-answer that has such lines. Commands stay in the client, unless an answer follows. What the client did (edits, commands, pages) stands in its
+Lines of the person begin with ``#### ``, those of the client with ``> ``, and both end in two
+blanks, by which they are told apart from an answer that has such lines. Commands stay in the
+client, unless an answer follows. What the client did (edits, commands, pages) stands in its
 notices, without what came of it.
 
-**A turn is named by when its session began, by its number among all prompts of that** (commands and the client's own among them), **and by what
-the session began with**: it stays as the file grows, and when its project is renamed. Times are the local ones of the machine; those of the
-prompts are in another file, and are taken from there where it has the same words.
+**A turn is named by when its session began, by its number among all prompts of that** (commands and
+the client's own among them), **and by what
+the session began with**: it stays as the file grows, and when its project is renamed. Times are the
+local ones of the machine; those of the prompts are in another file, and are taken from there where
+it has the same words.
 
 The file lies in the project, and may have come with it: then all its turns are from outside.
 """
@@ -24,7 +28,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memsearch_engine.agents.aider import AGENT
-from memsearch_engine.agents.transcripts.model import Conversation, Session, ToolCall, Turn, brings_outside, input_text
+from memsearch_engine.agents.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    brings_outside,
+    input_text,
+)
 from memsearch_engine.agents.transcripts.sqlite import stamp
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.ids import digest
@@ -38,7 +49,9 @@ _GIVEN = re.compile(r"Added \d+ lines? of output to the chat")
 _RUN = re.compile(r"(?:/run |/test |/git |!)\s*(.*)", re.S)
 _ASKS_BACK = re.compile(r"\(Y\)es/\(N\)o.*\]: \w+$")
 _THINKS = re.compile(r"<(/?)thinking-content-[0-9a-f]{32}>")
-_TWICE = re.compile(r"/(?:ask|code|architect|context)\s+(.*)", re.S)  # the rest of these is sent as a prompt of its own
+_TWICE = re.compile(
+    r"/(?:ask|code|architect|context)\s+(.*)", re.S
+)  # the rest of these is sent as a prompt of its own
 _DID = re.compile(r"(Applied edit to|Running|Scraping) (.*?)(?:\.\.\.)?$")
 _EDITOR = "Editor model:"  # where it has one, an answer is given to that as a prompt
 _BY_ITSELF = "Processing your request..."  # of what it found in a file that it watches
@@ -58,7 +71,11 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
         return
     try:
         info = file.stat()
-        names = [name for name, records in _sessions(file) if any(record.kind == "prompt" for record in records)]
+        names = [
+            name
+            for name, records in _sessions(file)
+            if any(record.kind == "prompt" for record in records)
+        ]
     except OSError as error:
         failed.append((str(file), error.strerror or str(error)))
         return
@@ -99,7 +116,9 @@ class AiderConversation(Conversation):
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         file = Path(where.path)
-        records = next((records for name, records in _sessions(file) if name == where.session), None)
+        records = next(
+            (records for name, records in _sessions(file) if name == where.session), None
+        )
         if records is None:
             raise FileNotFoundError(2, f"no session {where.session}", where.path)
         self._came_along = came_along(where.path)
@@ -122,16 +141,27 @@ class AiderConversation(Conversation):
         for record in [*records, _Record("end", "")]:
             count += record.kind == "prompt"
             before, last = last, record.kind
-            if asked is not None and record.kind == "prompt" and before == "notice" and _ASKS_BACK.search(record.text):
+            if (
+                asked is not None
+                and record.kind == "prompt"
+                and before == "notice"
+                and _ASKS_BACK.search(record.text)
+            ):
                 continue
-            if asked is not None and record.kind == "prompt" and asked.goes_on(record.text, self._has_editor):
+            if (
+                asked is not None
+                and record.kind == "prompt"
+                and asked.goes_on(record.text, self._has_editor)
+            ):
                 continue
             if record.kind in ("prompt", "end") or record.text == _BY_ITSELF:
                 if asked is not None:
                     if asked.was_sent:
                         yield asked.turn(took_in)
                     took_in = not asked.was_sent and (took_in or asked.took_in)
-                asked = _Asked(self._new(count, record.text), []) if record.kind == "prompt" else None
+                asked = (
+                    _Asked(self._new(count, record.text), []) if record.kind == "prompt" else None
+                )
             elif asked is not None:
                 asked.add(record)
 
@@ -139,8 +169,16 @@ class AiderConversation(Conversation):
         at = self._typed.get(words, self._began)
         stamp, began = self.session.removeprefix("aider-").split("-", 1)
         return Turn(
-            self.agent, self.session, f"{stamp}-{number}-{began}", _utc(at), _utc(at), self._cwd, words, tools=[], status="interrupted"
-        )  # fmt: skip
+            self.agent,
+            self.session,
+            f"{stamp}-{number}-{began}",
+            _utc(at),
+            _utc(at),
+            self._cwd,
+            words,
+            tools=[],
+            status="interrupted",
+        )
 
 
 class _Asked:
@@ -149,18 +187,25 @@ class _Asked:
     def __init__(self, turn: Turn, notices: list[str]) -> None:
         self._turn, self._notices = turn, notices
         self._answer: str | None = None
-        self._is_open, self._was_left = True, False  # the model has yet to end; the person did not wait for that
+        self._is_open, self._was_left = (
+            True,
+            False,
+        )  # the model has yet to end; the person did not wait for that
         self.was_sent = turn.user[:1] not in ("/", "!") and turn.user != "<blank>"
         self.took_in = False  # what it brought in is read by the next prompt's model
 
     def goes_on(self, words: str, has_editor: bool) -> bool:
-        """Whether a further prompt is the client's own: a command's rest, or an answer that is given to a second model, which edits."""
+        """Whether a further prompt is the client's own: a command's rest, or an answer that is
+        given to a second model, which edits.
+        """
         rest = _TWICE.fullmatch(self._turn.user)
         if rest and self._answer is None and words == rest[1]:
             self.was_sent = True
             return True
         is_passed_on = has_editor or self._turn.user.startswith("/architect")
-        return is_passed_on and self._answer is not None and _trimmed(words) == _trimmed(self._answer)
+        return (
+            is_passed_on and self._answer is not None and _trimmed(words) == _trimmed(self._answer)
+        )
 
     def add(self, record: _Record) -> None:
         if record.kind == "answer":
@@ -185,7 +230,11 @@ class _Asked:
     def turn(self, took_in: bool) -> Turn:
         turn = self._turn
         turn.outside = turn.outside or took_in
-        errors = [place for place, said in enumerate(self._notices) if said.startswith(_FAILED) or _FULL in said]
+        errors = [
+            place
+            for place, said in enumerate(self._notices)
+            if said.startswith(_FAILED) or _FULL in said
+        ]
         if self._was_left:
             turn.status = "interrupted"
         elif errors:
@@ -199,7 +248,9 @@ class _Asked:
 
 
 def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
-    """(name, its records, the first of which says when it began) of all sessions in a file. Raises OSError."""
+    """(name, its records, the first of which says when it began) of all sessions in a file. Raises
+    OSError.
+    """
     info = os.stat(file)
     return _parsed(file, info.st_mtime_ns, info.st_size)
 
@@ -218,10 +269,14 @@ def _parsed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, list[_Recor
     named = []
     for _, records in found:
         when = re.sub(r"[-:]", "", records[0].text).replace(" ", "T")
-        first = next((place for place, record in enumerate(records) if record.kind == "prompt"), len(records))
+        first = next(
+            (place for place, record in enumerate(records) if record.kind == "prompt"), len(records)
+        )
         began = digest(*(record.text for record in records[1 : first + 1]), size=4)
         seen[began] += 1
-        named.append((f"aider-{when}-{began}" + (f".{seen[began]}" if seen[began] > 1 else ""), records))
+        named.append(
+            (f"aider-{when}-{began}" + (f".{seen[began]}" if seen[began] > 1 else ""), records)
+        )
     return named
 
 
@@ -247,7 +302,8 @@ def _records(lines: list[str]) -> Iterator[_Record]:
 
 
 def _record(lines: list[str], at: int, last: str, is_apart: bool) -> tuple[_Record | None, int]:
-    """The client's or the person's record that begins at a line, and where it ends; None where the line is an answer's.
+    """The client's or the person's record that begins at a line, and where it ends; None where the
+    line is an answer's.
 
     Args:
         last: the kind of the record before. is_apart: there is an empty line between.
@@ -309,12 +365,18 @@ def _all_typed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, str]]:
 
 
 def _folder(root: str, records: list[_Record]) -> str:
-    """The folder that a session was started in, where it says so and that lies below the one that its file lies in."""
+    """The folder that a session was started in, where it says so and that lies below the one that
+    its file lies in.
+    """
     said = dict(
-        record.text.split(": ", 1) for record in records[:40] if re.match("(?:Cur|Git) working dir: ", record.text)
+        record.text.split(": ", 1)
+        for record in records[:40]
+        if re.match("(?:Cur|Git) working dir: ", record.text)
     )
     started, top = said.get("Cur working dir", ""), said.get("Git working dir", "")
-    below = os.path.relpath(started, top) if started.startswith(f"{top}{os.sep}") and top else os.curdir
+    below = (
+        os.path.relpath(started, top) if started.startswith(f"{top}{os.sep}") and top else os.curdir
+    )
     return root if os.pardir in below.split(os.sep) else os.path.normpath(os.path.join(root, below))
 
 

@@ -8,7 +8,14 @@ from typing import Any
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.claude_code import AGENT
-from memsearch_engine.agents.hooks_json import commands, drop_hooks, json_like, json_table, merge_hooks, starts
+from memsearch_engine.agents.hooks_json import (
+    commands,
+    drop_hooks,
+    json_like,
+    json_table,
+    merge_hooks,
+    starts,
+)
 from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, moved_or, quoted
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.core.errors import UsageError
@@ -43,7 +50,9 @@ class Installer(installing.Installer):
     def peer(self) -> list[str]:
         table = json_table(self.settings, read(self.settings))
         found = [f"plugin {key} in {self.settings}" for key in _peer_plugins(table)]
-        return found + [f"hook `{line}` in {self.settings}" for line in commands(table) if PEERS.search(line)]
+        return found + [
+            f"hook `{line}` in {self.settings}" for line in commands(table) if PEERS.search(line)
+        ]
 
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
         if path != str(self.settings):
@@ -58,7 +67,9 @@ class Installer(installing.Installer):
             and any(_RULE.fullmatch(str(rule)) for rule in allowed)
         ):
             his = before or b""  # a rule that he had already is his
-            permissions["allow"] = [r for r in allowed if not _RULE.fullmatch(str(r)) or json.dumps(r).encode() in his]
+            permissions["allow"] = [
+                r for r in allowed if not _RULE.fullmatch(str(r)) or json.dumps(r).encode() in his
+            ]
             if not permissions["allow"]:
                 del permissions["allow"]
             if not permissions:
@@ -68,7 +79,9 @@ class Installer(installing.Installer):
     def plugin(self) -> str:
         enabled = json_table(self.settings, read(self.settings)).get("enabledPlugins")
         names = (
-            [key for key, on in enabled.items() if on and key == BY_MARKETPLACE] if isinstance(enabled, dict) else []
+            [key for key, on in enabled.items() if on and key == BY_MARKETPLACE]
+            if isinstance(enabled, dict)
+            else []
         )
         if not names:
             return ""
@@ -86,13 +99,17 @@ class Installer(installing.Installer):
         return found[0] if found else "of an unknown version"
 
     def hooked(self) -> bool:
-        return any(OURS.search(line) for line in commands(json_table(self.settings, read(self.settings))))
+        return any(
+            OURS.search(line) for line in commands(json_table(self.settings, read(self.settings)))
+        )
 
     def starts(self) -> list[list[str]]:
         return starts(json_table(self.settings, read(self.settings)))
 
     def rules(self) -> list[str]:
-        """What recall needs where nobody can be asked (`claude -p`): three commands that only read, as the skill calls them."""
+        """What recall needs where nobody can be asked (`claude -p`): three commands that only read,
+        as the skill calls them.
+        """
         skill, name = (
             ("memsearch:memory-recall", "memsearch")
             if self.plugin() and not self.hooked()
@@ -100,7 +117,10 @@ class Installer(installing.Installer):
         )
         return [
             f"Skill({skill})",
-            *(f"Bash({name} {verb}:*)" for verb in ("search", "expand", "transcript", "how", "fix", "blame")),
+            *(
+                f"Bash({name} {verb}:*)"
+                for verb in ("search", "expand", "transcript", "how", "fix", "blame")
+            ),
         ]
 
     def _allowed(self, table: dict[str, Any]) -> list[Any]:
@@ -108,20 +128,27 @@ class Installer(installing.Installer):
         permissions = table.setdefault("permissions", {})
         allowed = permissions.setdefault("allow", []) if isinstance(permissions, dict) else None
         if not isinstance(allowed, list):
-            raise UsageError(f"`permissions.allow` in {self.settings} is not a list", "correct it, then try again")
+            raise UsageError(
+                f"`permissions.allow` in {self.settings} is not a list",
+                "correct it, then try again",
+            )
         return allowed
 
     def with_rules(self, patches: list[Patch]) -> list[Patch]:
         before = read(self.settings)
         planned = next(
-            (patch for patch in patches if patch.path == str(self.settings)), Patch(str(self.settings), before, before)
+            (patch for patch in patches if patch.path == str(self.settings)),
+            Patch(str(self.settings), before, before),
         )
         after = planned.after or b""
         table = json_table(self.settings, after)
         allowed = self._allowed(table)
         allowed += [rule for rule in self.rules() if rule not in allowed]
         made = Patch(
-            planned.path, planned.before, json_like(table, after), f"{planned.why} and rules".removeprefix(" and ")
+            planned.path,
+            planned.before,
+            json_like(table, after),
+            f"{planned.why} and rules".removeprefix(" and "),
         )
         return [made, *(patch for patch in patches if patch is not planned)]
 
@@ -139,10 +166,18 @@ class Installer(installing.Installer):
 
     def problems(self) -> list[str]:
         off = json_table(self.settings, read(self.settings)).get("disableAllHooks")
-        return [f"`disableAllHooks` is set in {self.settings}: Claude Code runs no hook"] if off else []
+        return (
+            [f"`disableAllHooks` is set in {self.settings}: Claude Code runs no hook"]
+            if off
+            else []
+        )
 
 
 def _peer_plugins(table: dict[str, Any]) -> list[str]:
     enabled = table.get("enabledPlugins")
     names = enabled if isinstance(enabled, dict) else {}
-    return [key for key, on in names.items() if on and key.startswith("memsearch@") and "memsearch-tui" not in key]
+    return [
+        key
+        for key, on in names.items()
+        if on and key.startswith("memsearch@") and "memsearch-tui" not in key
+    ]

@@ -1,5 +1,6 @@
-"""What it keeps and reads by itself (2.1.330 was measured): its auto memory, CLAUDE.md of user, project and folder, AGENTS.md where a project has
-none of these, rules, memories of sub-agents. The auto memory lies by the main repository's root, wherever the session was held.
+"""What it keeps and reads by itself (2.1.330 was measured): its auto memory, CLAUDE.md of user,
+project and folder, AGENTS.md where a project has none of these, rules, memories of sub-agents. The
+auto memory lies by the main repository's root, wherever the session was held.
 """
 
 from __future__ import annotations
@@ -27,9 +28,18 @@ def sources(where: Where) -> Iterator[Source]:
         for rule in sorted(home.glob("rules/**/*.md")):
             yield Source(rule, "rule of the user", everywhere=True)
         for folder in sorted(home.glob("agent-memory/*/")):
-            yield from _kept(folder, f"memory of the sub-agent {folder.name}", _CAP_OF_SUB_AGENTS, everywhere=True)
+            yield from _kept(
+                folder,
+                f"memory of the sub-agent {folder.name}",
+                _CAP_OF_SUB_AGENTS,
+                everywhere=True,
+            )
     for root in where.project:
-        names = _OWN if any((root / name).is_file() for name in _OWN) else ("AGENTS.md", ".claude/AGENTS.md")
+        names = (
+            _OWN
+            if any((root / name).is_file() for name in _OWN)
+            else ("AGENTS.md", ".claude/AGENTS.md")
+        )
         for name in names:
             yield Source(root / name, "instructions of the project")
         for rule in sorted(root.glob(".claude/rules/**/*.md")):

@@ -25,28 +25,48 @@ _ALONE = [
 ]
 _NO_TOOLS = ["--tools", "", "--effort", "low"]
 #: --restricted: whatever the user's settings allow, the file tools stay in the folder
-_FILES = ["--restricted", "--tools", "Read,Write,Edit,Glob,Grep", "--permission-mode", "acceptEdits"]
+_FILES = [
+    "--restricted",
+    "--tools",
+    "Read,Write,Edit,Glob,Grep",
+    "--permission-mode",
+    "acceptEdits",
+]
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
     model = model or ("" if edits else _SMALL)
     argv = [
-        *_ALONE, *(_FILES if edits else _NO_TOOLS), "--system-prompt", system, *(("--model", model) if model else ()),
-        "--settings", _login(private),
-    ]  # fmt: skip
+        *_ALONE,
+        *(_FILES if edits else _NO_TOOLS),
+        "--system-prompt",
+        system,
+        *(("--model", model) if model else ()),
+        "--settings",
+        _login(private),
+    ]
     # it is no session inside the session that it is about
     return Call(
-        argv, marked(text), {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}, ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+        argv,
+        marked(text),
+        {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
+        ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"),
     )
 
 
 def _login(private: Path) -> str:
-    """A settings file with nothing but how the user's own settings log Claude in: what keeps it to a folder passes over the rest."""
+    """A settings file with nothing but how the user's own settings log Claude in: what keeps it to
+    a folder passes over the rest.
+    """
     base = Path(os.environ.get("CLAUDE_CONFIG_DIR") or user_home() / ".claude")
     kept: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError):
         theirs = json.loads((base / "settings.json").read_bytes())
-        kept = {name: theirs[name] for name in ("apiKeyHelper", "env") if isinstance(theirs, dict) and name in theirs}
+        kept = {
+            name: theirs[name]
+            for name in ("apiKeyHelper", "env")
+            if isinstance(theirs, dict) and name in theirs
+        }
     file = private / "settings.json"
     file.write_text(json.dumps(kept), encoding="utf-8")
     return str(file)
@@ -57,7 +77,9 @@ def said(out: str) -> tuple[str, int, int]:
     try:
         value = json.loads(out)
     except ValueError as error:
-        raise ModelError(f"claude sent an answer of an unknown shape: {out[:100]}", again=True) from error
+        raise ModelError(
+            f"claude sent an answer of an unknown shape: {out[:100]}", again=True
+        ) from error
     result = value[-1] if isinstance(value, list) and value else value
     if not isinstance(result, dict):
         return "", 0, 0
@@ -65,7 +87,8 @@ def said(out: str) -> tuple[str, int, int]:
         raise ModelError(f"claude: {str(result.get('result'))[:200]}", again=True, billed=True)
     usage = result.get("usage") or {}
     given = sum(
-        int(usage.get(name) or 0) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        int(usage.get(name) or 0)
+        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     )
     return str(result.get("result") or ""), given, int(usage.get("output_tokens") or 0)
 

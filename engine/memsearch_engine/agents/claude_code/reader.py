@@ -1,18 +1,22 @@
 """Claude Code's sessions: JSONL, one line per content block (2.1.197 to 2.1.330 were seen).
 
-A turn begins with a user line that a person or a program typed: it has a ``promptSource`` other than ``system`` (or,
-in files older than that field, plain text), or it calls a command or a skill of the user's: ``<command-message>`` stands first in
-it, where a local command (/cost, /model) begins with ``<command-name>``. A picture without words and ``!command``
-(``<bash-input>``) begin turns, too. Tool results, compaction summaries, local commands, hook context, notifications and
-messages of teammates are user lines that no person typed; they belong to the turn they stand in. What is typed while Claude works is an
-attachment of the running turn (``queued_command``), or a prompt of its own; two that waited together are answered together.
+A turn begins with a user line that a person or a program typed: it has a ``promptSource`` other
+than ``system`` (or, in files older than that field, plain text), or it calls a command or a skill
+of the user's: ``<command-message>`` stands first in it, where a local command (/cost, /model)
+begins with ``<command-name>``. A picture without words and ``!command`` (``<bash-input>``) begin
+turns, too. Tool results, compaction summaries, local commands, hook context, notifications and
+messages of teammates are user lines that no person typed; they belong to the turn they stand in.
+What is typed while Claude works is an attachment of the running turn (``queued_command``), or a
+prompt of its own; two that waited together are answered together.
 
-**A turn is named by the uuid of its user line**: a fork (``--fork-session``) copies it, and gives all copied lines one new
-``promptId``, which is also that of its own first turn. The ``promptId`` is an alias of the last prompt line that bears it, as the
-Stop hook has it, and older notes are found by it. Sub-agents have files of their own (``agent-*``) and are no sessions; up to
-2.0.2x their lines (``isSidechain``) are in the session's file, often before its own first line.
+**A turn is named by the uuid of its user line**: a fork (``--fork-session``) copies it, and gives
+all copied lines one new ``promptId``, which is also that of its own first turn. The ``promptId`` is
+an alias of the last prompt line that bears it, as the Stop hook has it, and older notes are found
+by it. Sub-agents have files of their own (``agent-*``) and are no sessions; up to 2.0.2x their
+lines (``isSidechain``) are in the session's file, often before its own first line.
 
-A rewind leaves its turns in the file: the prompt that is sent then names, by ``parentUuid``, a line of an earlier turn.
+A rewind leaves its turns in the file: the prompt that is sent then names, by ``parentUuid``, a line
+of an earlier turn.
 """
 
 from __future__ import annotations
@@ -47,7 +51,9 @@ _KNOWN = frozenset(
     "user assistant system attachment queue-operation last-prompt atis-latch mode cost-state tools-used "
     "api-request-shape api-request-blob api-request summary file-history-snapshot custom-title agent-name permission-mode".split()
 )
-_MACHINE = re.compile(r"\s*<(?:command-name|local-command|bash-stdout|bash-stderr|task-notification|system-reminder)")
+_MACHINE = re.compile(
+    r"\s*<(?:command-name|local-command|bash-stdout|bash-stderr|task-notification|system-reminder)"
+)
 #: What the client and IDEs put before or after the person's own words, in the same line.
 _ADDED = re.compile(r"\s*<(system-reminder|ide_[a-z_]{1,40})>(?:(?!</?\1>).)*</\1>\s*", re.S)
 _ADDED_END = re.compile(r"</(system-reminder|ide_[a-z_]{1,40})>\s*\Z")
@@ -67,11 +73,19 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _LINE_ID = re.compile(r"[\w-]{1,100}")
 _INTERRUPTED = "[Request interrupted by user"
 #: What the model's own server did for it: web searches, fetches, MCP.
-_SERVER_SIDE = ("server_tool_use", "mcp_tool_use", "web_search_tool_result", "web_fetch_tool_result", "mcp_tool_result")
+_SERVER_SIDE = (
+    "server_tool_use",
+    "mcp_tool_use",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "mcp_tool_result",
+)
 
 
 class _Line(msgspec.Struct):
-    """The fields that matter; of any type, since a file is not ours to trust. The rest is skipped unread."""
+    """The fields that matter; of any type, since a file is not ours to trust. The rest is skipped
+    unread.
+    """
 
     type: Any = None
     uuid: Any = None
@@ -94,7 +108,9 @@ class _Line(msgspec.Struct):
     message: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
     def said(self) -> dict[str, Any]:
-        message = msgspec.json.decode(self.message) if isinstance(self.message, msgspec.Raw) else None
+        message = (
+            msgspec.json.decode(self.message) if isinstance(self.message, msgspec.Raw) else None
+        )
         return message if isinstance(message, dict) else {}
 
     def content(self) -> Any:
@@ -124,7 +140,11 @@ def locate(folder: Path, session: str) -> Session | None:
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     """The session in a file, None where it can't be one."""
     path = Path(path)
-    return Session(AGENT.name, session or path.stem, str(path), KIND) if path.suffix == ".jsonl" else None
+    return (
+        Session(AGENT.name, session or path.stem, str(path), KIND)
+        if path.suffix == ".jsonl"
+        else None
+    )
 
 
 def holds(name: str) -> bool | None:
@@ -133,7 +153,15 @@ def holds(name: str) -> bool | None:
 
 
 def wrote(line: dict[str, Any]) -> bool:
-    kinds = ("user", "assistant", "system", "summary", "attachment", "queue-operation", "file-history-snapshot")
+    kinds = (
+        "user",
+        "assistant",
+        "system",
+        "summary",
+        "attachment",
+        "queue-operation",
+        "file-history-snapshot",
+    )
     return line.get("type") in kinds or "sessionId" in line
 
 
@@ -154,7 +182,9 @@ class ClaudeConversation(JsonlConversation):
         return "sidechain" in self._offsets.facts
 
     def find(self, turn: str) -> int:
-        """Also by the id of any line in a turn: memsearch's anchors name the last line that the user wrote."""
+        """Also by the id of any line in a turn: memsearch's anchors name the last line that the
+        user wrote.
+        """
         place = super().find(turn)
         if place < 0 and _UUID.fullmatch(turn) and (found := self._place_of_line(turn)) is not None:
             return found
@@ -165,7 +195,9 @@ class ClaudeConversation(JsonlConversation):
         return len(parents) - 1 if found is None else found
 
     def _place_of_line(self, uuid: str) -> int | None:
-        """The place of the turn that a line stands in, -1 before the first; None for an id of no line here."""
+        """The place of the turn that a line stands in, -1 before the first; None for an id of no
+        line here.
+        """
         if not _LINE_ID.fullmatch(uuid) or self.where.path.endswith(".zst"):
             return None
         with (
@@ -182,20 +214,28 @@ class ClaudeConversation(JsonlConversation):
         found = super().turns(first, last)
         for turn in found:
             # a fork's copies bear one promptId with its own first turn: it names that one
-            turn.aliases = [name for name in turn.aliases if self._offsets.aliases.get(name, turn.turn) == turn.turn]
+            turn.aliases = [
+                name
+                for name in turn.aliases
+                if self._offsets.aliases.get(name, turn.turn) == turn.turn
+            ]
             turn.outside = turn.outside or any(
                 call.name.lower() in SUB_AGENTS and self._took_in(call) for call in turn.tools
             )
         return found
 
     def _took_in(self, call: ToolCall) -> bool:
-        """Whether a sub-agent took in content from outside; so it is said, too, where its own file can't be found."""
+        """Whether a sub-agent took in content from outside; so it is said, too, where its own file
+        can't be found.
+        """
         name = _SUB_AGENT.search(call.output)
         if not name:
             return bool(call.output)
         file = Path(self.where.path.removesuffix(".jsonl"), "subagents", f"agent-{name[1]}.jsonl")
         try:
-            turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _OfSubAgent, _parse).turns()
+            turns = JsonlConversation(
+                Session(AGENT.name, file.stem, str(file), KIND), _OfSubAgent, _parse
+            ).turns()
         except OSError:
             return True
         return any(turn.outside for turn in turns)
@@ -209,7 +249,9 @@ class _Scanner:
         self.after: dict[str, str] = {}
         self._first, self._position = "", None
         self._lines: set[str] = set()  # ids of the lines since the last turn began
-        self._has_begun = False  # whether a turn was seen: what stands before the first one read may be unread
+        self._has_begun = (
+            False  # whether a turn was seen: what stands before the first one read may be unread
+        )
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
@@ -238,7 +280,11 @@ class _Scanner:
             self.unknown[tag] = self.unknown.get(tag, 0) + 1
         self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
         name = _turn_id(line)
-        joined = line.promptSource == "queued" and line.turnPosition is not None and line.turnPosition == self._position
+        joined = (
+            line.promptSource == "queued"
+            and line.turnPosition is not None
+            and line.turnPosition == self._position
+        )
         if not joined:
             self._first, self._position = name, line.turnPosition
         for alias in {text_of(line.promptId), text_of(line.uuid)} - {"", self._first}:
@@ -283,7 +329,12 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             position = None
         stamp = text_of(line.timestamp)
         if line.type == "user" and (prompt := _prompt(line)) is not None:
-            if turns and line.promptSource == "queued" and position is not None and line.turnPosition == position:
+            if (
+                turns
+                and line.promptSource == "queued"
+                and position is not None
+                and line.turnPosition == position
+            ):
                 turns[-1].user += f"\n\n{prompt}"
                 turns[-1].aliases = [*turns[-1].aliases, *_aliases(line)]
                 continue
@@ -311,9 +362,18 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         turn = turns[-1]
         turn.ended = stamp or turn.ended
         content = line.content()
-        if line.type == "user" and not line.isMeta and text_of(line.uuid) and blocks_text(content).strip():
+        if (
+            line.type == "user"
+            and not line.isMeta
+            and text_of(line.uuid)
+            and blocks_text(content).strip()
+        ):
             turn.aliases = [*turn.aliases, text_of(line.uuid)]
-        if ran is not None and line.type == "user" and (output := _SHELL_OUTPUT.findall(blocks_text(content))):
+        if (
+            ran is not None
+            and line.type == "user"
+            and (output := _SHELL_OUTPUT.findall(blocks_text(content)))
+        ):
             ran.output, ran, turn.status = "\n".join(filter(None, output)), None, "done"
         elif line.type == "user" and line.turnOrigin == "task_notification":
             _reported(tools, blocks_text(content))
@@ -322,7 +382,9 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         elif line.isApiErrorMessage:
             turn.status = "failed"
             turn.say(blocks_text(content))
-        elif line.said().get("model") != _SYNTHETIC:  # else the client wrote it: "No response requested."
+        elif (
+            line.said().get("model") != _SYNTHETIC
+        ):  # else the client wrote it: "No response requested."
             _answer(turn, tools, content)
     return turns
 
@@ -334,7 +396,9 @@ def _prompt(line: _Line) -> str | None:
     if line.promptSource == "system" or line.turnOrigin == "task_notification":
         return None
     content = line.content()
-    if isinstance(content, list) and any(isinstance(b, dict) and b.get("type") == "tool_result" for b in content):
+    if isinstance(content, list) and any(
+        isinstance(b, dict) and b.get("type") == "tool_result" for b in content
+    ):
         return None
     text = blocks_text(content)
     if text.strip() and not (text := _own_words(text)).strip() and not _attached(content):
@@ -352,7 +416,9 @@ def _own_words(text: str) -> str:
     """A prompt without what the client or an IDE put before and after it."""
     while added := _ADDED.match(text):
         text = text[added.end() :]
-    while (end := _ADDED_END.search(text, max(0, len(text) - 200))) and (begin := text.rfind(f"<{end[1]}>")) >= 0:
+    while (end := _ADDED_END.search(text, max(0, len(text) - 200))) and (
+        begin := text.rfind(f"<{end[1]}>")
+    ) >= 0:
         text = text[:begin].rstrip()
     return text
 
@@ -382,7 +448,11 @@ def _called(text: str) -> str | None:
 
 
 def _aliases(line: _Line) -> list[str]:
-    return [name for name in (text_of(line.promptId), text_of(line.uuid)) if name and name != _turn_id(line)]
+    return [
+        name
+        for name in (text_of(line.promptId), text_of(line.uuid))
+        if name and name != _turn_id(line)
+    ]
 
 
 def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> None:
@@ -390,7 +460,9 @@ def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> Non
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
         return
     prompt = attachment.get("prompt")
-    words = (blocks_text(prompt) or _attached(prompt)) if isinstance(prompt, list) else text_of(prompt)
+    words = (
+        (blocks_text(prompt) or _attached(prompt)) if isinstance(prompt, list) else text_of(prompt)
+    )
     if attachment.get("commandMode") == "task-notification":
         _reported(tools, words)
     elif words.strip() and not _TEAMMATE.match(words):

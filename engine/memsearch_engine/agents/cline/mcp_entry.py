@@ -11,4 +11,6 @@ def _entry(program: str) -> dict[str, Any]:
     return {"transport": {"type": "stdio", **plain_entry(program)}}
 
 
-CLIENT = Client("Cline CLI", ".cline/data/settings/cline_mcp_settings.json", ("mcpServers",), _entry)
+CLIENT = Client(
+    "Cline CLI", ".cline/data/settings/cline_mcp_settings.json", ("mcpServers",), _entry
+)

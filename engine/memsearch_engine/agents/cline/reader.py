@@ -1,11 +1,14 @@
-"""Cline CLI's sessions: a folder each, in it a manifest and one JSON document of messages that is stored whole again (3.0.65 was seen).
+"""Cline CLI's sessions: a folder each, in it a manifest and one JSON document of messages that is
+stored whole again (3.0.65 was seen).
 
-A turn begins with a ``user`` message that holds text; results of tools are ``user`` messages, too. The person's words stand in a tag that the
-client puts around them, named files in blocks of their own. Compactions go into another file and leave the messages as they are. Sub-agents
-have documents of their own in their parent's folder, and are no sessions.
+A turn begins with a ``user`` message that holds text; results of tools are ``user`` messages, too.
+The person's words stand in a tag that the client puts around them, named files in blocks of their
+own. Compactions go into another file and leave the messages as they are. Sub-agents have documents
+of their own in their parent's folder, and are no sessions.
 
-**A turn is named by its message's id**, which a resumption and a fork keep. What the client says itself of a failure is a message to be shown
-and not sent; an interruption leaves such a one, or nothing.
+**A turn is named by its message's id**, which a resumption and a fork keep. What the client says
+itself of a failure is a message to be shown and not sent; an interruption leaves such a one, or
+nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ KIND = "transcript"
 _ENDS = ".messages.json"
 _MAX = 256 * 1024 * 1024
 _MAX_MANIFEST = 1024 * 1024
-_TYPED = re.compile(r"\s*(?:<mode_notice>.*?</mode_notice>\s*)?<user_input\b[^>]*>(.*)</user_input>\s*", re.S)
+_TYPED = re.compile(
+    r"\s*(?:<mode_notice>.*?</mode_notice>\s*)?<user_input\b[^>]*>(.*)</user_input>\s*", re.S
+)
 _COMMAND = re.compile(r'\s*<user_command slash="([\w-]+)">(.*)</user_command>\s*', re.S)
 _LEFT = "disconnected before request was resolved"  # what it says where its user ended it
 
@@ -106,7 +111,9 @@ class ClineConversation(Conversation):
 
     @cached_property
     def _they_took_in(self) -> bool:
-        """Whether any sub-agent took in content from outside; so it is said, too, where their documents can't be read."""
+        """Whether any sub-agent took in content from outside; so it is said, too, where their
+        documents can't be read.
+        """
         turns: list[Turn] = []
         for file in Path(self.where.path).parent.glob(f"agent_*{_ENDS}"):
             try:
@@ -126,7 +133,17 @@ class ClineConversation(Conversation):
                     yield turn
                 at, tools = stamp(message.get("ts")), {}
                 name = text_of(message.get("id")) or f"{self.session}-{number}"
-                turn = Turn(self.agent, self.session, name, at, at, cwd, words, tools=[], status="interrupted")
+                turn = Turn(
+                    self.agent,
+                    self.session,
+                    name,
+                    at,
+                    at,
+                    cwd,
+                    words,
+                    tools=[],
+                    status="interrupted",
+                )
             elif turn is not None:
                 turn.ended = stamp(message.get("ts")) or turn.ended
                 self._add(turn, tools, message)
@@ -155,11 +172,15 @@ class ClineConversation(Conversation):
                 tools[text_of(block.get("id"))] = call
                 turn.call(call)
                 turn.outside = turn.outside or ("__" in call.name and is_servers_tool(call.name))
-            elif block.get("type") == "tool_result" and (done := tools.get(text_of(block.get("tool_use_id")))):
+            elif block.get("type") == "tool_result" and (
+                done := tools.get(text_of(block.get("tool_use_id")))
+            ):
                 done.output, done.failed = _output(block)
         turn.say("\n".join(text for text in texts if text))
         is_answer = role == "assistant" and any(text.strip() for text in texts)
-        turn.status = "done" if is_answer and blocks[-1].get("type") != "tool_use" else "interrupted"
+        turn.status = (
+            "done" if is_answer and blocks[-1].get("type") != "tool_use" else "interrupted"
+        )
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -172,7 +193,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _cwd(path: Path) -> str:
-    """The folder that a session was held in, from the manifest in its folder; '' where that can't be said."""
+    """The folder that a session was held in, from the manifest in its folder; '' where that can't
+    be said.
+    """
     try:
         found = document(safe_files.read(path.parent / f"{path.parent.name}.json", _MAX_MANIFEST))
     except (OSError, ValueError, RecursionError):
@@ -184,12 +207,15 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return (
+        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    )
 
 
 def _words(message: dict[str, Any]) -> str:
-    """What the person typed, in the first block of text alone: what was named comes in blocks behind it. '' where the message holds a tool's
-    result."""
+    """What the person typed, in the first block of text alone: what was named comes in blocks
+    behind it. '' where the message holds a tool's result.
+    """
     blocks = _blocks(message)
     if any(block.get("type") == "tool_result" for block in blocks):
         return ""
@@ -205,7 +231,9 @@ def _words(message: dict[str, Any]) -> str:
 
 def _input(given: Any) -> str:
     commands = given.get("commands") if isinstance(given, dict) else None
-    lines = [_command(command) for command in (commands if isinstance(commands, list) else [commands])]
+    lines = [
+        _command(command) for command in (commands if isinstance(commands, list) else [commands])
+    ]
     return "\n".join(lines) if commands and all(lines) else input_text(given)
 
 
@@ -225,6 +253,9 @@ def _output(block: dict[str, Any]) -> tuple[str, bool]:
     if not isinstance(content, list):
         return text_of(content), block.get("is_error") is True
     entries = [entry for entry in content if isinstance(entry, dict)]
-    texts = [text_of(e.get("result")) or text_of(e.get("text")) or text_of(e.get("error")) for e in entries]
+    texts = [
+        text_of(e.get("result")) or text_of(e.get("text")) or text_of(e.get("error"))
+        for e in entries
+    ]
     failed = any(e.get("success") is False or e.get("error") for e in entries)
     return "\n".join(texts), failed or block.get("is_error") is True

@@ -18,6 +18,8 @@ def summary(line: dict[str, Any]) -> str | None:
         return said
     items = payload.get("replacement_history")
     texts = [
-        blocks_text(i.get("content"), _KINDS) for i in (items if isinstance(items, list) else ()) if isinstance(i, dict)
+        blocks_text(i.get("content"), _KINDS)
+        for i in (items if isinstance(items, list) else ())
+        if isinstance(i, dict)
     ]
     return "\n".join(text for text in texts if text)

@@ -1,4 +1,6 @@
-"""Ours in Codex: hooks in its ``hooks.json``, their trust in its ``config.toml``, skills beside its own."""
+"""Ours in Codex: hooks in its ``hooks.json``, their trust in its ``config.toml``, skills beside its
+own.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from memsearch_engine.core.home import user_home
 
 class Installer(installing.Installer):
     name = AGENT.name
-    one_way_out = "`codex plugin remove memsearch@memsearch-tui`, or `memsearch plugins uninstall codex`"
+    one_way_out = (
+        "`codex plugin remove memsearch@memsearch-tui`, or `memsearch plugins uninstall codex`"
+    )
 
     def __init__(self) -> None:
         self.base = moved_or("CODEX_HOME", user_home() / ".codex")
@@ -40,14 +44,19 @@ class Installer(installing.Installer):
         if replace_peer:
             drop_hooks(table, PEERS)
         merge_hooks(table, self.bundle())
-        return [Patch(str(self.hooks), before, json_like(table, before), "hooks"), *self._skills(self.base / "skills")]
+        return [
+            Patch(str(self.hooks), before, json_like(table, before), "hooks"),
+            *self._skills(self.base / "skills"),
+        ]
 
     def _settings(self) -> dict[str, Any]:
         """Codex' own settings. Raises UsageError where Codex can't read them either."""
         try:
             return tomllib.loads((read(self.config) or b"").decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{self.config} is not valid TOML: {error}", "correct it, then try again") from error
+            raise UsageError(
+                f"{self.config} is not valid TOML: {error}", "correct it, then try again"
+            ) from error
 
     def trust_planned(self) -> list[Patch]:
         """What Codex says is known once the hooks stand: it is asked for their hashes."""
@@ -58,12 +67,20 @@ class Installer(installing.Installer):
         )
 
     def trusted(self, *, plugins: bool) -> list[Patch]:
-        """Codex runs no hook that its user has not trusted; installing it is the user's word for ours, and only ours."""
+        """Codex runs no hook that its user has not trusted; installing it is the user's word for
+        ours, and only ours.
+        """
         if plugins:
             network.check("codex")  # it asks for news of its plugins before it lists them
         before = read(self.config)
-        after = trust.trust(self.base, before, lambda line: bool(OURS.search(line)), plugins=plugins)
-        return [Patch(str(self.config), before, after, "trust for our hooks")] if after is not None else []
+        after = trust.trust(
+            self.base, before, lambda line: bool(OURS.search(line)), plugins=plugins
+        )
+        return (
+            [Patch(str(self.config), before, after, "trust for our hooks")]
+            if after is not None
+            else []
+        )
 
     def plugin(self) -> str:
         tables = self._settings().get("plugins")
@@ -76,7 +93,9 @@ class Installer(installing.Installer):
         if not names:
             return ""
         name, _, market = names[0].partition("@")
-        found = sorted(path.name for path in (self.base / "plugins" / "cache" / market / name).glob("*"))
+        found = sorted(
+            path.name for path in (self.base / "plugins" / "cache" / market / name).glob("*")
+        )
         return found[-1] if found else "of an unknown version"
 
     def plugin_problems(self) -> list[str]:
@@ -112,4 +131,8 @@ class Installer(installing.Installer):
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
         if path == str(self.hooks):
             return without_hooks(path, now)
-        return trust.without(now, str(self.hooks)) if path == str(self.config) else super().strip(path, now, before)
+        return (
+            trust.without(now, str(self.hooks))
+            if path == str(self.config)
+            else super().strip(path, now, before)
+        )

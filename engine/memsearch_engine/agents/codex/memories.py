@@ -1,5 +1,6 @@
-"""What it keeps and reads by itself (0.169.0 was measured): AGENTS.md of user and project, and the memories that it makes of sessions, where
-they are switched on. The folder of an older layout is read instead of the newer one where it is there.
+"""What it keeps and reads by itself (0.169.0 was measured): AGENTS.md of user and project, and the
+memories that it makes of sessions, where they are switched on. The folder of an older layout is
+read instead of the newer one where it is there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ def sources(where: Where) -> Iterator[Source]:
             yield Source(path, "instructions of the user", everywhere=True)
         folder = home / "memories" if (home / "memories").is_dir() else home / "memories_v2"
         index = folder / ("MEMORY.md" if folder.name == "memories" else _SUMMARY)
-        yield Source(folder / _SUMMARY, "memories", "agent", everywhere=True, cap=Cap(max_bytes=10_000, tail=0.5))
+        yield Source(
+            folder / _SUMMARY,
+            "memories",
+            "agent",
+            everywhere=True,
+            cap=Cap(max_bytes=10_000, tail=0.5),
+        )
         if index.name != _SUMMARY:
             yield Source(index, "memories", "agent", everywhere=True, named_in=folder / _SUMMARY)
         for recap in sorted(folder.glob("rollout_summaries/*.md")):

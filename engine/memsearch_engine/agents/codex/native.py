@@ -11,8 +11,14 @@ from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
 _ALONE = ["exec", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "--json"]
-_FILES = ["-s", "workspace-write", "-c", "sandbox_workspace_write.exclude_slash_tmp=true",
-          "-c", "sandbox_workspace_write.exclude_tmpdir_env_var=true"]  # fmt: skip
+_FILES = [
+    "-s",
+    "workspace-write",
+    "-c",
+    "sandbox_workspace_write.exclude_slash_tmp=true",
+    "-c",
+    "sandbox_workspace_write.exclude_tmpdir_env_var=true",
+]
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
@@ -36,7 +42,10 @@ def said(out: str) -> tuple[str, int, int]:
             reason = reason.get("message") if isinstance(reason, dict) else reason
             failed = str(reason or event.get("message") or "it gave no reason")
             continue
-        item, usage = (value if isinstance(value := event.get(name), dict) else {} for name in ("item", "usage"))
+        item, usage = (
+            value if isinstance(value := event.get(name), dict) else {}
+            for name in ("item", "usage")
+        )
         if item.get("type") == "agent_message":
             texts.append(str(item.get("text") or ""))
         given += int(usage.get("input_tokens") or 0)

@@ -1,9 +1,9 @@
-"""A home for Codex in which a model can answer and nothing else: no shell, no files, no web, no other agents, no servers, hooks,
-notifications or instructions of the user's.
+"""A home for Codex in which a model can answer and nothing else: no shell, no files, no web, no
+other agents, no servers, hooks, notifications or instructions of the user's.
 
-Codex reads what it may do from ``CODEX_HOME`` and merges what an argument says into it, so that nothing less than a home of its own
-leaves the user's out (measured with 0.169). Its login is linked, never copied: Codex renews a token by writing it, and a copy would
-log its user out.
+Codex reads what it may do from ``CODEX_HOME`` and merges what an argument says into it, so that
+nothing less than a home of its own leaves the user's out (measured with 0.169). Its login is
+linked, never copied: Codex renews a token by writing it, and a copy would log its user out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any
 
 from memsearch_engine.core.home import user_home
 
-#: "Fast and affordable" in Codex' own list; asked where the user has not set up a provider of his own.
+#: "Fast and affordable" in Codex' own list; asked where the user has not set up a provider of his
+#: own.
 SMALL_CODEX = "gpt-6-luna"
 _LINKED = ("auth.json", "auth.json.lock", ".env")
 _KEPT = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
@@ -29,20 +30,29 @@ _OFF = (
     "workspace_dependencies"
 ).split()
 _SHELL = ("shell_tool", "unified_exec")
-#: An entry of Codex' list of models says which tools that model is given, whatever the settings say.
+#: An entry of Codex' list of models says which tools that model is given, whatever the settings
+#: say.
 _TOOLLESS: dict[str, Any] = {
-    "shell_type": "disabled", "apply_patch_tool_type": None, "experimental_supported_tools": [], "supports_search_tool": False,
-    "input_modalities": ["text"], "multi_agent_version": "disabled", "tool_mode": "direct",
-}  # fmt: skip
+    "shell_type": "disabled",
+    "apply_patch_tool_type": None,
+    "experimental_supported_tools": [],
+    "supports_search_tool": False,
+    "input_modalities": ["text"],
+    "multi_agent_version": "disabled",
+    "tool_mode": "direct",
+}
 _ANSWER_S = 10.0
 
 
-def prepare(folder: Path, program: str, model: str, system: str, *, edits: bool = False) -> dict[str, str]:
+def prepare(
+    folder: Path, program: str, model: str, system: str, *, edits: bool = False
+) -> dict[str, str]:
     """Make *folder* such a home.
 
     Args:
         folder: empty and private; it goes when the answer is there.
-        model: which to ask; '' for the user's own where he has a provider of his own, else a small one.
+        model: which to ask; '' for the user's own where he has a provider of his own, else a
+            small one.
         system: what stands in the place of Codex' own instructions; '' leaves them.
         edits: it may use its shell, within the sandbox that the caller asks for.
 
@@ -76,20 +86,35 @@ def prepare(folder: Path, program: str, model: str, system: str, *, edits: bool 
         (folder / "system.md").write_text(system, encoding="utf-8")
         config["model_instructions_file"] = str(folder / "system.md")
     if model in listed and not edits:
-        entry = {**listed[model], **_TOOLLESS, "base_instructions": system or "Answer the question."}
+        entry = {
+            **listed[model],
+            **_TOOLLESS,
+            "base_instructions": system or "Answer the question.",
+        }
         for name in ("model_messages", "default_service_tier"):
             entry.pop(name, None)
         (folder / "catalog.json").write_text(json.dumps({"models": [entry]}), encoding="utf-8")
         config["model_catalog_json"] = str(folder / "catalog.json")
     config |= {
-        "model_reasoning_effort": "medium" if edits else "low", "model_reasoning_summary": "none", "service_tier": "default",
-        "web_search": "disabled", "approval_policy": "never", "sandbox_mode": "read-only", "project_doc_max_bytes": 0,
-        "check_for_update_on_startup": False, "include_permissions_instructions": edits, "include_apps_instructions": False,
-        "include_environment_context": edits, "include_collaboration_mode_instructions": False,
-        "analytics": {"enabled": False}, "history": {"persistence": "none"}, "agents": {"enabled": False},
-        "skills": {"include_instructions": False, "bundled": {"enabled": False}}, "orchestrator": {"skills": {"enabled": False}},
+        "model_reasoning_effort": "medium" if edits else "low",
+        "model_reasoning_summary": "none",
+        "service_tier": "default",
+        "web_search": "disabled",
+        "approval_policy": "never",
+        "sandbox_mode": "read-only",
+        "project_doc_max_bytes": 0,
+        "check_for_update_on_startup": False,
+        "include_permissions_instructions": edits,
+        "include_apps_instructions": False,
+        "include_environment_context": edits,
+        "include_collaboration_mode_instructions": False,
+        "analytics": {"enabled": False},
+        "history": {"persistence": "none"},
+        "agents": {"enabled": False},
+        "skills": {"include_instructions": False, "bundled": {"enabled": False}},
+        "orchestrator": {"skills": {"enabled": False}},
         "features": dict.fromkeys((*_OFF, *(() if edits else _SHELL)), False),
-    }  # fmt: skip
+    }
     (folder / "config.toml").write_text(tomlkit.dumps(config), encoding="utf-8")
     variables = {"CODEX_HOME": str(folder), "TMPDIR": str(folder)}
     return variables if edits else {**variables, "CODEX_EXEC_SERVER_URL": "none"}
@@ -100,10 +125,16 @@ def _models(program: str, folder: Path) -> dict[str, dict[str, Any]]:
     environment = {**os.environ, "CODEX_HOME": str(folder), "MEMSEARCH_DISABLE": "1"}
     try:
         done = subprocess.run(
-            [program, "debug", "models", "--bundled"], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=_ANSWER_S,
-        )  # fmt: skip
+            [program, "debug", "models", "--bundled"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_ANSWER_S,
+        )
         entries = json.loads(done.stdout)["models"]
-        return {entry["slug"]: entry for entry in entries if isinstance(entry, dict) and "slug" in entry}
+        return {
+            entry["slug"]: entry for entry in entries if isinstance(entry, dict) and "slug" in entry
+        }
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
         return {}

@@ -1,11 +1,15 @@
-"""Codex' rollouts: JSONL of ``{timestamp, type, payload}`` (0.116 to 0.169 were seen), plain or zstd.
+"""Codex' rollouts: JSONL of ``{timestamp, type, payload}`` (0.116 to 0.169 were seen), plain or
+zstd.
 
-Since 0.149.1 texts are in ``event_msg/item_completed``; before, in ``event_msg/user_message`` and ``agent_message``. Both
-generations repeat them as ``response_item``, where the harness' own texts have the role ``user`` too, so those are read for
-tools only. A turn begins with ``task_started``, and is one as soon as somebody said something in it. Rollouts of 2025 have no such event:
-each message of the user begins a turn, and an answer after the last tool ends it. Until summer 2025 lines were flat, without times or
-names: their turns are named by their place. A fork of a version without turn ids repeats its parent's turns: those are the parent's.
-``thread_rolled_back`` takes back the last ``num_turns`` turns, which stay in the file (``ThreadRolledBackEvent`` in Codex' own source).
+Since 0.149.1 texts are in ``event_msg/item_completed``; before, in ``event_msg/user_message`` and
+``agent_message``. Both generations repeat them as ``response_item``, where the harness' own texts
+have the role ``user`` too, so those are read for tools only. A turn begins with ``task_started``,
+and is one as soon as somebody said something in it. Rollouts of 2025 have no such event: each
+message of the user begins a turn, and an answer after the last tool ends it. Until summer 2025
+lines were flat, without times or
+names: their turns are named by their place. A fork of a version without turn ids repeats its
+parent's turns: those are the parent's. ``thread_rolled_back`` takes back the last ``num_turns``
+turns, which stay in the file (``ThreadRolledBackEvent`` in Codex' own source).
 """
 
 from __future__ import annotations
@@ -39,8 +43,12 @@ _TYPES = frozenset(
     "session_meta turn_context world_state response_item event_msg compacted token_usage_record inter_agent_communication "
     "inter_agent_communication_metadata".split()
 )
-_ROLLOUT = re.compile(r"rollout-.*?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl(?:\.zst)?$")
-_PREAMBLE = re.compile(r"\A(?:Command: .*\n)?(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:.*\n){0,4}?Output:\n")
+_ROLLOUT = re.compile(
+    r"rollout-.*?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl(?:\.zst)?$"
+)
+_PREAMBLE = re.compile(
+    r"\A(?:Command: .*\n)?(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:.*\n){0,4}?Output:\n"
+)
 _EXIT = re.compile(r"^Process exited with code (\d+)$|^Exit code: (\d+)$", re.M)
 #: What the IDE puts before a request (``USER_MESSAGE_BEGIN`` in Codex' own source).
 _CONTEXT, _REQUEST = "# Context from my IDE setup", "## My request for Codex:"
@@ -60,7 +68,13 @@ _CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: ([^\n]+)$",
 _MAX_FORKS = 8
 _MAX_HEADER = 1 << 20
 _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_tool_call")
+_CALLS = (
+    "function_call",
+    "custom_tool_call",
+    "local_shell_call",
+    "web_search_call",
+    "mcp_tool_call",
+)
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
@@ -109,7 +123,9 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     match = _ROLLOUT.match(name)
     if not match and not name.endswith((".jsonl", ".jsonl.zst")):
         return None
-    return Session(AGENT.name, session or (match[1] if match else name.partition(".")[0]), str(path), KIND)
+    return Session(
+        AGENT.name, session or (match[1] if match else name.partition(".")[0]), str(path), KIND
+    )
 
 
 def holds(name: str) -> bool | None:
@@ -134,7 +150,12 @@ class CodexConversation(JsonlConversation):
         super().__init__(where, _Scanner, _parse, cache)
         self._copied: list[Turn] = []
         forked = self._offsets.facts.get("forked", "")
-        if forked and forks < _MAX_FORKS and self.ids and all(name.startswith(f"{self.session}:") for name in self.ids):
+        if (
+            forked
+            and forks < _MAX_FORKS
+            and self.ids
+            and all(name.startswith(f"{self.session}:") for name in self.ids)
+        ):
             self._copied = self._parents(forked, cache, forks)
         own = self.ids
         self.ids = [*(turn.turn for turn in self._copied), *own[len(self._copied) :]]
@@ -155,16 +176,26 @@ class CodexConversation(JsonlConversation):
         return found
 
     def _sub_agents(self, calls: list[ToolCall]) -> set[Path]:
-        """The rollouts of the sub-agents that *calls* started: by the threads that their results name, else by
-        their parent."""
+        """The rollouts of the sub-agents that *calls* started: by the threads that their results
+        name, else by their parent.
+        """
         folder = Path(self.where.path).parent
         threads = {thread for call in calls for thread in _THREAD.findall(call.output)}
         if calls and not threads:
-            return {file for file in folder.glob("rollout-*.jsonl*") if _is_child(file, self.session)}
+            return {
+                file for file in folder.glob("rollout-*.jsonl*") if _is_child(file, self.session)
+            }
         # a thread that was started after midnight lies in another day's folder
-        patterns = [(folder, ""), *((base, "*/*/*/") for base in folder.parents[2:3] if folder.name.isdigit())]
-        return {file for base, deep in patterns for thread in threads
-                for file in base.glob(f"{deep}rollout-*-{thread}.jsonl*")}  # fmt: skip
+        patterns = [
+            (folder, ""),
+            *((base, "*/*/*/") for base in folder.parents[2:3] if folder.name.isdigit()),
+        ]
+        return {
+            file
+            for base, deep in patterns
+            for thread in threads
+            for file in base.glob(f"{deep}rollout-*-{thread}.jsonl*")
+        }
 
     def _follows(self, after: str, parents: list[int]) -> int:
         place = len(parents) - 1
@@ -179,16 +210,26 @@ class CodexConversation(JsonlConversation):
         path = Path(self.where.path)
         for base in (path.parent, *path.parents[1:4]):
             file = next(
-                (file for depth in ("", "*/*/*/") for file in base.glob(f"{depth}rollout-*-{_id(forked)}.jsonl*")), None
+                (
+                    file
+                    for depth in ("", "*/*/*/")
+                    for file in base.glob(f"{depth}rollout-*-{_id(forked)}.jsonl*")
+                ),
+                None,
             )
             if file is None:
                 continue
             try:
-                parent = CodexConversation(Session(self.agent, forked, str(file), KIND), cache, forks + 1)
+                parent = CodexConversation(
+                    Session(self.agent, forked, str(file), KIND), cache, forks + 1
+                )
                 pairs = list(zip(parent.turns(), super().turns()))
             except OSError:
                 return []
-            same = ((theirs, theirs.user == ours.user and theirs.assistant == ours.assistant) for theirs, ours in pairs)
+            same = (
+                (theirs, theirs.user == ours.user and theirs.assistant == ours.assistant)
+                for theirs, ours in pairs
+            )
             return [theirs for theirs, _ in takewhile(lambda pair: pair[1], same)]
         return []
 
@@ -196,7 +237,9 @@ class CodexConversation(JsonlConversation):
 def _took_in(file: Path) -> bool:
     """Whether a sub-agent took in content from outside."""
     try:
-        turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse).turns()
+        turns = JsonlConversation(
+            Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse
+        ).turns()
     except OSError:
         return True
     return any(turn.outside for turn in turns)
@@ -207,7 +250,10 @@ def _is_child(file: Path, session: str) -> bool:
         meta = msgspec.json.decode(first_record(file, _MAX_HEADER)).get("payload")
     except (OSError, msgspec.DecodeError, AttributeError):
         return False
-    return isinstance(meta, dict) and session in (meta.get("parent_thread_id"), _parent(meta.get("source")))
+    return isinstance(meta, dict) and session in (
+        meta.get("parent_thread_id"),
+        _parent(meta.get("source")),
+    )
 
 
 def _id(text: str) -> str:
@@ -263,7 +309,9 @@ class _Scanner:
         if self._said:
             return None  # more words in the same turn
         self._said = True
-        return _named(self._task or text_of(kind.turn_id), self.facts, text_of(line.timestamp)), self._begun
+        return _named(
+            self._task or text_of(kind.turn_id), self.facts, text_of(line.timestamp)
+        ), self._begun
 
     def _flat(self, offset: int, line: _Line, record: Any) -> tuple[str, int] | None:
         if line.type is None:
@@ -288,7 +336,9 @@ class _Scanner:
             return
         source = payload.get("source")
         parent = text_of(payload.get("parent_thread_id"))
-        if payload.get("thread_source") == "subagent" or (isinstance(source, dict) and "subagent" in source):
+        if payload.get("thread_source") == "subagent" or (
+            isinstance(source, dict) and "subagent" in source
+        ):
             parent = parent or _parent(source) or "unknown"
             self.facts["parent"] = parent
         if payload.get("ephemeral") is True:
@@ -319,7 +369,9 @@ def _is_user(kind: _Kind) -> bool:
     if kind.type == "user_message":
         return True
     return (
-        kind.type == "item_completed" and isinstance(kind.item, msgspec.Raw) and _kind(kind.item).type == "UserMessage"
+        kind.type == "item_completed"
+        and isinstance(kind.item, msgspec.Raw)
+        and _kind(kind.item).type == "UserMessage"
     )
 
 
@@ -344,7 +396,9 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         try:
             line = _decode(raw)
             is_flat = line.type in _FLAT and not isinstance(line.payload, msgspec.Raw)
-            payload = msgspec.json.decode(line.payload if isinstance(line.payload, msgspec.Raw) else raw)
+            payload = msgspec.json.decode(
+                line.payload if isinstance(line.payload, msgspec.Raw) else raw
+            )
         except (msgspec.DecodeError, RecursionError):
             continue
         if not isinstance(payload, dict):
@@ -375,7 +429,9 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     return turns
 
 
-def _flat(now: _Reading, record: dict[str, Any], turns: list[Turn], facts: dict[str, str]) -> _Reading:
+def _flat(
+    now: _Reading, record: dict[str, Any], turns: list[Turn], facts: dict[str, str]
+) -> _Reading:
     """Take a line of a flat rollout. Returns the turn that is read on."""
     text = blocks_text(record.get("content"), ("input_text", "output_text", "text"))
     if record.get("type") != "message":
@@ -456,13 +512,19 @@ def _words(payload: Any) -> str:
     content = item.get("content")
     if text := text_of(item.get("message")) or blocks_text(content, ("text", "Text")):
         return text
-    images = [image for name in ("images", "local_images") if isinstance(image := item.get(name), list)]
+    images = [
+        image for name in ("images", "local_images") if isinstance(image := item.get(name), list)
+    ]
     return attached(content) or " ".join("[image]" for some in images for _ in some)
 
 
 def _request(text: str) -> str:
     """A prompt without what the IDE put before it."""
-    return text.partition(_REQUEST)[2].strip() if text.startswith(_CONTEXT) and _REQUEST in text else text
+    return (
+        text.partition(_REQUEST)[2].strip()
+        if text.startswith(_CONTEXT) and _REQUEST in text
+        else text
+    )
 
 
 def _ask(now: _Reading, text: str, stamp: str) -> None:
@@ -505,7 +567,10 @@ def _output(value: Any) -> tuple[str, bool]:
     if text.startswith('{"output"'):  # an older shape: JSON inside the string
         try:
             inner = msgspec.json.decode(text)
-            text, code = text_of(inner.get("output")), (inner.get("metadata") or {}).get("exit_code")
+            text, code = (
+                text_of(inner.get("output")),
+                (inner.get("metadata") or {}).get("exit_code"),
+            )
             return text, code not in (0, None)
         except (msgspec.DecodeError, AttributeError):
             pass

@@ -1,6 +1,6 @@
-"""Codex runs only hooks that its user trusts. What "trust" means is asked of Codex itself (its app server's ``hooks/list``
-gives each hook's key and hash, 0.140 and later), and written where its own review writes it: ``[hooks.state."KEY"]`` in
-``config.toml``.
+"""Codex runs only hooks that its user trusts. What "trust" means is asked of Codex itself (its app
+server's ``hooks/list`` gives each hook's key and hash, 0.140 and later), and written where its own
+review writes it: ``[hooks.state."KEY"]`` in ``config.toml``.
 """
 
 from __future__ import annotations
@@ -24,27 +24,39 @@ from memsearch_engine.core.errors import UsageError
 _ANSWER_S = 15.0
 _END_S = 3.0
 _QUIET = (
-    "features.plugins", "features.apps", "features.shell_snapshot", "analytics.enabled", "skills.bundled.enabled",
+    "features.plugins",
+    "features.apps",
+    "features.shell_snapshot",
+    "analytics.enabled",
+    "skills.bundled.enabled",
     "check_for_update_on_startup",
-)  # fmt: skip
+)
 
 
-def trust(base: Path, config: bytes | None, ours: Callable[[str], bool], *, plugins: bool = False) -> bytes | None:
-    """``config.toml`` with our hooks trusted; None where Codex is not here to be asked, or trusts them already. *plugins*: those
-    of our plugin, which came by a marketplace of Codex'; without it, those of ``hooks.json``."""
+def trust(
+    base: Path, config: bytes | None, ours: Callable[[str], bool], *, plugins: bool = False
+) -> bytes | None:
+    """``config.toml`` with our hooks trusted; None where Codex is not here to be asked, or trusts
+    them already. *plugins*: those of our plugin, which came by a marketplace of Codex'; without it,
+    those of ``hooks.json``.
+    """
     import tomlkit
     from tomlkit.exceptions import ParseError
     from tomlkit.items import InlineTable
 
     found = [
-        hook for hook in _listed(base, plugins) or [] if ours(hook["command"]) and hook["trustStatus"] != "trusted"
+        hook
+        for hook in _listed(base, plugins) or []
+        if ours(hook["command"]) and hook["trustStatus"] != "trusted"
     ]
     if not found:
         return None
     try:
         document: Any = tomlkit.parse((config or b"").decode())
     except (ParseError, UnicodeDecodeError) as error:
-        raise UsageError(f"{base / 'config.toml'} is not TOML that can be changed safely: {error}") from error
+        raise UsageError(
+            f"{base / 'config.toml'} is not TOML that can be changed safely: {error}"
+        ) from error
     state = document
     for name in ("hooks", "state"):
         inline = isinstance(state, InlineTable)  # `hooks = {…}`: tables can't follow within it
@@ -52,9 +64,13 @@ def trust(base: Path, config: bytes | None, ours: Callable[[str], bool], *, plug
             state[name] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=True)
         state = state[name]
         if not isinstance(state, dict):
-            raise UsageError(f"`hooks` in {base / 'config.toml'} is not a table", "correct it, then try again")
+            raise UsageError(
+                f"`hooks` in {base / 'config.toml'} is not a table", "correct it, then try again"
+            )
     for hook in found:
-        digest, _, content = hook["currentHash"].partition("/")  # a plugin's hooks: "<handler>/<plugin content>"
+        digest, _, content = hook["currentHash"].partition(
+            "/"
+        )  # a plugin's hooks: "<handler>/<plugin content>"
         entry: Any = tomlkit.inline_table() if isinstance(state, InlineTable) else tomlkit.table()
         entry["trusted_hash"] = digest
         if content:
@@ -63,17 +79,25 @@ def trust(base: Path, config: bytes | None, ours: Callable[[str], bool], *, plug
     return tomlkit.dumps(document).encode()
 
 
-def untrusted(base: Path, ours: Callable[[str], bool], *, plugins: bool = False) -> list[str] | None:
+def untrusted(
+    base: Path, ours: Callable[[str], bool], *, plugins: bool = False
+) -> list[str] | None:
     """Events whose hooks of ours Codex passes over; None where it is not here to be asked."""
     found = _listed(base, plugins)
     if found is None:
         return None
-    return [hook["eventName"] for hook in found if ours(hook["command"]) and hook["trustStatus"] != "trusted"]
+    return [
+        hook["eventName"]
+        for hook in found
+        if ours(hook["command"]) and hook["trustStatus"] != "trusted"
+    ]
 
 
 def without(config: bytes, source: str) -> bytes:
-    """``config.toml`` without the trust that hooks of the file *source* were given by us. Other hooks of that file would be
-    asked about again: their keys count positions, which have moved."""
+    """``config.toml`` without the trust that hooks of the file *source* were given by us. Other
+    hooks of that file would be
+    asked about again: their keys count positions, which have moved.
+    """
     import tomlkit
     from tomlkit.exceptions import ParseError
 
@@ -81,7 +105,8 @@ def without(config: bytes, source: str) -> bytes:
         document: Any = tomlkit.parse(config.decode())
     except (ParseError, ValueError) as error:
         raise UsageError(
-            f"Codex' config.toml is not TOML that can be changed safely: {error}", "correct it, then try again"
+            f"Codex' config.toml is not TOML that can be changed safely: {error}",
+            "correct it, then try again",
         ) from error
     hooks = document.get("hooks")
     state: Any = hooks.get("state") if isinstance(hooks, dict) else None
@@ -92,8 +117,9 @@ def without(config: bytes, source: str) -> bytes:
 
 
 def _listed(base: Path, plugins: bool) -> list[dict[str, Any]] | None:
-    """Every command hook as Codex sees it in an empty folder: {key, command, eventName, currentHash, trustStatus}; of its plugins
-    only with *plugins*."""
+    """Every command hook as Codex sees it in an empty folder: {key, command, eventName,
+    currentHash, trustStatus}; of its plugins only with *plugins*.
+    """
     program = shutil.which("codex")
     if not program:
         return None
@@ -109,22 +135,34 @@ def _listed(base: Path, plugins: bool) -> list[dict[str, Any]] | None:
 def _ask(program: str, base: Path, folder: str, plugins: bool) -> Any:
     """One ``hooks/list`` of a short-lived app server."""
     environment = {
-        **os.environ, "CODEX_HOME": str(base), "CODEX_SQLITE_HOME": folder, "CODEX_EXEC_SERVER_URL": "none", "MEMSEARCH_DISABLE": "1",
-    }  # fmt: skip
+        **os.environ,
+        "CODEX_HOME": str(base),
+        "CODEX_SQLITE_HOME": folder,
+        "CODEX_EXEC_SERVER_URL": "none",
+        "MEMSEARCH_DISABLE": "1",
+    }
     # with its plugins on, it asks GitHub for news of them (`git ls-remote`) before it says anything
     quiet = [f"{name}=false" for name in _QUIET if not (plugins and name == "features.plugins")]
     try:
         server = subprocess.Popen(
-            [program, *(part for setting in quiet for part in ("-c", setting)), "app-server"], cwd=folder, env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+            [program, *(part for setting in quiet for part in ("-c", setting)), "app-server"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
     except OSError:
         return None
     answers: queue.Queue[bytes] = queue.Queue()
     assert server.stdin and server.stdout
     threading.Thread(target=_forward, args=(server.stdout, answers), daemon=True).start()
     try:
-        client = {"clientInfo": {"name": "memsearch", "version": "0"}, "capabilities": {"experimentalApi": True}}
+        client = {
+            "clientInfo": {"name": "memsearch", "version": "0"},
+            "capabilities": {"experimentalApi": True},
+        }
         _send(server.stdin, {"id": 0, "method": "initialize", "params": client})
         if _answer(answers, 0) is None:
             return None

@@ -31,7 +31,8 @@ AGENT = Agent(
         "COPILOT_PROJECT_DIR",
         "CLAUDE_PROJECT_DIR",
     ),
-    # what is said at a start is lost with a compaction and with its process; what is said with a prompt stays with it
+    # what is said at a start is lost with a compaction and with its process; what is said with a
+    # prompt stays with it
     told_in=(b"<system_reminder>",),
     compacted=(b'"type":"session.compaction_complete","data":{"success":true',),
     transcript="{session}/events.jsonl",

@@ -1,7 +1,8 @@
-"""Ours in Copilot CLI: a file of hooks and skills beside its own. Both are found by lying there; its settings stay as they are.
+"""Ours in Copilot CLI: a file of hooks and skills beside its own. Both are found by lying there;
+its settings stay as they are.
 
-No hook before an action: where its command is not there, or fails, the client refuses every tool. What is known about an action comes
-with its result.
+No hook before an action: where its command is not there, or fails, the client refuses every tool.
+What is known about an action comes with its result.
 """
 
 from __future__ import annotations

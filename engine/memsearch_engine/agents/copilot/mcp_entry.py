@@ -11,4 +11,6 @@ def _entry(program: str) -> dict[str, Any]:
     return {"type": "local", **plain_entry(program), "tools": ["*"]}
 
 
-CLIENT = Client("GitHub Copilot CLI", ".copilot/mcp-config.json", ("mcpServers",), _entry, "COPILOT_HOME")
+CLIENT = Client(
+    "GitHub Copilot CLI", ".copilot/mcp-config.json", ("mcpServers",), _entry, "COPILOT_HOME"
+)

@@ -1,5 +1,6 @@
-"""What it reads by itself (1.0.102 was measured): instructions of user and project, its own and other agents'. What it remembers lies with its
-maker."""
+"""What it reads by itself (1.0.102 was measured): instructions of user and project, its own and
+other agents'. What it remembers lies with its maker.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +18,9 @@ def sources(where: Where) -> Iterator[Source]:
         for name in (".github/copilot-instructions.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md"):
             yield Source(root / name, "instructions of the project")
         for rule in sorted(
-            (*root.glob(".claude/rules/**/*.md"), *root.glob(".github/instructions/**/*.instructions.md"))
+            (
+                *root.glob(".claude/rules/**/*.md"),
+                *root.glob(".github/instructions/**/*.instructions.md"),
+            )
         ):
             yield Source(rule, "rule of the project")

@@ -1,13 +1,15 @@
 """Copilot CLI's sessions: a folder each, in it ``events.jsonl`` (1.0.102 was seen).
 
-A turn begins with a ``user.message`` that is the person's own; notifications and reports of sub-agents say where they come from. Lines are
-added when a session is resumed or compacted; a rewind writes the file anew without what was taken back. What was typed while the agent
-worked is delivered as ``steering`` and belongs to the turn it stands in. The lines of sub-agents stand between the others, each with the
-name of its agent. What hooks say is in lines of their own, in what the model was sent (``transformedContent``, which is not read) and
-behind the results of tools.
+A turn begins with a ``user.message`` that is the person's own; notifications and reports of
+sub-agents say where they come from. Lines are added when a session is resumed or compacted; a
+rewind writes the file anew without what was taken back. What was typed while the agent worked is
+delivered as ``steering`` and belongs to the turn it stands in. The lines of sub-agents stand
+between the others, each with the name of its agent. What hooks say is in lines of their own, in
+what the model was sent (``transformedContent``, which is not read) and behind the results of tools.
 
-**A turn is named by its message's id**, which a resumption, a rewind and a fork keep. A turn that was cut off ends with ``abort``, one that
-the model refused with ``session.error``; a process that is killed leaves neither.
+**A turn is named by its message's id**, which a resumption, a rewind and a fork keep. A turn that
+was cut off ends with ``abort``, one that the model refused with ``session.error``; a process that
+is killed leaves neither.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ _KNOWN = frozenset(
 #: What the client says of a command behind what that printed, and ours behind a tool's result.
 _SHELL = re.compile(r"\n?<shellId: \d+ completed with exit code -?\d+>\s*\Z")
 _ADDED = re.compile(r"<memsearch-memory .*?</memsearch-memory>\s*", re.S)
-_GUIDANCE = re.compile(r'\n\nTool "[^"\n]*" (?:succeeded|failed)\. Additional guidance from [^\n]*:\s*\Z')
+_GUIDANCE = re.compile(
+    r'\n\nTool "[^"\n]*" (?:succeeded|failed)\. Additional guidance from [^\n]*:\s*\Z'
+)
 
 
 class _Line(msgspec.Struct):
@@ -107,7 +111,11 @@ def holds(name: str) -> bool | None:
 
 
 def wrote(line: dict[str, Any]) -> bool:
-    return "." in text_of(line.get("type")) and isinstance(line.get("data"), dict) and "parentId" in line
+    return (
+        "." in text_of(line.get("type"))
+        and isinstance(line.get("data"), dict)
+        and "parentId" in line
+    )
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
@@ -132,9 +140,11 @@ class _Scanner:
             self.unknown[str(line.type)[:40]] = self.unknown.get(str(line.type)[:40], 0) + 1
         if kind == "session.start":
             self.facts.update(
-                session=text_of(line.get("sessionId")), version=text_of(line.get("copilotVersion")),
-                cwd=_context(line, "cwd"), branch=_context(line, "branch"),
-            )  # fmt: skip
+                session=text_of(line.get("sessionId")),
+                version=text_of(line.get("copilotVersion")),
+                cwd=_context(line, "cwd"),
+                branch=_context(line, "branch"),
+            )
         if not _begins(line):
             return None
         count_unknown_tag(self.unknown, _words(line))
@@ -153,7 +163,10 @@ def _begins(line: _Line) -> bool:
 
 def _is_own(line: _Line) -> bool:
     return (
-        line.type == "user.message" and line.agentId is None and not line.get("source") and bool(_words(line).strip())
+        line.type == "user.message"
+        and line.agentId is None
+        and not line.get("source")
+        and bool(_words(line).strip())
     )
 
 
@@ -163,7 +176,11 @@ def _words(line: _Line) -> str:
         return text
     attached = line.get("attachments")
     names = (
-        [text_of(one.get("displayName")) or "[attachment]" for one in attached if isinstance(one, dict)]
+        [
+            text_of(one.get("displayName")) or "[attachment]"
+            for one in attached
+            if isinstance(one, dict)
+        ]
         if isinstance(attached, list)
         else []
     )
@@ -189,10 +206,17 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             refusal, tools = "", {}
             turns.append(
                 Turn(
-                    AGENT.name, facts.get("session", ""), _name(line), stamp, stamp, facts.get("cwd", ""),
-                    _words(line), status="interrupted", branch=facts.get("branch", ""),
+                    AGENT.name,
+                    facts.get("session", ""),
+                    _name(line),
+                    stamp,
+                    stamp,
+                    facts.get("cwd", ""),
+                    _words(line),
+                    status="interrupted",
+                    branch=facts.get("branch", ""),
                 )
-            )  # fmt: skip
+            )
         elif not turns:
             continue
         elif line.type == "tool.execution_start":  # also a sub-agent's
@@ -217,7 +241,9 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 
 def _brings_outside(line: _Line) -> bool:
-    """Whether a tool takes in what others wrote. A server's tools are called by its name, whatever that is."""
+    """Whether a tool takes in what others wrote. A server's tools are called by its name, whatever
+    that is.
+    """
     server = text_of(line.get("mcpServerName"))
     if server:
         return server != "memsearch"
@@ -253,4 +279,6 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
         call.output = _SHELL.sub("", _GUIDANCE.sub("", _ADDED.sub("", told)))
     elif isinstance(error, dict):
         call.output = text_of(error.get("message"))
-    call.failed = line.get("success") is False or (isinstance(shell, dict) and shell.get("exitCode") not in (0, None))
+    call.failed = line.get("success") is False or (
+        isinstance(shell, dict) and shell.get("exitCode") not in (0, None)
+    )

@@ -1,4 +1,6 @@
-"""Crush: its sessions are read, in the projects that are known. By its source (August 2026): it could not be driven."""
+"""Crush: its sessions are read, in the projects that are known. By its source (August 2026): it
+could not be driven.
+"""
 
 from __future__ import annotations
 

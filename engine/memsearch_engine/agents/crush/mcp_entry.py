@@ -3,5 +3,8 @@
 from memsearch_engine.agents.installing import Client, plain_entry
 
 CLIENT = Client(
-    "Crush", ".config/crush/crush.json", ("mcp",), lambda program: {"type": "stdio", **plain_entry(program)}
+    "Crush",
+    ".config/crush/crush.json",
+    ("mcp",),
+    lambda program: {"type": "stdio", **plain_entry(program)},
 )

@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from memsearch_engine.agents.agent_files import Source, Where
 
 _NAMES = (
-    ".github/copilot-instructions.md", ".cursorrules", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "CRUSH.md", "CRUSH.local.md", "AGENTS.md",
-)  # fmt: skip
+    ".github/copilot-instructions.md",
+    ".cursorrules",
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "GEMINI.md",
+    "CRUSH.md",
+    "CRUSH.local.md",
+    "AGENTS.md",
+)
 
 
 def sources(where: Where) -> Iterator[Source]:

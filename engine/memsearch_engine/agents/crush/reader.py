@@ -1,10 +1,12 @@
-"""Crush's sessions: ``crush.db`` in the project's ``.crush`` (by its source of August 2026, migrations and queries; it could not be driven).
+"""Crush's sessions: ``crush.db`` in the project's ``.crush`` (by its source of August 2026,
+migrations and queries; it could not be driven).
 
-A message's parts are typed JSON. A tool's result is a message of its own. What was typed while a turn ran, and comes after a tool, belongs to
-that turn; so does what the client says itself after a summary. Sub-agents are sessions with a parent, named by the call that sent them off.
+A message's parts are typed JSON. A tool's result is a message of its own. What was typed while a
+turn ran, and comes after a tool, belongs to that turn; so does what the client says itself after a
+summary. Sub-agents are sessions with a parent, named by the call that sent them off.
 
-**A turn is named by its request's message.** Times are whole seconds. The folder is the one that ``.crush`` lies in; a database that came with
-it makes all its turns ones from outside.
+**A turn is named by its request's message.** Times are whole seconds. The folder is the one that
+``.crush`` lies in; a database that came with it makes all its turns ones from outside.
 """
 
 from __future__ import annotations
@@ -32,8 +34,12 @@ NAME = "crush.db"
 #: Its own tools that bring in what others wrote, or send off another agent that may.
 _OUTSIDE = ("agentic_fetch", "sourcegraph", "download")
 _SUB_AGENTS = ("agent", "agentic_fetch")
-_GOES_ON = "The previous session was interrupted because it got too long, the initial user request was: `"
-_KNOWN = frozenset("text reasoning image_url binary tool_call tool_result finish shell_command".split())
+_GOES_ON = (
+    "The previous session was interrupted because it got too long, the initial user request was: `"
+)
+_KNOWN = frozenset(
+    "text reasoning image_url binary tool_call tool_result finish shell_command".split()
+)
 _MAX_CHILDREN = 200
 _SOON_S = 600
 _FAR = 1e15  # no time: what is beyond is some other number
@@ -91,11 +97,15 @@ class CrushConversation(Conversation):
         super().__init__(where)
         self._turns: list[Turn] = []
         self._tools: dict[str, ToolCall] = {}
-        self._uses_tools = False  # the model has called tools and has yet to speak of what they gave
+        self._uses_tools = (
+            False  # the model has called tools and has yet to speak of what they gave
+        )
         self._after_tool = False
         self._last_at = 0.0
         with reading(where.path) as db:
-            row = db.execute("SELECT parent_session_id FROM sessions WHERE id=?", (where.session,)).fetchone()
+            row = db.execute(
+                "SELECT parent_session_id FROM sessions WHERE id=?", (where.session,)
+            ).fetchone()
             if row is None:
                 raise FileNotFoundError(2, f"no session {where.session}", where.path)
             self.parent = text_of(row[0])
@@ -119,7 +129,12 @@ class CrushConversation(Conversation):
         return self._turns[first:last]
 
     def _take(
-        self, name: str, role: object, parts: list[tuple[str, dict[str, Any]]], created: Any, finished: Any
+        self,
+        name: str,
+        role: object,
+        parts: list[tuple[str, dict[str, Any]]],
+        created: Any,
+        finished: Any,
     ) -> None:
         for kind, _ in parts:
             if kind not in _KNOWN:
@@ -127,9 +142,15 @@ class CrushConversation(Conversation):
         at, before = stamp(_number(created) * 1000), self._last_at
         self._last_at = _number(created)
         if role == "user":
-            words = "\n".join(text for kind, data in parts if kind == "text" and (text := text_of(data.get("text"))))
+            words = "\n".join(
+                text
+                for kind, data in parts
+                if kind == "text" and (text := text_of(data.get("text")))
+            )
             is_seen = any(kind in ("binary", "image_url") for kind, _ in parts)
-            if self._last_at - before > _SOON_S:  # it was killed with a tool's result: nobody typed ahead so long
+            if (
+                self._last_at - before > _SOON_S
+            ):  # it was killed with a tool's result: nobody typed ahead so long
                 self._after_tool = False
             self._ask(name, at, words if words.strip() else "[image]" if is_seen else "")
         elif self._turns and role == "assistant":
@@ -137,9 +158,16 @@ class CrushConversation(Conversation):
             self._answer(parts)
         elif self._turns and role == "tool":
             for kind, data in parts:
-                done = self._tools.get(text_of(data.get("tool_call_id"))) if kind == "tool_result" else None
+                done = (
+                    self._tools.get(text_of(data.get("tool_call_id")))
+                    if kind == "tool_result"
+                    else None
+                )
                 if done is not None:
-                    done.output, done.failed = text_of(data.get("content")), data.get("is_error") is True
+                    done.output, done.failed = (
+                        text_of(data.get("content")),
+                        data.get("is_error") is True,
+                    )
                     self._after_tool = self._uses_tools
         elif role not in ("user", "assistant", "tool", "system"):
             self.unknown[str(role)[:40]] = self.unknown.get(str(role)[:40], 0) + 1
@@ -152,7 +180,19 @@ class CrushConversation(Conversation):
             return
         folder = os.path.dirname(os.path.dirname(os.path.abspath(self.where.path)))
         name = name or f"{self.session}-{len(self._turns)}"
-        self._turns.append(Turn(self.agent, self.session, name, at, at, folder, words, tools=[], status="interrupted"))
+        self._turns.append(
+            Turn(
+                self.agent,
+                self.session,
+                name,
+                at,
+                at,
+                folder,
+                words,
+                tools=[],
+                status="interrupted",
+            )
+        )
         self._tools, self._uses_tools, self._after_tool = {}, False, False
 
     def _answer(self, parts: list[tuple[str, dict[str, Any]]]) -> None:
@@ -179,7 +219,11 @@ class CrushConversation(Conversation):
         if reason in ("end_turn", "max_tokens"):
             turn.status = "done"
         elif reason == "error":
-            told = [text for text in (text_of(data.get("message")), text_of(data.get("details"))) if text]
+            told = [
+                text
+                for text in (text_of(data.get("message")), text_of(data.get("details")))
+                if text
+            ]
             turn.say(": ".join(told) or "refused")
             turn.status = "failed"
         elif reason == "content_filter":
@@ -187,27 +231,35 @@ class CrushConversation(Conversation):
 
 
 def _they_took_in(db: Any, session: str) -> bool:
-    """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is said, too, where there is none to be
-    read."""
+    """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is
+    said, too, where there is none to be read.
+    """
     seen: set[str] = set()
     waiting = [session]
     while waiting and len(seen) < _MAX_CHILDREN:
         name = waiting.pop()
         # the one that made a session's title is no helper
         children = [
-            child for (child,) in db.execute("SELECT id FROM sessions WHERE parent_session_id=?", (name,))
+            child
+            for (child,) in db.execute("SELECT id FROM sessions WHERE parent_session_id=?", (name,))
             if isinstance(child, str) and child not in seen and not child.startswith("title-")
-        ]  # fmt: skip
+        ]
         if name == session and not children:
             return True
         seen.update(children)
         waiting += children
         for child in children:
-            for (parts,) in db.execute("SELECT parts FROM messages WHERE session_id=? AND role='assistant'", (child,)):
+            for (parts,) in db.execute(
+                "SELECT parts FROM messages WHERE session_id=? AND role='assistant'", (child,)
+            ):
                 turn = Turn("", "", "", tools=[])
                 for kind, data in _parts(parts):
                     if kind == "tool_call":
-                        turn.call(ToolCall(text_of(data.get("name")), input_text(_value(data.get("input")))))
+                        turn.call(
+                            ToolCall(
+                                text_of(data.get("name")), input_text(_value(data.get("input")))
+                            )
+                        )
                 if turn.outside or any(call.name in _OUTSIDE for call in turn.tools):
                     return True
     return bool(waiting)

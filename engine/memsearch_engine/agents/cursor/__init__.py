@@ -1,4 +1,6 @@
-"""Cursor: sessions of the editor and of its command line are read. By the documented format: it could not be driven."""
+"""Cursor: sessions of the editor and of its command line are read. By the documented format: it
+could not be driven.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ AGENT = Agent(
     home_variable="CURSOR_DATA_DIR",
     home=".cursor",
     sessions="projects",
-    elsewhere=(".config/Cursor/User/globalStorage", "Library/Application Support/Cursor/User/globalStorage"),
+    elsewhere=(
+        ".config/Cursor/User/globalStorage",
+        "Library/Application Support/Cursor/User/globalStorage",
+    ),
     writes=".vscdb or .jsonl",
     context_lines=0,
     also_called=("cursor-agent", "cursor-cli"),

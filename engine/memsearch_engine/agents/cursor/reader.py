@@ -1,11 +1,14 @@
-"""Cursor's sessions, by what public readers of them say (versions of 2025 and 2026; it could not be driven).
+"""Cursor's sessions, by what public readers of them say (versions of 2025 and 2026; it could not be
+driven).
 
-The editor keeps them in one database, ``state.vscdb``: a ``composerData`` names its messages (*bubbles*) in order, and what it does not
-name was taken back. **A turn is named by the bubble of its request.** A tool's call and its result are one bubble. Older versions have the
-messages inline, and their tools beside them.
+The editor keeps them in one database, ``state.vscdb``: a ``composerData`` names its messages
+(*bubbles*) in order, and what it does not name was taken back. **A turn is named by the bubble of
+its request.** A tool's call and its result are one bubble. Older versions have the messages inline,
+and their tools beside them.
 
-Its command line (and the editor, too) appends JSON lines below ``projects``, without ids, results or models, and with times in the
-person's words alone. **There a turn is named by its line and its words.** A session that the database has is read from there alone.
+Its command line (and the editor, too) appends JSON lines below ``projects``, without ids, results
+or models, and with times in the person's words alone. **There a turn is named by its line and its
+words.** A session that the database has is read from there alone.
 """
 
 from __future__ import annotations
@@ -45,10 +48,22 @@ _MAX_SMALL = 1024 * 1024
 _PERSON, _AGENT = 1, 2
 _QUERY = re.compile(r"<user_query>\s*(.*)\s*</user_query>", re.S)
 _AROUND = (
-    "user_info", "system_reminder", "rules", "git_status", "agent_transcripts", "agent_skills", "open_and_recently_viewed_files", "attached_files",
-    "image_files", "manually_attached_skills", "mcp_file_system", "additional_data", "timestamp",
-)  # fmt: skip
-#: Tools that bring in what others wrote, by numbers that stay when names change: search, servers' tools and resources, pages.
+    "user_info",
+    "system_reminder",
+    "rules",
+    "git_status",
+    "agent_transcripts",
+    "agent_skills",
+    "open_and_recently_viewed_files",
+    "attached_files",
+    "image_files",
+    "manually_attached_skills",
+    "mcp_file_system",
+    "additional_data",
+    "timestamp",
+)
+#: Tools that bring in what others wrote, by numbers that stay when names change: search, servers'
+#: tools and resources, pages.
 _OUTSIDE_NUMBERS = (18, 19, 44, 45, 49, 57)
 _TIME = re.compile(r"<timestamp>(.*?)</timestamp>\s*", re.S)
 _SAID = re.compile(r"\w+, (\w+ \d+, \d{4}, \d+:\d+ [AP]M) \(UTC(?:([+-]\d+)(?::(\d+))?)?\)")
@@ -71,12 +86,19 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
             info = file.stat()
         except OSError:
             continue
-        # the editor writes such files as well: what is in its database is read from there, and what was deleted there is gone
+        # the editor writes such files as well: what is in its database is read from there, and what
+        # was deleted there is gone
         name = file.parent.parent.name if file.parent.name == "subagents" else file.stem
-        elsewhere = has_editor and not (_ID.fullmatch(name) and any(folder.parent.glob(f"{_CHATS}/*/{name}")))
+        elsewhere = has_editor and not (
+            _ID.fullmatch(name) and any(folder.parent.glob(f"{_CHATS}/*/{name}"))
+        )
         before = seen.get(file.stem)
-        if not elsewhere and (before is None or info.st_size > before.size):  # it may lie under two projects
-            seen[file.stem] = Session(AGENT.name, file.stem, str(file), "transcript", info.st_mtime, info.st_size)
+        if not elsewhere and (
+            before is None or info.st_size > before.size
+        ):  # it may lie under two projects
+            seen[file.stem] = Session(
+                AGENT.name, file.stem, str(file), "transcript", info.st_mtime, info.st_size
+            )
     yield from seen.values()
 
 
@@ -92,7 +114,11 @@ def _composers(file: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
             rows = _range(db, _COMPOSER)
             found = [(key.removeprefix(_COMPOSER), _json(value)) for key, value in rows]
             sizes = {key.removeprefix(_COMPOSER): len(value or "") for key, value in rows}
-            has_turns = {name for name, head in found if any(_is_person(db, name, one) for one in _listed(head))}
+            has_turns = {
+                name
+                for name, head in found
+                if any(_is_person(db, name, one) for one in _listed(head))
+            }
     except OSError as error:
         failed.append((str(file), error.strerror or str(error)))
         return
@@ -109,7 +135,12 @@ def _is_person(db: Any, session: str, bubble: dict[str, Any]) -> bool:
     if "text" in bubble:
         return True
     name = f"{_BUBBLE}{session}:{text_of(bubble.get('bubbleId'))}"
-    return db.execute("SELECT 1 FROM cursorDiskKV WHERE key=? AND value IS NOT NULL", (name,)).fetchone() is not None
+    return (
+        db.execute(
+            "SELECT 1 FROM cursorDiskKV WHERE key=? AND value IS NOT NULL", (name,)
+        ).fetchone()
+        is not None
+    )
 
 
 def locate(folder: Path, session: str) -> Session | None:
@@ -128,11 +159,19 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     if path.name == _DATABASE:
         with reading(str(path)) as db:
             if session:
-                row = db.execute("SELECT value FROM cursorDiskKV WHERE key=?", (_COMPOSER + session,)).fetchone()
-                return Session(AGENT.name, session, str(path), "db") if row and _json(row[0]) else None
+                row = db.execute(
+                    "SELECT value FROM cursorDiskKV WHERE key=?", (_COMPOSER + session,)
+                ).fetchone()
+                return (
+                    Session(AGENT.name, session, str(path), "db") if row and _json(row[0]) else None
+                )
         found = list(_composers(path, []))
         return max(found, key=lambda one: one.modified) if found else None
-    return Session(AGENT.name, session or path.stem, str(path), "transcript") if path.suffix == ".jsonl" else None
+    return (
+        Session(AGENT.name, session or path.stem, str(path), "transcript")
+        if path.suffix == ".jsonl"
+        else None
+    )
 
 
 def holds(name: str) -> bool | None:
@@ -150,7 +189,9 @@ def open_session(where: Session, cache: Path | None = None) -> Conversation:
 
 
 class _Whole(Conversation):
-    """One that is read as a whole. ``_children`` are its sub-agents' sessions, None where they can't be said."""
+    """One that is read as a whole. ``_children`` are its sub-agents' sessions, None where they
+    can't be said.
+    """
 
     agent = AGENT.name
     _turns: list[Turn]
@@ -159,9 +200,13 @@ class _Whole(Conversation):
         return self._turns[first:last]
 
     def _begin(self, name: str, at: str, words: str, cwd: str) -> None:
-        self._turns.append(Turn(self.agent, self.session, name, at, at, cwd, words, tools=[], status="interrupted"))
+        self._turns.append(
+            Turn(self.agent, self.session, name, at, at, cwd, words, tools=[], status="interrupted")
+        )
 
-    def _call(self, name: str, given: Any, output: str = "", failed: bool = False, number: Any = None) -> None:
+    def _call(
+        self, name: str, given: Any, output: str = "", failed: bool = False, number: Any = None
+    ) -> None:
         turn, call = self._turns[-1], ToolCall(name, input_text(given), output, failed)
         before = turn.outside
         turn.call(call)
@@ -177,7 +222,9 @@ class Composer(_Whole):
         super().__init__(where)
         self._turns = []
         with reading(where.path) as db:
-            row = db.execute("SELECT value FROM cursorDiskKV WHERE key=?", (_COMPOSER + where.session,)).fetchone()
+            row = db.execute(
+                "SELECT value FROM cursorDiskKV WHERE key=?", (_COMPOSER + where.session,)
+            ).fetchone()
             head = _json(row[0]) if row else {}
             if not head:
                 raise FileNotFoundError(2, f"no session {where.session}", where.path)
@@ -187,9 +234,15 @@ class Composer(_Whole):
         if not self.parent and where.session.startswith("task-"):
             self.parent = "(the session that sent it off)"
         self.version = str(head.get("_v", ""))
-        self._read(head, rows, _folder_of(Path(where.path).parent.parent, where.session, head, rows))
+        self._read(
+            head, rows, _folder_of(Path(where.path).parent.parent, where.session, head, rows)
+        )
         self._turns = [turn for turn in self._turns if turn.user or turn.assistant or turn.tools]
-        if self._turns and head.get("status") in ("aborted", "cancelled") and self._turns[-1].status == "done":
+        if (
+            self._turns
+            and head.get("status") in ("aborted", "cancelled")
+            and self._turns[-1].status == "done"
+        ):
             self._turns[-1].status = "interrupted"
         self.ids = [turn.turn for turn in self._turns]
 
@@ -197,14 +250,23 @@ class Composer(_Whole):
         beside = _tools_beside(head)
         listed = [{**one, **rows.get(text_of(one.get("bubbleId")), {})} for one in _listed(head)]
         for place, bubble in enumerate(listed):
-            name, kind = text_of(bubble.get("bubbleId")) or f"{self.session}-{place}", bubble.get("type")
+            name, kind = (
+                text_of(bubble.get("bubbleId")) or f"{self.session}-{place}",
+                bubble.get("type"),
+            )
             if kind == _PERSON and _OWN in text_of(bubble.get("text")):
                 continue
             if kind == _PERSON:
-                began = _when(bubble.get("createdAt")) or next(map(_began, listed[place + 1 : place + 2]), "")
+                began = _when(bubble.get("createdAt")) or next(
+                    map(_began, listed[place + 1 : place + 2]), ""
+                )
                 began = began or (_when(head.get("createdAt")) if not self._turns else "")
-                self._begin(name, began, text_of(bubble.get("text")) or text_of(bubble.get("rawText")), cwd)
-                self.aliases |= {other: name for other in [text_of(bubble.get("serverBubbleId"))] if other}
+                self._begin(
+                    name, began, text_of(bubble.get("text")) or text_of(bubble.get("rawText")), cwd
+                )
+                self.aliases |= {
+                    other: name for other in [text_of(bubble.get("serverBubbleId"))] if other
+                }
             elif kind != _AGENT:
                 self.unknown[str(kind)[:40]] = self.unknown.get(str(kind)[:40], 0) + 1
             elif self._turns:
@@ -216,7 +278,9 @@ class Composer(_Whole):
         if (words := text_of(bubble.get("text"))).strip():
             turn.say(words)
             turn.status = "done"
-        if called := text_of(tool.get("name")) or ("tool" if tool.get("tool") in _OUTSIDE_NUMBERS else ""):
+        if called := text_of(tool.get("name")) or (
+            "tool" if tool.get("tool") in _OUTSIDE_NUMBERS else ""
+        ):
             given = _value(tool.get("rawArgs")) or _value(tool.get("params"))
             state = tool.get("status")
             self._call(called, given, _result(tool), state == "error", tool.get("tool"))
@@ -225,12 +289,18 @@ class Composer(_Whole):
                 turn.outside = self._took_in(_child(tool))
         error = bubble.get("errorDetails")
         if isinstance(error, dict) and error or isinstance(error, str) and error:
-            parts = [error] if isinstance(error, str) else [text_of(error.get("title")), text_of(error.get("message"))]
+            parts = (
+                [error]
+                if isinstance(error, str)
+                else [text_of(error.get("title")), text_of(error.get("message"))]
+            )
             turn.say(": ".join(part for part in parts if part) or "refused")
             turn.status = "failed"
 
     def _took_in(self, child: str) -> bool:
-        """Whether a sub-agent took in content from outside; so it is said, too, where that can't be read."""
+        """Whether a sub-agent took in content from outside; so it is said, too, where that can't be
+        read.
+        """
         seen, waiting = {self.session}, [child]
         while waiting:
             name = waiting.pop()
@@ -250,7 +320,9 @@ class Composer(_Whole):
 
 
 class _Alone(Composer):
-    """A sub-agent's session, with the names of those that it sent off itself as ``aliases`` of its turns."""
+    """A sub-agent's session, with the names of those that it sent off itself as ``aliases`` of its
+    turns.
+    """
 
     def _took_in(self, child: str) -> bool:
         self._turns[-1].aliases.append(child)
@@ -264,7 +336,9 @@ class Transcript(_Whole):
         super().__init__(where)
         self._turns = []
         file = Path(where.path)
-        base = next((folder for folder in file.parents if folder.name == "agent-transcripts"), file.parent)
+        base = next(
+            (folder for folder in file.parents if folder.name == "agent-transcripts"), file.parent
+        )
         self.parent = file.parent.parent.name if file.parent.name == "subagents" else ""
         self._folder = base
         cwd = _folder_of_transcript(base, self.parent or where.session)
@@ -287,12 +361,18 @@ class Transcript(_Whole):
 
     @cached_property
     def _they_took_in(self) -> bool:
-        """Whether any sub-agent took in content from outside; so it is said, too, where that can't be read."""
+        """Whether any sub-agent took in content from outside; so it is said, too, where that can't
+        be read.
+        """
         if not _ID.fullmatch(self.session):
             return True
         files = list((self._folder / self.session / "subagents").glob("*.jsonl"))[:_MAX_CHILDREN]
         try:
-            turns = [t for f in files for t in Transcript(Session(self.agent, f.stem, str(f), "transcript"))._turns]
+            turns = [
+                t
+                for f in files
+                for t in Transcript(Session(self.agent, f.stem, str(f), "transcript"))._turns
+            ]
         except OSError:
             return True
         return not turns or any(turn.outside for turn in turns)
@@ -346,7 +426,9 @@ class Transcript(_Whole):
 
 
 def _typed(raw: str) -> str:
-    """What the person typed: what stands in its tag, without what the client put around it, which may quote such a tag itself."""
+    """What the person typed: what stands in its tag, without what the client put around it, which
+    may quote such a tag itself.
+    """
     bare = _without(raw, last=True)
     if "<user_query>" in raw and "<user_query>" not in bare:  # there was one of them on both sides
         bare = _without(raw, last=False)
@@ -355,7 +437,9 @@ def _typed(raw: str) -> str:
 
 
 def _without(raw: str, *, last: bool) -> str:
-    """What is left without the client's tags and what is in them, each to its *last* end (what is attached may have one in it) or to its next."""
+    """What is left without the client's tags and what is in them, each to its *last* end (what is
+    attached may have one in it) or to its next.
+    """
     for tag in _AROUND:
         start = raw.find(f"<{tag}")
         while start >= 0:
@@ -380,7 +464,11 @@ def _tools_beside(head: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for part in given if isinstance(given, list) else []:
         data = _dict(part, "data") if isinstance(part, dict) else {}
         tools = _value(data.get("bubbleDataMap"))
-        found |= {key: tool for key, tool in tools.items() if isinstance(tool, dict)} if isinstance(tools, dict) else {}
+        found |= (
+            {key: tool for key, tool in tools.items() if isinstance(tool, dict)}
+            if isinstance(tools, dict)
+            else {}
+        )
     return found
 
 
@@ -391,7 +479,11 @@ def _result(tool: dict[str, Any]) -> str:
     if tool.get("result"):
         return text_of(tool["result"]) or input_text(tool["result"])
     error = _value(tool.get("error"))
-    return text_of(error.get("clientVisibleErrorMessage")) if isinstance(error, dict) else text_of(tool.get("error"))
+    return (
+        text_of(error.get("clientVisibleErrorMessage"))
+        if isinstance(error, dict)
+        else text_of(tool.get("error"))
+    )
 
 
 def _child(tool: dict[str, Any]) -> str:
@@ -405,14 +497,22 @@ def _is_ours(name: str, given: Any) -> bool:
     """Whether a call of a server's tool is one of ours."""
     if name.lower() not in ("callmcptool", "call_mcp_tool") or not isinstance(given, dict):
         return False
-    return text_of(given.get("server")).removeprefix("user-") == "memsearch" and given.get("toolName") in _OURS
+    return (
+        text_of(given.get("server")).removeprefix("user-") == "memsearch"
+        and given.get("toolName") in _OURS
+    )
 
 
-# -- where a session was held ---------------------------------------------------------------------------------
+# -- where a session was held
+# ---------------------------------------------------------------------------------
 
 
-def _folder_of(user: Path, session: str, head: dict[str, Any], rows: dict[str, dict[str, Any]]) -> str:
-    """The folder of a session of the database; '' where it had none. *user*: the editor's ``User`` folder."""
+def _folder_of(
+    user: Path, session: str, head: dict[str, Any], rows: dict[str, dict[str, Any]]
+) -> str:
+    """The folder of a session of the database; '' where it had none. *user*: the editor's ``User``
+    folder.
+    """
     identity = _dict(head, "workspaceIdentifier")
     if path := text_of(_dict(identity, "uri").get("fsPath")):
         return path
@@ -426,11 +526,15 @@ def _folder_of(user: Path, session: str, head: dict[str, Any], rows: dict[str, d
     for one in repositories if isinstance(repositories, list) else []:
         if isinstance(one, dict) and (path := text_of(one.get("repoPath"))):
             return path
-    return next((path for row in rows.values() if (path := text_of(row.get("workspaceProjectDir")))), "")
+    return next(
+        (path for row in rows.values() if (path := text_of(row.get("workspaceProjectDir")))), ""
+    )
 
 
 def _minute() -> int:
-    """For what is looked up once a minute at most: an import asks for each of thousands of sessions."""
+    """For what is looked up once a minute at most: an import asks for each of thousands of
+    sessions.
+    """
     return int(time.monotonic() // 60)
 
 
@@ -449,7 +553,9 @@ def _of_workspace(folder: Path) -> set[str]:
     """The sessions that a workspace's own database names."""
     try:
         with reading(str(folder / _DATABASE)) as db:
-            row = db.execute("SELECT value FROM ItemTable WHERE key='composer.composerData'").fetchone()
+            row = db.execute(
+                "SELECT value FROM ItemTable WHERE key='composer.composerData'"
+            ).fetchone()
     except OSError:
         return set()
     listed = (_json(row[0]) if row else {}).get("allComposers")
@@ -467,7 +573,9 @@ def _workspace(folder: Path) -> str:
 
 
 def _folder_of_transcript(base: Path, session: str) -> str:
-    """The folder of a session by what lies beside ``projects``; the name of the transcript's own can't be read back, but found again."""
+    """The folder of a session by what lies beside ``projects``; the name of the transcript's own
+    can't be read back, but found again.
+    """
     home = base.parent.parent.parent
     for meta in home.glob(f"{_CHATS}/*/{session}/meta.json") if _ID.fullmatch(session) else ():
         if path := text_of(_small(meta).get("cwd")):
@@ -478,22 +586,29 @@ def _folder_of_transcript(base: Path, session: str) -> str:
 
 @lru_cache(maxsize=2)
 def _by_slug(home: Path, minute: int) -> dict[str, set[str]]:
-    """What a project's folder is called below ``projects`` -> the folders that are called so, of those that are known."""
+    """What a project's folder is called below ``projects`` -> the folders that are called so, of
+    those that are known.
+    """
     known = {text_of(_small(meta).get("cwd")) for meta in home.glob(f"{_CHATS}/*/*/meta.json")}
-    known |= {_workspace(f) for db in _databases() for f in db.parent.parent.glob("workspaceStorage/*/")}
+    known |= {
+        _workspace(f) for db in _databases() for f in db.parent.parent.glob("workspaceStorage/*/")
+    }
     found: dict[str, set[str]] = {}
     for path in filter(None, known):
         found.setdefault(re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-"), set()).add(path)
     return found
 
 
-# -- values ---------------------------------------------------------------------------------------------------
+# -- values
+# ---------------------------------------------------------------------------------------------------
 
 
 def _range(db: Any, prefix: str) -> list[tuple[str, Any]]:
     """The rows whose keys begin so, by the key's own index: such a table may have gigabytes."""
     last = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-    rows = db.execute("SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ?", (prefix, last))
+    rows = db.execute(
+        "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ?", (prefix, last)
+    )
     return [(key, value) for key, value in rows if isinstance(key, str)]
 
 

@@ -1,4 +1,6 @@
-"""What Gemini CLI keeps of a session that it compressed: a list of messages that begins with the summary."""
+"""What Gemini CLI keeps of a session that it compressed: a list of messages that begins with the
+summary.
+"""
 
 from __future__ import annotations
 

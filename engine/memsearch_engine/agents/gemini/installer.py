@@ -1,8 +1,9 @@
 """Ours in Gemini CLI: hooks in its ``settings.json``, skills beside its own.
 
-What is said at a session's start is put into its first prompt, which is lost when the session is resumed (0.61): it comes with the prompt
-itself (``BeforeAgent``) instead. What is said before a tool runs does not reach the model, so it comes with the tool's result. Numbers are
-milliseconds. An answer is followed by one event (``AfterAgent``); that something is compressed is told by none.
+What is said at a session's start is put into its first prompt, which is lost when the session is
+resumed (0.61): it comes with the prompt itself (``BeforeAgent``) instead. What is said before a
+tool runs does not reach the model, so it comes with the tool's result. Numbers are milliseconds. An
+answer is followed by one event (``AfterAgent``); that something is compressed is told by none.
 """
 
 from __future__ import annotations
@@ -22,4 +23,8 @@ class Installer(InSettings):
     def problems(self) -> list[str]:
         hooks = self.table().get("hooksConfig")
         is_off = isinstance(hooks, dict) and hooks.get("enabled") is False
-        return [f"`hooksConfig.enabled` is off in {self.settings}: Gemini CLI runs no hook"] if is_off else []
+        return (
+            [f"`hooksConfig.enabled` is off in {self.settings}: Gemini CLI runs no hook"]
+            if is_off
+            else []
+        )

@@ -1,4 +1,6 @@
-"""What it keeps and reads by itself (0.61.0): GEMINI.md of user and project, and the private memory of a project."""
+"""What it keeps and reads by itself (0.61.0): GEMINI.md of user and project, and the private memory
+of a project.
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,20 @@
-"""Gemini CLI's sessions: JSONL of messages and of changes to the list of messages (0.61.0 was seen).
+"""Gemini CLI's sessions: JSONL of messages and of changes to the list of messages (0.61.0 was
+seen).
 
-A turn begins with a ``user`` message that is the person's own: results of tools, the context of a session, what the client says to its
-model (a loop, a summary) are ``user`` messages, too, and begin none. ``displayContent``, where it is there, is what was typed, without
-what hooks and named files added. A message that comes again under its id has its tools by then.
+A turn begins with a ``user`` message that is the person's own: results of tools, the context of a
+session, what the client says to its model (a loop, a summary) are ``user`` messages, too, and begin
+none. ``displayContent``, where it is there, is what was typed, without what hooks and named files
+added. A message that comes again under its id has its tools by then.
 
-**A turn is named by the id of its user message**, which it keeps when the session is resumed. ``$set.messages`` replaces the whole list
-at a start, a resumption, a cancellation, an error, a rewind and a compression, and ``$rewindTo`` cuts it: what stood in the file before was
-said all the same, so lines are read in their order, and a list only tells that a turn was refused. The file names no folder; that stands in
-``.project_root`` beside ``chats``. A resumption in another minute leaves a file with nothing in it under the same session. Sub-agents
-have files of their own in a folder of their parent's id, and are no sessions. Until spring 2026 a session was one JSON document
-(``session-*.json``) with the same messages; where it was resumed since, the client copied it into lines beside it.
+**A turn is named by the id of its user message**, which it keeps when the session is resumed.
+``$set.messages`` replaces the whole list at a start, a resumption, a cancellation, an error, a
+rewind and a compression, and ``$rewindTo`` cuts it: what stood in the file before was said all the
+same, so lines are read in their order, and a list only tells that a turn was refused. The file
+names no folder; that stands in ``.project_root`` beside ``chats``. A resumption in another minute
+leaves a file with nothing in it under the same session. Sub-agents have files of their own in a
+folder of their parent's id, and are no sessions. Until spring 2026 a session was one JSON document
+(``session-*.json``) with the same messages; where it was resumed since, the client copied it into
+lines beside it.
 """
 
 from __future__ import annotations
@@ -26,7 +31,13 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.gemini import AGENT
-from memsearch_engine.agents.transcripts.jsonl import NOT_JSON, Offsets, Scanner, WithSubAgents, first_record
+from memsearch_engine.agents.transcripts.jsonl import (
+    NOT_JSON,
+    Offsets,
+    Scanner,
+    WithSubAgents,
+    first_record,
+)
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
@@ -45,21 +56,26 @@ KIND = "transcript"
 _KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
 _HOOK = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.S)
 _ADDED = re.compile(r"(?:\n\n)?<hook_context>.*?</hook_context>", re.S)  # to a tool's answer
-#: How a session begins that was compressed; beside a prompt of one command, the answer to that command, too.
+#: How a session begins that was compressed; beside a prompt of one command, the answer to that
+#: command, too.
 _SUMMARY = "<state_snapshot>"
 #: How the client's own words to its model begin.
 _MACHINE = (
-    "<session_context>", _SUMMARY, "System: Potential loop detected",
+    "<session_context>",
+    _SUMMARY,
+    "System: Potential loop detected",
     "You have stopped calling tools without finishing",
-)  # fmt: skip
+)
 _WRAPPED = re.compile(
-    r"<untrusted_context>\n(?:Output: )?(.*?)(?:\nProcess Group PGID: [^\n]*)?\n</untrusted_context>", re.S
+    r"<untrusted_context>\n(?:Output: )?(.*?)(?:\nProcess Group PGID: [^\n]*)?\n</untrusted_context>",
+    re.S,
 )
 _EXIT = re.compile(r"^Exit Code: (\d+)$", re.M)
 #: What the client says where its user or itself, seeing that it went in circles, ended a turn.
 _HALTED = ("Request cancelled", "A potential loop was detected")
 _SUBAGENT = "subagent"
-#: What brings in a skill. Where the person typed its name it stands in the message before, whose turn is done.
+#: What brings in a skill. Where the person typed its name it stands in the message before, whose
+#: turn is done.
 _SKILL = "activate_skill"
 _MAX_HEADER, _MAX_ROOT, _MAX_DOCUMENT = 1 << 20, 8192, 256 << 20
 _DOCUMENT = re.compile(r"session-\d{4}-\d\d-\d\dT\d\d-\d\d-[^/]+\.json")
@@ -86,7 +102,9 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder* (``tmp``); of several files of one, the longest: the others hold nothing."""
+    """Every session below *folder* (``tmp``); of several files of one, the longest: the others hold
+    nothing.
+    """
     best: dict[tuple[Path, str], Session] = {}
     for file in (*folder.glob("*/chats/session-*.jsonl"), *_documents(folder, "session-*.json")):
         try:
@@ -94,7 +112,12 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
         except OSError:
             continue
         found = Session(
-            AGENT.name, text_of(header.sessionId) or file.stem, str(file), KIND, info.st_mtime, info.st_size
+            AGENT.name,
+            text_of(header.sessionId) or file.stem,
+            str(file),
+            KIND,
+            info.st_mtime,
+            info.st_size,
         )
         key = file.parent, found.session
         if key not in best or best[key].size < found.size:
@@ -105,7 +128,11 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
 def locate(folder: Path, session: str) -> Session | None:
     name = f"session-*-{session[:8]}.json"
     near = [at(file) for file in (*folder.glob(f"*/chats/{name}l"), *_documents(folder, name))]
-    return max((one for one in near if one and one.session == session), key=lambda one: one.size, default=None)
+    return max(
+        (one for one in near if one and one.session == session),
+        key=lambda one: one.size,
+        default=None,
+    )
 
 
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
@@ -119,7 +146,9 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
 
 def _documents(folder: Path, name: str) -> Iterator[Path]:
     """Sessions of older versions that were not copied into lines."""
-    return (file for file in folder.glob(f"*/chats/{name}") if not file.with_suffix(".jsonl").exists())
+    return (
+        file for file in folder.glob(f"*/chats/{name}") if not file.with_suffix(".jsonl").exists()
+    )
 
 
 def _header(path: Path) -> _Line:
@@ -140,7 +169,11 @@ def _document(path: str | os.PathLike[str]) -> list[bytes]:
     if not isinstance(data, dict):
         return [b"{}"]
     messages = data.pop("messages", None)
-    rows = [data, *(row for row in messages if isinstance(row, dict))] if isinstance(messages, list) else [data]
+    rows = (
+        [data, *(row for row in messages if isinstance(row, dict))]
+        if isinstance(messages, list)
+        else [data]
+    )
     return [json.dumps(row).encode() for row in rows]
 
 
@@ -152,7 +185,12 @@ def holds(name: str) -> bool | None:
 
 
 def wrote(line: dict[str, Any]) -> bool:
-    return "projectHash" in line or "$set" in line or "$rewindTo" in line or line.get("type") == "gemini"
+    return (
+        "projectHash" in line
+        or "$set" in line
+        or "$rewindTo" in line
+        or line.get("type") == "gemini"
+    )
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
@@ -202,13 +240,20 @@ def _words(line: _Line) -> str:
     """What the person typed; '' where the message is none of his."""
     if line.type != "user":
         return ""
-    said = [_HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.content)]
-    own = [text for text in takewhile(lambda text: not text.startswith(_FILES), said) if text.strip()]
+    said = [
+        _HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.content)
+    ]
+    own = [
+        text for text in takewhile(lambda text: not text.startswith(_FILES), said) if text.strip()
+    ]
     if not own:
         return attached(line.content)
     if own[0].startswith(_MACHINE):
         return ""
-    shown = [_HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.displayContent)]
+    shown = [
+        _HOOK.sub("", text, count=1) if _HOOK.match(text) else text
+        for text in _texts(line.displayContent)
+    ]
     return "\n".join(text for text in shown if text.strip()) or "\n".join(own)
 
 
@@ -226,7 +271,11 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         if words := _words(line):
             tools, said, is_halted = {}, set(), False
             session = facts.get("session", "")
-            turns.append(Turn(AGENT.name, session, _name(line), stamp, stamp, user=words, status="interrupted"))
+            turns.append(
+                Turn(
+                    AGENT.name, session, _name(line), stamp, stamp, user=words, status="interrupted"
+                )
+            )
             continue
         if not turns:
             continue
@@ -237,18 +286,27 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         elif line.type == "info" and text_of(line.content).startswith(_HALTED):
             is_halted = True
             turn.status = "interrupted" if turn.status == "failed" else turn.status
-        elif turn.status == "interrupted" and not is_halted and not turn.assistant and _dropped(turn, line.change):
+        elif (
+            turn.status == "interrupted"
+            and not is_halted
+            and not turn.assistant
+            and _dropped(turn, line.change)
+        ):
             turn.status = "failed"
     return turns
 
 
 def _dropped(turn: Turn, change: Any) -> bool:
-    """Whether the list of messages is replaced by one without the turn, and with no summary in its place: its model refused."""
+    """Whether the list of messages is replaced by one without the turn, and with no summary in its
+    place: its model refused.
+    """
     messages = change.get("messages") if isinstance(change, dict) else None
     if not isinstance(messages, list):
         return False
     kept = [message for message in messages if isinstance(message, dict)]
-    is_summed_up = any(text.startswith(_SUMMARY) for message in kept for text in _texts(message.get("content")))
+    is_summed_up = any(
+        text.startswith(_SUMMARY) for message in kept for text in _texts(message.get("content"))
+    )
     return not is_summed_up and all(message.get("id") != turn.turn for message in kept)
 
 
@@ -280,7 +338,9 @@ def _result(call: ToolCall, given: dict[str, Any]) -> None:
     shown = given.get("resultDisplay")
     diff = text_of(shown.get("fileDiff")) if isinstance(shown, dict) else ""
     call.output = diff or text_of(shown) or told
-    call.failed = given.get("status") not in ("success", None) or bool(exit_code and exit_code[1] != "0")
+    call.failed = given.get("status") not in ("success", None) or bool(
+        exit_code and exit_code[1] != "0"
+    )
 
 
 def _responses(result: Any) -> Iterator[str]:

@@ -1,5 +1,6 @@
-"""Gemini CLI deletes its sessions after some days, and one that was resumed in another minute at its next start: what matters is kept when
-it is captured."""
+"""Gemini CLI deletes its sessions after some days, and one that was resumed in another minute at
+its next start: what matters is kept when it is captured.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ _UNITS = {"d": 1, "w": 7, "m": 30, "h": 1 / 24}
 
 def days_kept(sessions: Path) -> int:
     try:
-        kept = json.loads((sessions.parent / "settings.json").read_bytes())["general"]["sessionRetention"]
+        kept = json.loads((sessions.parent / "settings.json").read_bytes())["general"][
+            "sessionRetention"
+        ]
         if kept.get("enabled") is False:
             return _NEVER
         age = re.fullmatch(r"(\d{1,4})([dwmh])", str(kept.get("maxAge", "")))

@@ -1,4 +1,6 @@
-"""What it keeps and reads by itself (by its source): hints, AGENTS.md, and what its memory extension keeps for user and project."""
+"""What it keeps and reads by itself (by its source): hints, AGENTS.md, and what its memory
+extension keeps for user and project.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from memsearch_engine.agents.agent_files import Source, Where
 
 
 def sources(where: Where) -> Iterator[Source]:
-    yield Source(where.config / "goose" / ".goosehints", "instructions of the user", everywhere=True)
+    yield Source(
+        where.config / "goose" / ".goosehints", "instructions of the user", everywhere=True
+    )
     for file in sorted((where.config / "goose" / "memory").glob("*.txt")):
         yield Source(file, "memory of the user", "agent", everywhere=True)
     for root in where.project:

@@ -1,13 +1,14 @@
-"""Goose's sessions: ``sessions.db`` (1.52.0 and 1.37.0 were driven), before 1.10 a file of JSON lines each (by its source), which stay where
-they are when the database takes them over.
+"""Goose's sessions: ``sessions.db`` (1.52.0 and 1.37.0 were driven), before 1.10 a file of JSON
+lines each (by its source), which stay where they are when the database takes them over.
 
-A message's content is blocks; results of tools are messages of the user without words. What the client says to its model is not visible to
-the user, by the message's metadata: summaries, context, the copy of a prompt after a compaction, which writes all rows anew. What was steered
-in while a turn ran belongs to that turn. A failure leaves nothing; an interrupted step nothing of that step.
+A message's content is blocks; results of tools are messages of the user without words. What the
+client says to its model is not visible to the user, by the message's metadata: summaries, context,
+the copy of a prompt after a compaction, which writes all rows anew. What was steered in while a
+turn ran belongs to that turn. A failure leaves nothing; an interrupted step nothing of that step.
 
-**A turn is named by its message's id**, which a compaction keeps and a fork copies; lines without ids by their second, which is another name
-of it in the database, too, where it gets an id. Sessions that their user wanted to be kept nowhere are on disk all the same: they are not
-listed.
+**A turn is named by its message's id**, which a compaction keeps and a fork copies; lines without
+ids by their second, which is another name of it in the database, too, where it gets an id. Sessions
+that their user wanted to be kept nowhere are on disk all the same: they are not listed.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
         try:
             with reading(str(file)) as db:
                 kind = _column(db, "sessions", "session_type", "''")
-                rows = db.execute(f"SELECT id, updated_at, {kind} FROM sessions ORDER BY created_at, id").fetchall()
+                rows = db.execute(
+                    f"SELECT id, updated_at, {kind} FROM sessions ORDER BY created_at, id"
+                ).fetchall()
         except OSError as error:
             failed.append((str(file), error.strerror or str(error)))
             return  # else what it has would come up twice
@@ -107,7 +110,11 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
             query = "SELECT id FROM sessions WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
             row = db.execute(query, (session, session)).fetchone()
         return Session(AGENT.name, text_of(row[0]), str(path), "db") if row else None
-    return Session(AGENT.name, session or path.stem, str(path), "transcript") if path.suffix == ".jsonl" else None
+    return (
+        Session(AGENT.name, session or path.stem, str(path), "transcript")
+        if path.suffix == ".jsonl"
+        else None
+    )
 
 
 def holds(name: str) -> bool | None:
@@ -116,7 +123,11 @@ def holds(name: str) -> bool | None:
 
 
 def wrote(line: dict[str, Any]) -> bool:
-    is_message = "role" in line and isinstance(line.get("created"), int) and isinstance(line.get("content"), list)
+    is_message = (
+        "role" in line
+        and isinstance(line.get("created"), int)
+        and isinstance(line.get("content"), list)
+    )
     return is_message or ("working_dir" in line and "message_count" in line)
 
 
@@ -143,7 +154,9 @@ class GooseConversation(Conversation):
             with reading(where.path) as db:
                 for message in self._of_database(db):
                     self._take(message)
-                sent_off = [t for t in self._turns if any(call.name in _SUB_AGENTS for call in t.tools)]
+                sent_off = [
+                    t for t in self._turns if any(call.name in _SUB_AGENTS for call in t.tools)
+                ]
                 took_in = bool(sent_off) and not alone and self._they_took_in(db)
                 for turn in sent_off:
                     turn.outside = turn.outside or took_in
@@ -154,7 +167,11 @@ class GooseConversation(Conversation):
                 turn.outside = turn.outside or any(call.name in _SUB_AGENTS for call in turn.tools)
         self._turns = [turn for turn in self._turns if turn.user.strip() not in _COMMANDS]
         self.ids = [turn.turn for turn in self._turns]
-        self.aliases = {other: name for other, name in self.aliases.items() if name in self.ids and other != name}
+        self.aliases = {
+            other: name
+            for other, name in self.aliases.items()
+            if name in self.ids and other != name
+        }
         for turn in self._turns:
             turn.aliases = [other for other, name in self.aliases.items() if name == turn.turn]
 
@@ -162,16 +179,25 @@ class GooseConversation(Conversation):
         return self._turns[first:last]
 
     def _of_database(self, db: Any) -> list[_Message]:
-        kind, parent = _column(db, "sessions", "session_type", "''"), _column(db, "sessions", "parent_session_id", "''")
-        name, told = _column(db, "messages", "message_id", "''"), _column(db, "messages", "metadata_json", "''")
+        kind, parent = (
+            _column(db, "sessions", "session_type", "''"),
+            _column(db, "sessions", "parent_session_id", "''"),
+        )
+        name, told = (
+            _column(db, "messages", "message_id", "''"),
+            _column(db, "messages", "metadata_json", "''"),
+        )
         extensions = _column(db, "sessions", "extension_data", "''")
         row = db.execute(
-            f"SELECT working_dir, {kind}, {parent}, {extensions} FROM sessions WHERE id=?", (self.session,)
+            f"SELECT working_dir, {kind}, {parent}, {extensions} FROM sessions WHERE id=?",
+            (self.session,),
         ).fetchone()
         if row is None:
             raise FileNotFoundError(2, f"no session {self.session}", self.where.path)
         self._cwd = text_of(row[0])
-        self.parent = text_of(row[2]) or ("(the session that sent it off)" if row[1] == "sub_agent" else "")
+        self.parent = text_of(row[2]) or (
+            "(the session that sent it off)" if row[1] == "sub_agent" else ""
+        )
         self._own = _OWN | _extensions(_value(row[3]))
         rows = db.execute(
             f"SELECT {name}, role, content_json, created_timestamp, {told} FROM messages WHERE session_id=?"
@@ -179,7 +205,13 @@ class GooseConversation(Conversation):
             (self.session,),
         )
         return [
-            _Message(text_of(name), text_of(role), _blocks(_value(content)), _seconds(at), _table(_value(told)))
+            _Message(
+                text_of(name),
+                text_of(role),
+                _blocks(_value(content)),
+                _seconds(at),
+                _table(_value(told)),
+            )
             for name, role, content, at, told in rows
         ]
 
@@ -190,8 +222,12 @@ class GooseConversation(Conversation):
                 self.unknown["(not JSON)"] = self.unknown.get("(not JSON)", 0) + 1
             elif "role" in line:
                 yield _Message(
-                    text_of(line.get("id")), text_of(line["role"]), _blocks(line.get("content")), _seconds(line.get("created")), {}
-                )  # fmt: skip
+                    text_of(line.get("id")),
+                    text_of(line["role"]),
+                    _blocks(line.get("content")),
+                    _seconds(line.get("created")),
+                    {},
+                )
             else:
                 self._cwd = text_of(line.get("working_dir")) or self._cwd
 
@@ -224,7 +260,17 @@ class GooseConversation(Conversation):
         name, at = message.name or by_time, stamp(message.at * 1000)
         self.aliases[by_time] = name
         self._turns.append(
-            Turn(self.agent, self.session, name, at, at, self._cwd, words, tools=[], status="interrupted")
+            Turn(
+                self.agent,
+                self.session,
+                name,
+                at,
+                at,
+                self._cwd,
+                words,
+                tools=[],
+                status="interrupted",
+            )
         )
 
     def _add(self, turn: Turn, block: dict[str, Any], role: str) -> None:
@@ -278,15 +324,20 @@ class GooseConversation(Conversation):
         ]
         meta = _table(value.get("_meta")) if isinstance(value, dict) else {}
         self._children += [child for child in [text_of(meta.get("subagent_session_id"))] if child]
-        failed = result.get("status") == "error" or (isinstance(value, dict) and value.get("isError") is True)
+        failed = result.get("status") == "error" or (
+            isinstance(value, dict) and value.get("isError") is True
+        )
         return "\n".join(texts) or text_of(result.get("error")), failed
 
     def _they_took_in(self, db: Any) -> bool:
-        """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is said, too, where none can be read."""
+        """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it
+        is said, too, where none can be read.
+        """
         parent = _column(db, "sessions", "parent_session_id", "NULL")
         seen, waiting, read = {self.session}, list(self._children), 0
         waiting += [
-            text_of(name) for (name,) in db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (self.session,))
+            text_of(name)
+            for (name,) in db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (self.session,))
         ]
         while waiting:
             name = waiting.pop()
@@ -294,19 +345,26 @@ class GooseConversation(Conversation):
                 continue
             seen.add(name)
             try:
-                child = GooseConversation(Session(self.agent, name, self.where.path, "db"), alone=True)
+                child = GooseConversation(
+                    Session(self.agent, name, self.where.path, "db"), alone=True
+                )
             except OSError:
                 continue  # it was deleted
             read += 1
             if len(seen) > _MAX_CHILDREN or any(turn.outside for turn in child._turns):
                 return True
             waiting += child._children
-            waiting += [text_of(name) for (name,) in db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (name,))]
+            waiting += [
+                text_of(name)
+                for (name,) in db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (name,))
+            ]
         return not read
 
 
 def _typed(blocks: list[dict[str, Any]]) -> str:
-    """What the person typed: the first text. Files that were attached come behind it, what the shell did before stands in front."""
+    """What the person typed: the first text. Files that were attached come behind it, what the
+    shell did before stands in front.
+    """
     said = next((text_of(block.get("text")) for block in blocks if block.get("type") == "text"), "")
     words = _SENT_OFF.sub("", _SHELL_OWNERSTORY.sub("", said, count=1), count=1) if said else ""
     if words.strip():
@@ -330,7 +388,9 @@ def _extensions(data: Any) -> set[str]:
 
 def _column(db: Any, table: str, name: str, otherwise: str) -> str:
     """A column that came with a version, or what to read where it is not there."""
-    return name if name in {row[1] for row in db.execute(f"PRAGMA table_info({table})")} else otherwise
+    return (
+        name if name in {row[1] for row in db.execute(f"PRAGMA table_info({table})")} else otherwise
+    )
 
 
 def _value(given: Any) -> Any:

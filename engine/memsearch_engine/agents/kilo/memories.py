@@ -1,4 +1,6 @@
-"""What it reads by itself (by its source): AGENTS.md of the user, the first of three names in the project, and rules."""
+"""What it reads by itself (by its source): AGENTS.md of the user, the first of three names in the
+project, and rules.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from memsearch_engine.agents.agent_files import Source, Where, first, first_of
 def sources(where: Where) -> Iterator[Source]:
     for path in first_of(where.config / "kilo" / "AGENTS.md", where.home / ".claude" / "CLAUDE.md"):
         yield Source(path, "instructions of the user", everywhere=True)
-    for base, whose, everywhere in ((where.home, "user", True), *((root, "project", False) for root in where.project)):
+    for base, whose, everywhere in (
+        (where.home, "user", True),
+        *((root, "project", False) for root in where.project),
+    ):
         for folder in (".kilo", ".kilocode"):
             for rule in sorted((base / folder / "rules").glob("*.md")):
                 yield Source(rule, f"rule of the {whose}", everywhere=everywhere)

@@ -1,6 +1,8 @@
-"""Kilo CLI's sessions: its database is OpenCode's in shape (``agents/transcripts/message_db.py``), in ``kilo.db`` (7.7.7 was seen).
+"""Kilo CLI's sessions: its database is OpenCode's in shape (``agents/transcripts/message_db.py``),
+in ``kilo.db`` (7.7.7 was seen).
 
-The words of a custom command stand in place of its name, which is kept beside them; a refusal is deleted with the next prompt.
+The words of a custom command stand in place of its name, which is kept beside them; a refusal is
+deleted with the next prompt.
 """
 
 from memsearch_engine.agents.kilo import AGENT

@@ -1,10 +1,14 @@
-"""Kimi Code's sessions: a folder each, in it a file of events for every agent; the person's is ``main`` (2.1.0, protocol 1.5 was seen).
+"""Kimi Code's sessions: a folder each, in it a file of events for every agent; the person's is
+``main`` (2.1.0, protocol 1.5 was seen).
 
-A turn begins with a ``turn.prompt`` that is the person's own; timers, sub-agents and goals have prompts, too. The same words come again as a
-message and as ``agent.*`` events, which are copies and out of order. What was typed while the agent worked is a message in its turn. Lines
-are added (files of older protocols are written anew when they are opened); what was taken back with ``/undo`` was said all the same.
+A turn begins with a ``turn.prompt`` that is the person's own; timers, sub-agents and goals have
+prompts, too. The same words come again as a message and as ``agent.*`` events, which are copies and
+out of order. What was typed while the agent worked is a message in its turn. Lines are added (files
+of older protocols are written anew when they are opened); what was taken back with ``/undo`` was
+said all the same.
 
-**A turn is named by its prompt's id**, which a resumption and a fork keep. The events name no folder; that stands in ``state.json``.
+**A turn is named by its prompt's id**, which a resumption and a fork keep. The events name no
+folder; that stands in ``state.json``.
 """
 
 from __future__ import annotations
@@ -69,7 +73,9 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
             info = file.stat()
         except OSError:
             continue
-        yield Session(AGENT.name, file.parents[2].name, str(file), KIND, info.st_mtime, info.st_size)
+        yield Session(
+            AGENT.name, file.parents[2].name, str(file), KIND, info.st_mtime, info.st_size
+        )
 
 
 def locate(folder: Path, session: str) -> Session | None:
@@ -129,7 +135,9 @@ def _words(line: _Line) -> str:
     """What the person typed to begin a turn; '' where somebody else did."""
     origin = line.origin if isinstance(line.origin, dict) else {}
     if origin.get("kind") == "skill_activation" and origin.get("trigger") == "user-slash":
-        return f"/skill:{text_of(origin.get('skillName'))} {text_of(origin.get('skillArgs'))}".strip()
+        return (
+            f"/skill:{text_of(origin.get('skillName'))} {text_of(origin.get('skillArgs'))}".strip()
+        )
     is_task = (
         origin.get("kind") == "system_trigger" and origin.get("name") == "subagent"
     )  # stands in a sub-agent's own file
@@ -140,9 +148,15 @@ def _words(line: _Line) -> str:
 
 
 def _typed_ahead(line: _Line) -> str:
-    message = line.message if line.type == "context.append_message" and isinstance(line.message, dict) else {}
+    message = (
+        line.message
+        if line.type == "context.append_message" and isinstance(line.message, dict)
+        else {}
+    )
     origin = message.get("origin")
-    is_own = isinstance(origin, dict) and origin.get("kind") == "user" and origin.get("inTurn") is True
+    is_own = (
+        isinstance(origin, dict) and origin.get("kind") == "user" and origin.get("inTurn") is True
+    )
     return blocks_text(message.get("content")) if is_own else ""
 
 
@@ -160,7 +174,15 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             is_own = bool(words)
             if is_own:
                 turns.append(
-                    Turn(AGENT.name, facts.get("session", ""), _name(line), at, at, user=words, status="interrupted")
+                    Turn(
+                        AGENT.name,
+                        facts.get("session", ""),
+                        _name(line),
+                        at,
+                        at,
+                        user=words,
+                        status="interrupted",
+                    )
                 )
         elif not turns or not is_own:
             continue
@@ -185,7 +207,10 @@ def _step(turn: Turn, tools: dict[str, ToolCall], event: dict[str, Any]) -> None
     elif kind == "tool.result" and (done := tools.get(text_of(event.get("toolCallId")))):
         result = event.get("result")
         if isinstance(result, dict):
-            done.output, done.failed = blocks_text(result.get("output")), result.get("isError") is True
+            done.output, done.failed = (
+                blocks_text(result.get("output")),
+                result.get("isError") is True,
+            )
 
 
 def _end(turn: Turn, line: _Line) -> None:
@@ -203,12 +228,16 @@ class KimiConversation(WithSubAgents):
     def __init__(self, where: Session, cache: Path | None = None) -> None:
         super().__init__(where, cache)
         folder = Path(where.path).parent
-        self.parent = self.session if Path(where.path).name == _FILE and folder.name != _MAIN else ""
+        self.parent = (
+            self.session if Path(where.path).name == _FILE and folder.name != _MAIN else ""
+        )
 
     def sub_agents(self) -> Iterable[Path]:
         agents = Path(self.where.path).parent.parent
         return (
-            [file for file in agents.glob(f"*/{_FILE}") if file.parent.name != _MAIN] if agents.name == "agents" else []
+            [file for file in agents.glob(f"*/{_FILE}") if file.parent.name != _MAIN]
+            if agents.name == "agents"
+            else []
         )
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:

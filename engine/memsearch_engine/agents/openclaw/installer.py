@@ -24,7 +24,9 @@ class Installer(installing.Installer):
         plugins = table_in(table, "plugins", self.config)
         entry = table_in(table_in(plugins, "entries", self.config), "memsearch", self.config)
         entry["enabled"] = True
-        table_in(entry, "hooks", self.config).update(allowConversationAccess=True, allowPromptInjection=True)
+        table_in(entry, "hooks", self.config).update(
+            allowConversationAccess=True, allowPromptInjection=True
+        )
         if isinstance(plugins.get("allow"), list) and "memsearch" not in plugins["allow"]:
             plugins["allow"].append("memsearch")
         made = [Patch(str(self.config), before, json_like(table, before), "plugin entry")]
@@ -50,7 +52,9 @@ class Installer(installing.Installer):
             if isinstance(plugins.get("entries"), dict):
                 plugins["entries"].pop("memsearch", None)
                 theirs = json_table(self.config, before, comments=True).get("plugins")
-                if not plugins["entries"] and not (isinstance(theirs, dict) and "entries" in theirs):
+                if not plugins["entries"] and not (
+                    isinstance(theirs, dict) and "entries" in theirs
+                ):
                     del plugins["entries"]  # it was made for ours
                 if not plugins and theirs is None:
                     del table["plugins"]

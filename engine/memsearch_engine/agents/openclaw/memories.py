@@ -1,5 +1,6 @@
-"""What it keeps and reads by itself (2026.9.6): the files of its workspaces, which are no project's. Copies of other agents' memories among
-them are left out."""
+"""What it keeps and reads by itself (2026.9.6): the files of its workspaces, which are no
+project's. Copies of other agents' memories among them are left out.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +16,16 @@ def sources(where: Where) -> Iterator[Source]:
         for workspace in sorted(home.glob("workspace*/")):
             for name in ("AGENTS.md", "SOUL.md", "IDENTITY.md"):
                 yield Source(workspace / name, "instructions of its workspace", everywhere=True)
-            yield Source(workspace / "USER.md", "what it knows of its user", "agent", everywhere=True)
-            yield Source(workspace / "MEMORY.md", "memory of its workspace", "agent", everywhere=True, cap=_CAP)
+            yield Source(
+                workspace / "USER.md", "what it knows of its user", "agent", everywhere=True
+            )
+            yield Source(
+                workspace / "MEMORY.md",
+                "memory of its workspace",
+                "agent",
+                everywhere=True,
+                cap=_CAP,
+            )
             for note in sorted((workspace / "memory").glob("**/*.md")):
                 if "imports" not in note.relative_to(workspace / "memory").parts:
                     yield Source(note, "notes of its workspace", "agent", everywhere=True)

@@ -1,7 +1,9 @@
-"""OpenClaw's sessions: one SQLite per agent, events as JSON or, when large, zstd (2026.9.6); before, JSON lines.
+"""OpenClaw's sessions: one SQLite per agent, events as JSON or, when large, zstd (2026.9.6);
+before, JSON lines.
 
-Both hold the same events. A turn begins with a user message that a person or a program sent: heartbeats, which the gateway
-sends to itself, begin none, and what is answered to them belongs to nobody.
+Both hold the same events. A turn begins with a user message that a person or a program sent:
+heartbeats, which the gateway sends to itself, begin none, and what is answered to them belongs to
+nobody.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ _MAX_BYTES = 64 * 1024 * 1024
 #: How prompts begin that the gateway sends to itself, today and in older versions.
 _HEARTBEAT = ("[OpenClaw heartbeat poll]", "Read HEARTBEAT.md if it exists")
 #: What a channel puts before a person's message.
-_METADATA = re.compile(r"\A\s*(?:[^\n]{1,80}\(untrusted[^\n)]*\):\n```(?:json)?\n.*?\n```\s*)+", re.S)
+_METADATA = re.compile(
+    r"\A\s*(?:[^\n]{1,80}\(untrusted[^\n)]*\):\n```(?:json)?\n.*?\n```\s*)+", re.S
+)
 #: A session that was begun anew leaves its file under this name.
 _FILE = re.compile(r"(.+?)\.jsonl(?:\.reset\.[^/]+)?")
 
@@ -49,7 +53,9 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     for file in sorted(folder.glob(f"*/agent/{_DATABASE}")):
         try:
             with reading(str(file)) as db:
-                rows = db.execute("SELECT session_id, updated_at FROM session_windows ORDER BY created_at").fetchall()
+                rows = db.execute(
+                    "SELECT session_id, updated_at FROM session_windows ORDER BY created_at"
+                ).fetchall()
         except OSError as error:
             failed.append((str(file), error.strerror or str(error)))
             continue
@@ -111,7 +117,8 @@ class OpenClawConversation(Conversation):
         self._starts: list[int] = []
         with reading(where.path) as db:
             found = db.execute(
-                "SELECT parent_session_key, spawned_by FROM session_windows WHERE session_id=?", (where.session,)
+                "SELECT parent_session_key, spawned_by FROM session_windows WHERE session_id=?",
+                (where.session,),
             ).fetchone()
             if found is None:
                 raise FileNotFoundError(2, f"no session {where.session}", where.path)
@@ -129,9 +136,13 @@ class OpenClawConversation(Conversation):
             return []
         end = self._starts[stop] if stop < len(self._starts) else None
         with reading(self.where.path) as db:
-            return _parse((event for _, event in self._events(db, self._starts[first], end)), self.facts)
+            return _parse(
+                (event for _, event in self._events(db, self._starts[first], end)), self.facts
+            )
 
-    def _events(self, db: Any, start: int, stop: int | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _events(
+        self, db: Any, start: int, stop: int | None
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
         rows = db.execute(
             "SELECT seq, event_json, event_zstd FROM transcript_events WHERE session_id=? AND seq>=? AND seq<? ORDER BY seq",
             (self.session, start, stop if stop is not None else 1 << 62),
@@ -182,7 +193,9 @@ def _prompt(event: dict[str, Any]) -> str:
     """The text of a request; '' for every other event."""
     message = _message(event)
     origin = message.get("provenance")
-    if message.get("role") != "user" or (isinstance(origin, dict) and origin.get("kind") == "internal_system"):
+    if message.get("role") != "user" or (
+        isinstance(origin, dict) and origin.get("kind") == "internal_system"
+    ):
         return ""
     text = _METADATA.sub("", blocks_text(message.get("content")))
     if text.startswith(_HEARTBEAT):
@@ -226,7 +239,10 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
         elif turn is not None and role == "toolResult":
             call = tools.get(text_of(message.get("toolCallId")))
             if call is not None:
-                call.output, call.failed = blocks_text(message.get("content")), bool(message.get("isError"))
+                call.output, call.failed = (
+                    blocks_text(message.get("content")),
+                    bool(message.get("isError")),
+                )
     return turns
 
 
@@ -250,7 +266,9 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], message: dict[str, Any]) -> 
         if block.get("type") == "text":
             turn.say(text_of(block.get("text")))
         elif block.get("type") == "toolCall":
-            call = ToolCall(text_of(block.get("name")), input_text(block.get("arguments", block.get("input"))))
+            call = ToolCall(
+                text_of(block.get("name")), input_text(block.get("arguments", block.get("input")))
+            )
             tools[text_of(block.get("id"))] = call
             turn.call(call)
             turn.outside = turn.outside or call.name in SUB_AGENTS

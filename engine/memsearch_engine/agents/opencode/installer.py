@@ -29,8 +29,17 @@ class Installer(installing.Installer):
                 before = read(config)
                 table = json_table(config, before, comments=True)
                 if isinstance(table.get("plugin"), list):
-                    table["plugin"] = [entry for entry in table["plugin"] if not PEERS.search(str(entry))]
-                    made.append(Patch(str(config), before, json_like(table, before), "memsearch's own plugin off"))
+                    table["plugin"] = [
+                        entry for entry in table["plugin"] if not PEERS.search(str(entry))
+                    ]
+                    made.append(
+                        Patch(
+                            str(config),
+                            before,
+                            json_like(table, before),
+                            "memsearch's own plugin off",
+                        )
+                    )
         return made
 
     def peer(self) -> list[str]:
@@ -39,12 +48,18 @@ class Installer(installing.Installer):
             entries = json_table(config, read(config), comments=True).get("plugin")
             found += [f"plugin {e} in {config}" for e in entries or [] if PEERS.search(str(e))]
         file = self.base / "plugins" / "memsearch.ts"
-        if (file.exists() or link(file)) and b"`memsearch plugins install opencode`" not in (read(file) or b""):
+        if (file.exists() or link(file)) and b"`memsearch plugins install opencode`" not in (
+            read(file) or b""
+        ):
             found.append(f"plugin {file}")
         return found
 
     def _configs(self) -> Iterable[Path]:
-        return [path for name in ("opencode.json", "opencode.jsonc") if (path := self.base / name).exists()]
+        return [
+            path
+            for name in ("opencode.json", "opencode.jsonc")
+            if (path := self.base / name).exists()
+        ]
 
     def starts(self) -> list[list[str]]:
         return starts_in(read(self.base / "plugins" / "memsearch.ts"))

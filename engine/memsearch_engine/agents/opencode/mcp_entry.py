@@ -3,7 +3,14 @@
 from memsearch_engine.agents.installing import Client, moved
 
 CLIENT = Client(
-    "OpenCode", ".config/opencode/opencode.json", ("mcp",),
-    lambda program: {"type": "local", "command": [program, "mcp"], "enabled": True, **({"environment": moved()} if moved() else {})},
+    "OpenCode",
+    ".config/opencode/opencode.json",
+    ("mcp",),
+    lambda program: {
+        "type": "local",
+        "command": [program, "mcp"],
+        "enabled": True,
+        **({"environment": moved()} if moved() else {}),
+    },
     comments=True,
-)  # fmt: skip
+)

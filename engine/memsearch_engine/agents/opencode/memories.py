@@ -1,4 +1,6 @@
-"""What it reads by itself (1.18.33): AGENTS.md of the user and the first of three names in the project."""
+"""What it reads by itself (1.18.33): AGENTS.md of the user and the first of three names in the
+project.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from memsearch_engine.agents.agent_files import Source, Where, first, first_of
 
 
 def sources(where: Where) -> Iterator[Source]:
-    for path in first_of(where.config / "opencode" / "AGENTS.md", where.home / ".claude" / "CLAUDE.md"):
+    for path in first_of(
+        where.config / "opencode" / "AGENTS.md", where.home / ".claude" / "CLAUDE.md"
+    ):
         yield Source(path, "instructions of the user", everywhere=True)
     for root in where.project:
         for path in first(root, ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")):

@@ -1,4 +1,5 @@
-"""OpenCode's command line as a plain model: no tools, plugins, servers or instructions (tried with 1.18.33).
+"""OpenCode's command line as a plain model: no tools, plugins, servers or instructions (tried with
+1.18.33).
 
 It runs in a home of its own that is deleted afterwards, so the session that it stores goes with it.
 From the user's home it gets the providers and the key file, and nothing else.
@@ -72,7 +73,9 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
         "OPENCODE_DISABLE_CLAUDE_CODE": "1",
     }
     without = ("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT")
-    return Call(argv, marked(text), environment, (*without, "OPENCODE_PERMISSION", "OPENCODE_AUTO_SHARE"))
+    return Call(
+        argv, marked(text), environment, (*without, "OPENCODE_PERMISSION", "OPENCODE_AUTO_SHARE")
+    )
 
 
 def _user_config() -> dict[str, Any]:
@@ -120,7 +123,9 @@ def said(out: str) -> tuple[str, int, int]:
         elif event.get("type") == "step_finish":
             tokens = _table(part.get("tokens"))
             cache = _table(tokens.get("cache"))
-            given += sum(_number(n) for n in (tokens.get("input"), cache.get("read"), cache.get("write")))
+            given += sum(
+                _number(n) for n in (tokens.get("input"), cache.get("read"), cache.get("write"))
+            )
             made += _number(tokens.get("output"))
     if not known:
         raise ModelError(f"opencode sent an answer of an unknown shape: {out[:100]}", again=True)

@@ -1,4 +1,6 @@
-"""OpenCode's sessions (``agents/transcripts/message_db.py``), in ``opencode.db``; other channels of it have other names (1.18 was seen)."""
+"""OpenCode's sessions (``agents/transcripts/message_db.py``), in ``opencode.db``; other channels of
+it have other names (1.18 was seen).
+"""
 
 from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.agents.transcripts.message_db import MessageDatabases

@@ -26,7 +26,10 @@ AGENT = Agent(
     context_lines=30,
     sessions_variable="PI_CODING_AGENT_SESSION_DIR",
     also_called=("pi-agent", "pi-coding-agent"),
-    session_marks=("PI_SESSION_ID", "PI_SESSION_FILE"),  # not all that begin so: others name its folders
+    session_marks=(
+        "PI_SESSION_ID",
+        "PI_SESSION_FILE",
+    ),  # not all that begin so: others name its folders
     told_in=(b'"customType":"memsearch"',),
     compacted=(b'{"type":"compaction"',),
     shell_marks=(

@@ -1,4 +1,6 @@
-"""Ours in pi: an extension and skills beside its own. Both are found by lying there; its settings stay as they are."""
+"""Ours in pi: an extension and skills beside its own. Both are found by lying there; its settings
+stay as they are.
+"""
 
 from __future__ import annotations
 

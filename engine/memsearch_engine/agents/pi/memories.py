@@ -1,4 +1,6 @@
-"""What it reads by itself (1.5.2): the first of these in its own folder and in the project, and what is added to its system prompt."""
+"""What it reads by itself (1.5.2): the first of these in its own folder and in the project, and
+what is added to its system prompt.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""pi's command line as a model and nothing else (measured with 0.87.1 and 1.5.2): no tools, extensions, servers, skills or instructions of
-the user's, and no session; nothing of it stays."""
+"""pi's command line as a model and nothing else (measured with 0.87.1 and 1.5.2): no tools,
+extensions, servers, skills or instructions of the user's, and no session; nothing of it stays.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +14,27 @@ from memsearch_engine.core.own_prompts import marked
 
 #: Its servers are an extension, too.
 _NOTHING = (
-    "--no-session", "--no-tools", "--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes", "--no-context-files",
-)  # fmt: skip
+    "--no-session",
+    "--no-tools",
+    "--no-extensions",
+    "--no-skills",
+    "--no-prompt-templates",
+    "--no-themes",
+    "--no-context-files",
+)
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
     if edits:
         raise ModelError("pi can't be kept to one folder", again=False)
-    argv = ["--mode", "json", *_NOTHING, "--system-prompt", system, *(("--model", model) if model else ())]
+    argv = [
+        "--mode",
+        "json",
+        *_NOTHING,
+        "--system-prompt",
+        system,
+        *(("--model", model) if model else ()),
+    ]
     return Call(argv, marked(text), {}, ("PI_CODING_AGENT", "PI_SESSION_ID", "PI_SESSION_FILE"))
 
 
@@ -33,8 +47,12 @@ def said(out: str) -> tuple[str, int, int]:
     if last.get("stopReason") == "error":
         raise ModelError(f"pi: {str(last.get('errorMessage'))[:200]}", again=True)
     content = last.get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    text = "\n".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    blocks = (
+        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    )
+    text = "\n".join(
+        str(block.get("text") or "") for block in blocks if block.get("type") == "text"
+    )
     return text, _tokens(messages, "input", "cacheRead", "cacheWrite"), _tokens(messages, "output")
 
 
@@ -43,7 +61,11 @@ def _message(line: str) -> dict[str, Any] | None:
         event = json.loads(line)
     except ValueError:
         return None
-    message = event.get("message") if isinstance(event, dict) and event.get("type") == "message_end" else None
+    message = (
+        event.get("message")
+        if isinstance(event, dict) and event.get("type") == "message_end"
+        else None
+    )
     return message if isinstance(message, dict) and message.get("role") == "assistant" else None
 
 

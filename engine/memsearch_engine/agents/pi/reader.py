@@ -1,13 +1,17 @@
-"""pi's sessions: JSON lines, a tree by ``parentId`` (formats of 0.74.2, 0.87.1 and 1.5.2 were seen).
+"""pi's sessions: JSON lines, a tree by ``parentId`` (formats of 0.74.2, 0.87.1 and 1.5.2 were
+seen).
 
-A turn begins with a ``message`` of role ``user``. Lines are only ever added: a rewind goes on from an earlier line, a compaction adds its
-summary, and both leave what was said where it is, so lines are read in their order, and a branch that was left counts like any other.
-What was typed while tools ran is a ``user`` line, too, which comes before the answer and says that it was typed before the last tool had
-ended; it belongs to the turn it stands in. What extensions say (``custom_message``), what the client says (``system``) and commands that
-the person ran (``bashExecution``) are no part of a turn. A process that is killed leaves no word of it.
+A turn begins with a ``message`` of role ``user``. Lines are only ever added: a rewind goes on from
+an earlier line, a compaction adds its summary, and both leave what was said where it is, so lines
+are read in their order, and a branch that was left counts like any other. What was typed while
+tools ran is a ``user`` line, too, which comes before the answer and says that it was typed before
+the last tool had ended; it belongs to the turn it stands in. What extensions say
+(``custom_message``), what the client says (``system``) and commands that the person ran
+(``bashExecution``) are no part of a turn. A process that is killed leaves no word of it.
 
-**A turn is named by the id of its user line and the time in it** (by a UUID alone, which some lines have): an id of 32 bits is unique in its
-file only. Both are copied when a session is forked, which makes another file. OpenClaw's older sessions, which are pi's, are told apart by their version.
+**A turn is named by the id of its user line and the time in it** (by a UUID alone, which some lines
+have): an id of 32 bits is unique in its file only. Both are copied when a session is forked, which
+makes another file. OpenClaw's older sessions, which are pi's, are told apart by their version.
 """
 
 from __future__ import annotations
@@ -47,7 +51,8 @@ _KNOWN_ROLES = frozenset(
 _FILE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_(.+)\.jsonl")
 _MAX_HEADER = 1 << 20
 _SHORT = 16  # characters of an id that others may have, too
-#: What the client puts before the words of a prompt: a skill whose name was typed, files that were named to the program.
+#: What the client puts before the words of a prompt: a skill whose name was typed, files that were
+#: named to the program.
 _SKILL = re.compile(r'<skill name="([^"\n]*)" location="[^"\n]*">\n.*?\n</skill>(?:\n\n)?', re.S)
 _NAMED = re.compile(r'<file name="([^"\n]*)">(?:\n.*?\n)?</file>\n?', re.S)
 _ADDED = "<memsearch-memory "  # to a tool's answer, a block of its own
@@ -78,7 +83,9 @@ _decode = msgspec.json.Decoder(_Line).decode
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder*: the agent's own, or one that is for nothing but sessions."""
     # by name, which says when they began: a fork comes after its parent
-    for file in sorted((*folder.glob("sessions/*/*.jsonl"), *folder.glob("*.jsonl")), key=lambda file: file.name):
+    for file in sorted(
+        (*folder.glob("sessions/*/*.jsonl"), *folder.glob("*.jsonl")), key=lambda file: file.name
+    ):
         if named := _FILE.fullmatch(file.name):
             try:
                 info = file.stat()
@@ -98,7 +105,11 @@ def locate(folder: Path, session: str) -> Session | None:
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     """The session in a file, None where it can't be one. Raises OSError."""
     path = Path(path)
-    return Session(AGENT.name, session or _session(path), str(path), KIND) if path.suffix == ".jsonl" else None
+    return (
+        Session(AGENT.name, session or _session(path), str(path), KIND)
+        if path.suffix == ".jsonl"
+        else None
+    )
 
 
 def _session(path: Path) -> str:
@@ -146,7 +157,9 @@ class _Waiting:
 
 
 def _seconds(stamp: object) -> float:
-    """Seconds since 1970, of milliseconds or of ISO 8601; infinite for anything else, as is later than all."""
+    """Seconds since 1970, of milliseconds or of ISO 8601; infinite for anything else, as is later
+    than all.
+    """
     try:
         if isinstance(stamp, int | float):
             return stamp / 1000
@@ -168,7 +181,11 @@ class _Scanner:
         if line.type == "session":
             self.facts.update(session=text_of(line.id), cwd=text_of(line.cwd))
         role = line.role
-        if not isinstance(line.type, str) or line.type not in _KNOWN or (role and role not in _KNOWN_ROLES):
+        if (
+            not isinstance(line.type, str)
+            or line.type not in _KNOWN
+            or (role and role not in _KNOWN_ROLES)
+        ):
             kind = f"message/{role}" if role else str(line.type)
             self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
             return None
@@ -185,7 +202,10 @@ def _name(line: _Line) -> str:
     own = text_of(line.id)
     if len(own) > _SHORT:
         return own
-    return "-".join(part for part in (own, re.sub(r"\D", "", text_of(line.timestamp))) if part) or "unnamed"
+    return (
+        "-".join(part for part in (own, re.sub(r"\D", "", text_of(line.timestamp))) if part)
+        or "unnamed"
+    )
 
 
 def _words(line: _Line) -> str:
@@ -225,10 +245,16 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             refusal, tools = "", {}
             turns.append(
                 Turn(
-                    AGENT.name, facts.get("session", ""), _name(line), stamp, stamp, facts.get("cwd", ""), words,
+                    AGENT.name,
+                    facts.get("session", ""),
+                    _name(line),
+                    stamp,
+                    stamp,
+                    facts.get("cwd", ""),
+                    words,
                     status="interrupted",
                 )
-            )  # fmt: skip
+            )
         elif turns and role == "assistant":
             turns[-1].ended = stamp or turns[-1].ended
             refusal = _answer(turns[-1], tools, said)
@@ -242,7 +268,9 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], said: dict[str, Any]) -> str:
-    """Take a message of the model's into its turn. Returns why the model refused, '' where it did not."""
+    """Take a message of the model's into its turn. Returns why the model refused, '' where it did
+    not.
+    """
     is_said, content = False, said.get("content")
     for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         if not isinstance(block, dict):
@@ -256,7 +284,9 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], said: dict[str, Any]) -> str
             turn.say(text_of(block["text"]))
             is_said = True
     ended = said.get("stopReason")
-    turn.status = "done" if is_said and ended not in ("toolUse", "aborted", "error") else "interrupted"
+    turn.status = (
+        "done" if is_said and ended not in ("toolUse", "aborted", "error") else "interrupted"
+    )
     return text_of(said.get("errorMessage")) or "refused" if ended == "error" else ""
 
 
@@ -270,5 +300,9 @@ def _refused(turns: list[Turn], refusal: str) -> None:
 def _output(content: object) -> str:
     """What a tool gave, without what extensions of ours added."""
     blocks = content if isinstance(content, list) else []
-    own = [block for block in blocks if isinstance(block, dict) and not text_of(block.get("text")).startswith(_ADDED)]
+    own = [
+        block
+        for block in blocks
+        if isinstance(block, dict) and not text_of(block.get("text")).startswith(_ADDED)
+    ]
     return blocks_text(own) if blocks else text_of(content)

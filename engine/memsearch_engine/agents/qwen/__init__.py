@@ -27,7 +27,8 @@ AGENT = Agent(
     sessions_variable="QWEN_RUNTIME_DIR",
     also_called=("qwen-code", "qwencode", "qwen_code"),
     session_marks=("QWEN_CODE_", "QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
-    # what a hook says at a start is part of the system prompt and in no file: a session that goes on is told it again
+    # what a hook says at a start is part of the system prompt and in no file: a session that goes
+    # on is told it again
     told_in=(),
     compacted=(b'"subtype":"chat_compression"',),
     escapes=True,

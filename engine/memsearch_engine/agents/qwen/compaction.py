@@ -13,5 +13,11 @@ def summary(line: dict[str, Any]) -> str | None:
     if line.get("subtype") != "chat_compression" or not isinstance(history, list):
         return None
     lists = [said.get("parts") for said in history if isinstance(said, dict)]
-    parts = [part for parts in lists if isinstance(parts, list) for part in parts if isinstance(part, dict)]
+    parts = [
+        part
+        for parts in lists
+        if isinstance(parts, list)
+        for part in parts
+        if isinstance(part, dict)
+    ]
     return "\n".join(text for part in parts if isinstance(text := part.get("text"), str))

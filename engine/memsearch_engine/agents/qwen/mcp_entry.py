@@ -2,4 +2,6 @@
 
 from memsearch_engine.agents.installing import Client, plain_entry
 
-CLIENT = Client("Qwen Code", ".qwen/settings.json", ("mcpServers",), plain_entry, "QWEN_HOME", comments=True)
+CLIENT = Client(
+    "Qwen Code", ".qwen/settings.json", ("mcpServers",), plain_entry, "QWEN_HOME", comments=True
+)

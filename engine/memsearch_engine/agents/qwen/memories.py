@@ -1,4 +1,6 @@
-"""What it keeps and reads by itself (0.24.4): QWEN.md and AGENTS.md of user and project, rules, and its memories of project, user and team."""
+"""What it keeps and reads by itself (0.24.4): QWEN.md and AGENTS.md of user and project, rules, and
+its memories of project, user and team.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Qwen's command line as a model and nothing else (measured with 0.24.4): no hooks, servers, skills, instructions or tools of the user's,
-and no session; what it writes for itself goes into a folder that is thrown away, but for a line in its account of tokens."""
+"""Qwen's command line as a model and nothing else (measured with 0.24.4): no hooks, servers,
+skills, instructions or tools of the user's, and no session; what it writes for itself goes into a
+folder that is thrown away, but for a line in its account of tokens.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,56 @@ from memsearch_engine.core.own_prompts import marked
 
 #: Every tool that it has: leaving some out brings others up.
 _TOOLS = (
-    "read_file", "write_file", "edit", "glob", "grep_search", "agent", "get_goal", "list_agents", "skill", "tool_call", "tool_search", "update_goal", "cron_create", "cron_delete", "cron_list",
-    "enter_worktree", "exit_worktree", "loop_wakeup", "read_mcp_resource", "record_artifact", "report_findings", "send_message", "task_stop",
-    "web_fetch", "web_search", "run_shell_command", "notebook_edit", "ask_user_question", "todo_write", "exit_plan_mode", "zoom_image",
-)  # fmt: skip
+    "read_file",
+    "write_file",
+    "edit",
+    "glob",
+    "grep_search",
+    "agent",
+    "get_goal",
+    "list_agents",
+    "skill",
+    "tool_call",
+    "tool_search",
+    "update_goal",
+    "cron_create",
+    "cron_delete",
+    "cron_list",
+    "enter_worktree",
+    "exit_worktree",
+    "loop_wakeup",
+    "read_mcp_resource",
+    "record_artifact",
+    "report_findings",
+    "send_message",
+    "task_stop",
+    "web_fetch",
+    "web_search",
+    "run_shell_command",
+    "notebook_edit",
+    "ask_user_question",
+    "todo_write",
+    "exit_plan_mode",
+    "zoom_image",
+)
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
     if edits:
         raise ModelError("qwen can't be kept to one folder", again=False)
     argv = [
-        "--safe-mode", "--chat-recording=false", "--approval-mode", "plan", "--exclude-tools", ",".join(_TOOLS), "--system-prompt", system,
-        *(("--model", model) if model else ()), "--output-format", "json",
-    ]  # fmt: skip
+        "--safe-mode",
+        "--chat-recording=false",
+        "--approval-mode",
+        "plan",
+        "--exclude-tools",
+        ",".join(_TOOLS),
+        "--system-prompt",
+        system,
+        *(("--model", model) if model else ()),
+        "--output-format",
+        "json",
+    ]
     return Call(
         argv,
         marked(text),
@@ -38,7 +77,9 @@ def said(out: str) -> tuple[str, int, int]:
     try:
         value = json.loads(out)
     except ValueError as error:
-        raise ModelError(f"qwen sent an answer of an unknown shape: {out[:100]}", again=True) from error
+        raise ModelError(
+            f"qwen sent an answer of an unknown shape: {out[:100]}", again=True
+        ) from error
     result = value[-1] if isinstance(value, list) and value else value
     if not isinstance(result, dict):
         return "", 0, 0
@@ -47,7 +88,11 @@ def said(out: str) -> tuple[str, int, int]:
         why = failed.get("message") if isinstance(failed, dict) else result.get("result")
         raise ModelError(f"qwen: {str(why)[:200]}", again=True, billed=True)
     usage = result["usage"] if isinstance(result.get("usage"), dict) else {}
-    return str(result.get("result") or ""), int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)
+    return (
+        str(result.get("result") or ""),
+        int(usage.get("input_tokens") or 0),
+        int(usage.get("output_tokens") or 0),
+    )
 
 
 def complained(out: str) -> None:

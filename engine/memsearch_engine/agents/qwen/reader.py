@@ -1,13 +1,18 @@
-"""Qwen Code's sessions: JSONL, one line per message, a tree by ``parentUuid`` (0.15.10 and 0.24.4 were seen).
+"""Qwen Code's sessions: JSONL, one line per message, a tree by ``parentUuid`` (0.15.10 and 0.24.4
+were seen).
 
-A turn begins with a ``user`` line that is the person's own (no ``subtype``; since 0.24 ``provenance`` says ``real_user``). Reports of
-sub-agents, timers and goals are ``user`` lines with a ``subtype``, and belong to the turn they stand in; so does what was typed while
-tools ran. What a hook added to a prompt, and the files that it names, are further parts of the line: the person's words are the first.
+A turn begins with a ``user`` line that is the person's own (no ``subtype``; since 0.24
+``provenance`` says ``real_user``). Reports of sub-agents, timers and goals are ``user`` lines with
+a ``subtype``, and belong to the turn they stand in; so does what was typed while tools ran. What a
+hook added to a prompt, and the files that it names, are further parts of the line: the person's
+words are the first.
 
-**A turn is named by the uuid of its user line**: a resumed session goes on in the same file, a fork copies the line with its uuid, and
-a rewind leaves it where it is, on a branch that goes on no more. The ``prompt_id`` that hooks are given stands in what is measured of
-a turn (``ui_telemetry``): an alias of the last turn that bears it. Sub-agents have files of their own beside ``chats`` and are no
-sessions. A process that ends in the middle leaves the answer so far, without the tokens that it took.
+**A turn is named by the uuid of its user line**: a resumed session goes on in the same file, a fork
+copies the line with its uuid, and a rewind leaves it where it is, on a branch that goes on no more.
+The ``prompt_id`` that hooks are given stands in what is measured of a turn (``ui_telemetry``): an
+alias of the last turn that bears it. Sub-agents have files of their own beside ``chats`` and are no
+sessions. A process that ends in the middle leaves the answer so far, without the tokens that it
+took.
 """
 
 from __future__ import annotations
@@ -82,7 +87,9 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder* (``projects``), those that were put away (``archive``) among them."""
+    """Every session below *folder* (``projects``), those that were put away (``archive``) among
+    them.
+    """
     for file in (*folder.glob("*/chats/*.jsonl"), *folder.glob("*/chats/archive/*.jsonl")):
         try:
             info = file.stat()
@@ -92,14 +99,21 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
 
 
 def locate(folder: Path, session: str) -> Session | None:
-    found = (*folder.glob(f"*/chats/{session}.jsonl"), *folder.glob(f"*/chats/archive/{session}.jsonl"))
+    found = (
+        *folder.glob(f"*/chats/{session}.jsonl"),
+        *folder.glob(f"*/chats/archive/{session}.jsonl"),
+    )
     return at(found[0]) if found else None
 
 
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     """The session in a file, None where it can't be one."""
     path = Path(path)
-    return Session(AGENT.name, session or path.stem, str(path), KIND) if path.suffix == ".jsonl" else None
+    return (
+        Session(AGENT.name, session or path.stem, str(path), KIND)
+        if path.suffix == ".jsonl"
+        else None
+    )
 
 
 def holds(name: str) -> bool | None:
@@ -109,7 +123,9 @@ def holds(name: str) -> bool | None:
 
 def wrote(line: dict[str, Any]) -> bool:
     message = line.get("message")
-    return "parentUuid" in line and ("systemPayload" in line or (isinstance(message, dict) and "parts" in message))
+    return "parentUuid" in line and (
+        "systemPayload" in line or (isinstance(message, dict) and "parts" in message)
+    )
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
@@ -173,7 +189,9 @@ def _words(line: _Line) -> str:
     texts = [text for part in line.parts if (text := text_of(part.get("text")))]
     if line.provenance is None:  # older versions put what hooks say into a part that nothing marks
         return texts[0] if texts else attached(line.parts)
-    return "\n".join(takewhile(lambda text: not text.startswith(_FILES), texts)) or attached(line.parts)
+    return "\n".join(takewhile(lambda text: not text.startswith(_FILES), texts)) or attached(
+        line.parts
+    )
 
 
 def _name(line: _Line) -> str:
@@ -199,10 +217,17 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             refusal, tools, stamp = "", {}, text_of(line.timestamp)
             turns.append(
                 Turn(
-                    AGENT.name, facts.get("session") or text_of(line.sessionId), _name(line), stamp, stamp, text_of(line.cwd),
-                    typed or _words(line), status="interrupted", branch=text_of(line.gitBranch),
+                    AGENT.name,
+                    facts.get("session") or text_of(line.sessionId),
+                    _name(line),
+                    stamp,
+                    stamp,
+                    text_of(line.cwd),
+                    typed or _words(line),
+                    status="interrupted",
+                    branch=text_of(line.gitBranch),
                 )
-            )  # fmt: skip
+            )
             typed, is_answered = "", False
             continue
         if not turns:
@@ -233,8 +258,9 @@ def _refused(turns: list[Turn], refusal: str) -> None:
 
 
 def _command(line: _Line) -> str | None:
-    """What was typed to call a command or a skill whose text the model is sent, in the next ``user`` line; '' for other commands, None for
-    what says how one ended."""
+    """What was typed to call a command or a skill whose text the model is sent, in the next
+    ``user`` line; '' for other commands, None for what says how one ended.
+    """
     payload = line.systemPayload if isinstance(line.systemPayload, dict) else {}
     if payload.get("phase") != "invocation":
         return None
@@ -263,8 +289,14 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
         if call is None or not isinstance(answer, dict):
             continue
         response = answer["response"] if isinstance(answer.get("response"), dict) else {}
-        call.output = text_of(response.get("output")) or text_of(response.get("error")) or text_of(told.get("error"))
-        call.failed = text_of(told.get("status")) not in ("", "success") or bool(response.get("error"))
+        call.output = (
+            text_of(response.get("output"))
+            or text_of(response.get("error"))
+            or text_of(told.get("error"))
+        )
+        call.failed = text_of(told.get("status")) not in ("", "success") or bool(
+            response.get("error")
+        )
         if isinstance(shown, dict):
             # the output itself, not what is said of it to the model, nor what a hook added to that
             own = (text_of(shown.get(name)) for name in ("fileDiff", "output", "text"))
@@ -278,4 +310,6 @@ class QwenConversation(WithSubAgents):
     agent, scanner, parser = AGENT.name, _Scanner, _parse
 
     def sub_agents(self) -> Iterable[Path]:
-        return (Path(self.where.path).parent.parent / "subagents" / self.session).glob("agent-*.jsonl")
+        return (Path(self.where.path).parent.parent / "subagents" / self.session).glob(
+            "agent-*.jsonl"
+        )

@@ -1,7 +1,8 @@
 """The turns behind memories, kept for the day on which their agent deletes them.
 
-One SQLite file, ``evidence/turns.db``: a turn's words as zstd-packed JSON, stored once per content (a fork's copied turn has
-the same), and the names by which anchors call it. What comes in was cleaned of secrets by the caller.
+One SQLite file, ``evidence/turns.db``: a turn's words as zstd-packed JSON, stored once per content
+(a fork's copied turn has the same), and the names by which anchors call it. What comes in was
+cleaned of secrets by the caller.
 """
 
 from __future__ import annotations
@@ -78,17 +79,21 @@ class Status(msgspec.Struct):
 
 
 class Archive:
-    """The archive of one home folder. Reading works without write access; a damaged file reads as empty."""
+    """The archive of one home folder. Reading works without write access; a damaged file reads as
+    empty.
+    """
 
     def __init__(self, home: Home) -> None:
         self.home = home
         self.path = home.evidence / "turns.db"
         self._writer: sqlite3.Connection | None = None
 
-    # -- writing --------------------------------------------------------------------------------------------
+    # -- writing
+    # --------------------------------------------------------------------------------------------
 
     def put(self, turn: Turn, *, at: float = 0.0) -> bool:
-        """Keep *turn*; the newest words win. Returns whether anything was written. Raises Unreachable.
+        """Keep *turn*; the newest words win. Returns whether anything was written. Raises
+        Unreachable.
 
         Args:
             at: when it was kept (seconds since 1970), for limits of age and size; now by default.
@@ -103,7 +108,9 @@ class Archive:
         key = (turn.agent, turn.session, turn.turn)
         db = self._db()
         try:
-            row = db.execute("SELECT digest FROM turns WHERE agent=? AND session=? AND turn=?", key).fetchone()
+            row = db.execute(
+                "SELECT digest FROM turns WHERE agent=? AND session=? AND turn=?", key
+            ).fetchone()
             if row and row[0] == name:
                 return False
             now = at or time.time()
@@ -121,7 +128,9 @@ class Archive:
                 if row:
                     self._drop_unnamed(db, row[0])
         except sqlite3.Error as error:
-            raise Unreachable(f"the evidence archive {self.path} can't be written: {error}") from error
+            raise Unreachable(
+                f"the evidence archive {self.path} can't be written: {error}"
+            ) from error
         return True
 
     def remove(self, keys: Iterable[tuple[str, str, str]]) -> int:
@@ -129,14 +138,22 @@ class Archive:
         db = self._db()
         gone = 0
         for key in keys:
-            row = db.execute("SELECT digest FROM turns WHERE agent=? AND session=? AND turn=?", key).fetchone()
+            row = db.execute(
+                "SELECT digest FROM turns WHERE agent=? AND session=? AND turn=?", key
+            ).fetchone()
             if row:
-                gone += db.execute("DELETE FROM turns WHERE agent=? AND session=? AND turn=?", key).rowcount
+                gone += db.execute(
+                    "DELETE FROM turns WHERE agent=? AND session=? AND turn=?", key
+                ).rowcount
                 self._drop_unnamed(db, row[0])
         return gone
 
-    def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> list[tuple[str, str, str]]:
-        """Forget the oldest turns beyond a size or an age (0: no limit). Returns the names of those that go."""
+    def prune(
+        self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False
+    ) -> list[tuple[str, str, str]]:
+        """Forget the oldest turns beyond a size or an age (0: no limit). Returns the names of those
+        that go.
+        """
         if not self.path.exists():
             return []
         db = self._db()
@@ -160,7 +177,8 @@ class Archive:
     def _drop_unnamed(db: sqlite3.Connection, digest: bytes) -> None:
         """Forget a content that lost a name, where that was its last."""
         db.execute(
-            "DELETE FROM contents WHERE digest=? AND NOT EXISTS (SELECT 1 FROM turns WHERE digest=?)", (digest, digest)
+            "DELETE FROM contents WHERE digest=? AND NOT EXISTS (SELECT 1 FROM turns WHERE digest=?)",
+            (digest, digest),
         )
 
     def _db(self) -> sqlite3.Connection:
@@ -170,7 +188,11 @@ class Archive:
                 self.home.evidence.mkdir(mode=0o700, exist_ok=True)
                 private(self.path)
                 db = sqlite3.connect(
-                    self.path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database
+                    self.path,
+                    timeout=20,
+                    isolation_level=None,
+                    check_same_thread=False,
+                    factory=Database,
                 )
                 try:
                     bring_up(db, self.path, (), self.home.backups)
@@ -178,11 +200,14 @@ class Archive:
                     db.close()
                     raise
                 write_ahead(db)
-                db.execute("PRAGMA secure_delete=ON")  # what is scrubbed leaves no trace in free pages
+                db.execute(
+                    "PRAGMA secure_delete=ON"
+                )  # what is scrubbed leaves no trace in free pages
                 db.executescript(_SCHEMA)
             except (sqlite3.Error, OSError) as error:
                 raise Unreachable(
-                    f"the evidence archive {self.path} can't be opened: {error}", "move it aside: it is made again"
+                    f"the evidence archive {self.path} can't be opened: {error}",
+                    "move it aside: it is made again",
                 ) from error
             self._writer = db
         return self._writer
@@ -192,15 +217,14 @@ class Archive:
             self._writer.close()
             self._writer = None
 
-    # -- reading --------------------------------------------------------------------------------------------
+    # -- reading
+    # --------------------------------------------------------------------------------------------
 
     def get(self, agent: str, session: str, turn: str) -> Turn | None:
         """A kept turn, or None."""
         import zstandard
 
-        query = (
-            "SELECT c.packed FROM turns t JOIN contents c USING (digest) WHERE t.agent=? AND t.session=? AND t.turn=?"
-        )
+        query = "SELECT c.packed FROM turns t JOIN contents c USING (digest) WHERE t.agent=? AND t.session=? AND t.turn=?"
         for (packed,) in self._read(query, (agent, session, turn)):
             try:
                 raw = zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MAX_BYTES)
@@ -213,7 +237,10 @@ class Archive:
         """What users had asked, of those turns that are kept."""
         import zstandard
 
-        unpack, decode = zstandard.ZstdDecompressor().decompress, msgspec.json.Decoder(_Asked).decode
+        unpack, decode = (
+            zstandard.ZstdDecompressor().decompress,
+            msgspec.json.Decoder(_Asked).decode,
+        )
         wanted = list(names)
         found: dict[TurnName, str] = {}
         for start in range(0, len(wanted), _AT_ONCE):
@@ -222,15 +249,23 @@ class Archive:
                 "SELECT t.agent, t.session, t.turn, c.packed FROM turns t JOIN contents c USING (digest)"
                 f" WHERE (t.agent, t.session, t.turn) IN (VALUES {','.join(['(?,?,?)'] * len(batch))})"
             )
-            for agent, session, turn, packed in self._read(query, tuple(part for key in batch for part in key)):
+            for agent, session, turn, packed in self._read(
+                query, tuple(part for key in batch for part in key)
+            ):
                 try:
-                    found[agent, session, turn] = decode(unpack(packed, max_output_size=_MAX_BYTES)).user
+                    found[agent, session, turn] = decode(
+                        unpack(packed, max_output_size=_MAX_BYTES)
+                    ).user
                 except (zstandard.ZstdError, msgspec.DecodeError):
                     continue
         return found
 
     def has(self, agent: str, session: str, turn: str) -> bool:
-        return any(self._read("SELECT 1 FROM turns WHERE agent=? AND session=? AND turn=?", (agent, session, turn)))
+        return any(
+            self._read(
+                "SELECT 1 FROM turns WHERE agent=? AND session=? AND turn=?", (agent, session, turn)
+            )
+        )
 
     def names(self) -> set[tuple[str, str, str]]:
         """(agent, session, turn) of everything kept."""
@@ -242,11 +277,17 @@ class Archive:
         if names is None:
             return {(row[0], row[1], row[2]): row[3] for row in self._read(query)}
         where = " WHERE agent=? AND session=? AND turn=?"
-        return {(row[0], row[1], row[2]): row[3] for name in names for row in self._read(query + where, name)}
+        return {
+            (row[0], row[1], row[2]): row[3]
+            for name in names
+            for row in self._read(query + where, name)
+        }
 
     def status(self) -> Status:
         status = Status()
-        for row in self._read("SELECT count(*), coalesce(min(at), 0), coalesce(max(at), 0) FROM turns"):
+        for row in self._read(
+            "SELECT count(*), coalesce(min(at), 0), coalesce(max(at), 0) FROM turns"
+        ):
             status.turns, status.oldest, status.newest = row
         for row in self._read("SELECT count(*), coalesce(sum(bytes), 0) FROM contents"):
             status.contents, status.raw = row
@@ -257,7 +298,10 @@ class Archive:
         if not self.path.exists():
             return
         uri = self.path.absolute().as_uri()
-        for mode in ("mode=ro", "mode=ro&immutable=1"):  # a sandbox can't open the log of a WAL database
+        for mode in (
+            "mode=ro",
+            "mode=ro&immutable=1",
+        ):  # a sandbox can't open the log of a WAL database
             try:
                 db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=5, factory=Database)
                 try:

@@ -1,10 +1,13 @@
-"""Sessions kept as JSON lines: read once for where its turns begin, then only the turns that are asked for.
+"""Sessions kept as JSON lines: read once for where its turns begin, then only the turns that are
+asked for.
 
-A transcript can have 500 MB (Claude Code records whole requests), so the places of its turns are kept in a small file in
-the home folder. A file that has grown is read on from its last turn; one that was replaced is read anew.
+A transcript can have 500 MB (Claude Code records whole requests), so the places of its turns are
+kept in a small file in the home folder. A file that has grown is read on from its last turn; one
+that was replaced is read anew.
 
-``records`` is the only splitter of lines for all agents. A crash, a full disk or two writers leave zero bytes, byte order
-marks, torn records and records that share a line; every whole record is read, and what is lost is counted.
+``records`` is the only splitter of lines for all agents. A crash, a full disk or two writers leave
+zero bytes, byte order marks, torn records and records that share a line; every whole record is
+read, and what is lost is counted.
 """
 
 from __future__ import annotations
@@ -23,7 +26,13 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from memsearch_engine.agents.transcripts.model import SUB_AGENTS, Conversation, Session, Turn, well_formed
+from memsearch_engine.agents.transcripts.model import (
+    SUB_AGENTS,
+    Conversation,
+    Session,
+    Turn,
+    well_formed,
+)
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 
@@ -41,7 +50,12 @@ _OPENING = re.compile(r'\{[ \t\r\n]*"')
 _ZEROS = re.compile(rb"\0+")
 #: Keys of a record's own that the objects inside it do not have.
 _TIMES = ("timestamp", "time", "created")
-NOT_JSON, ZERO_BYTES, TOO_LONG, BAD_ARCHIVE = "(not JSON)", "(zero bytes)", "(line too long)", "(damaged archive)"
+NOT_JSON, ZERO_BYTES, TOO_LONG, BAD_ARCHIVE = (
+    "(not JSON)",
+    "(zero bytes)",
+    "(line too long)",
+    "(damaged archive)",
+)
 #: The kinds in ``Conversation.unknown`` that count damage, not records of a new kind.
 DAMAGE = frozenset((NOT_JSON, ZERO_BYTES, TOO_LONG, BAD_ARCHIVE))
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a session's id that can be a folder's name
@@ -51,7 +65,9 @@ class Scanner(Protocol):
     """Finds where turns begin, line by line."""
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
-        """Take a line; (turn id, offset where that turn begins) once it is known. Raises msgspec.DecodeError."""
+        """Take a line; (turn id, offset where that turn begins) once it is known. Raises
+        msgspec.DecodeError.
+        """
         ...
 
     facts: dict[str, str]
@@ -65,7 +81,8 @@ class Offsets(msgspec.Struct):
 
     Attributes:
         size: how far the file was read, in bytes.
-        after: turns that do not follow the one before them in the file -> what they follow, in the reader's own words.
+        after: turns that do not follow the one before them in the file -> what they follow, in
+            the reader's own words.
     """
 
     layout: int
@@ -85,7 +102,9 @@ _LAYOUT = 5
 
 
 class JsonlConversation(Conversation):
-    """A session file. *cache* is the folder of offset indexes; None where the home can't be written or used."""
+    """A session file. *cache* is the folder of offset indexes; None where the home can't be written
+    or used.
+    """
 
     def __init__(
         self,
@@ -116,7 +135,9 @@ class JsonlConversation(Conversation):
             for place, turn in enumerate(found, first):
                 newer = self._replaced.get(place)
                 turn.replaced_by = "" if newer is None else self.ids[newer]
-                turn.replaces = [self.ids[older] for older, by in self._replaced.items() if by == place]
+                turn.replaces = [
+                    self.ids[older] for older, by in self._replaced.items() if by == place
+                ]
         return found
 
     def _follows(self, after: str, parents: list[int]) -> int:
@@ -130,13 +151,16 @@ class JsonlConversation(Conversation):
 
     @cached_property
     def _replaced(self) -> dict[int, int]:
-        """Rewound turns and those that followed them -> the turn that was sent in their place; by their places in the file.
-        A branch that goes on later was not abandoned."""
+        """Rewound turns and those that followed them -> the turn that was sent in their place; by
+        their places in the file. A branch that goes on later was not abandoned.
+        """
         found: dict[int, int] = {}
         parents: list[int] = []
         for place, name in enumerate(self._offsets.ids if self._offsets.after else ()):
             after = self._offsets.after.get(name)
-            parent = min(self._follows(after, parents), place - 1) if after is not None else place - 1
+            parent = (
+                min(self._follows(after, parents), place - 1) if after is not None else place - 1
+            )
             parents.append(parent)
             below, branch = {parent}, parent
             while branch in found:
@@ -156,8 +180,10 @@ class JsonlConversation(Conversation):
 
 
 class WithSubAgents(JsonlConversation):
-    """A session whose sub-agents have files of their own, all in one folder. A turn in which one was sent off took in content from outside
-    where any of them did; so it is said, too, where their files can't be read."""
+    """A session whose sub-agents have files of their own, all in one folder. A turn in which one
+    was sent off took in content from outside where any of them did; so it is said, too, where their
+    files can't be read.
+    """
 
     scanner: ClassVar[Callable[[], Scanner]]
     parser: ClassVar[Callable[[Iterable[bytes], dict[str, str]], list[Turn]]]
@@ -204,14 +230,18 @@ def lines(
 
 
 def numbered(path: str, skipped: dict[str, int]) -> Iterator[tuple[int, bytes]]:
-    """(line number, record) of a file, for agents whose turns are named by their lines. Raises OSError."""
+    """(line number, record) of a file, for agents whose turns are named by their lines. Raises
+    OSError.
+    """
     with _regular(path) as file:
         for number, _, record in records(file, skipped=skipped):
             yield number, record
 
 
 def first_record(path: str | os.PathLike[str], longest: int) -> bytes:
-    """The first record of a file, ``{}`` where it has none. Lines over *longest* bytes are passed over. Raises OSError."""
+    """The first record of a file, ``{}`` where it has none. Lines over *longest* bytes are passed
+    over. Raises OSError.
+    """
     with _regular(os.fspath(path)) as file:
         return next((record for _, _, record in records(file, longest=longest)), b"{}")
 
@@ -224,7 +254,8 @@ def records(
     *,
     longest: int = MAX_LINE,
 ) -> Iterator[tuple[int, int, bytes]]:
-    """(line number, offset, JSON object) of each whole record. A half-written last line is left for the next reading.
+    """(line number, offset, JSON object) of each whole record. A half-written last line is left for
+    the next reading.
 
     Args:
         file: a binary file whose position is *start*.
@@ -299,7 +330,9 @@ def _text(record: bytes) -> bytes:
 
 
 class _Broken:
-    """A line that is no record, and the lines after it up to the next that is one: they may be the rest of its record."""
+    """A line that is no record, and the lines after it up to the next that is one: they may be the
+    rest of its record.
+    """
 
     def __init__(self, skipped: dict[str, int] | None) -> None:
         self.lines: list[bytes] = []
@@ -326,7 +359,11 @@ class _Broken:
                 break
             self._count_lost(text[read:begin])
             read = end
-            yield self._number + data.count(b"\n", 0, begin), self._offset + begin, _mended(data[begin:end])
+            yield (
+                self._number + data.count(b"\n", 0, begin),
+                self._offset + begin,
+                _mended(data[begin:end]),
+            )
         else:
             if data.endswith(b"\n"):  # else it may be written on
                 self._count_lost(text[read:])
@@ -358,7 +395,9 @@ def _objects(text: str, *, is_cut: bool) -> Iterator[tuple[int, int]]:
 
 
 def _is_record(text: str, begin: int, end: int, value: dict[str, Any], *, is_cut: bool) -> bool:
-    """Whether an object is a record, not a part of a torn one. Where it follows ``:``, ``,`` or ``[`` it may be either."""
+    """Whether an object is a record, not a part of a torn one. Where it follows ``:``, ``,`` or
+    ``[`` it may be either.
+    """
     before, after = text[max(0, begin - 40) : begin], text[end : end + 40].lstrip(" \t\r")[:1]
     if after in tuple("}],"):
         return False
@@ -368,7 +407,9 @@ def _is_record(text: str, begin: int, end: int, value: dict[str, Any], *, is_cut
 
 
 def _mended(record: bytes) -> bytes:
-    """A record in JSON that strict decoders take: line ends inside its strings are escaped, zero bytes are one space."""
+    """A record in JSON that strict decoders take: line ends inside its strings are escaped, zero
+    bytes are one space.
+    """
     record = well_formed(_ZEROS.sub(b" ", record))
     if _is_object(record):
         return _text(record)
@@ -462,7 +503,12 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
             found.before = dict(scan.unknown)
             found.ids.append(turn[0])
             found.starts.append(turn[1])
-    found.facts, found.unknown, found.aliases, found.after = scan.facts, scan.unknown, scan.aliases, scan.after
+    found.facts, found.unknown, found.aliases, found.after = (
+        scan.facts,
+        scan.unknown,
+        scan.aliases,
+        scan.after,
+    )
     if info.st_size >= _WORTH_AN_INDEX and cache is not None:
         _save(path, cache, found)
     return found

@@ -1,7 +1,8 @@
 """From an anchor to the turns behind it, and only to places where that agent keeps its sessions.
 
-An anchor is untrusted text. Its path is used when it lies in one of the agent's own folders; else the session is looked
-for there by its id, which also finds sessions after a home or a configuration folder has moved.
+An anchor is untrusted text. Its path is used when it lies in one of the agent's own folders; else
+the session is looked for there by its id, which also finds sessions after a home or a configuration
+folder has moved.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Excerpt(msgspec.Struct):
         first, total: where ``turns`` begins in the whole session, and how many turns that has.
         state: ``live``, or ``archived`` where the agent has it no more.
         left_out: characters that ``shorten`` took away.
-        is_near: the turn that was meant is not in it; ``index`` is the one that began nearest to it.
+        is_near: the turn that was meant is not in it; ``index`` is the one that began nearest
+            to it.
     """
 
     path: str
@@ -47,8 +49,10 @@ class Excerpt(msgspec.Struct):
     is_near: bool = False
 
     def shorten(self) -> None:
-        """Take away what an agent should not have to pay for: the middle of long texts and outputs, then whole turns, those farthest
-        from the one that was meant first. About 60,000 characters are left at most."""
+        """Take away what an agent should not have to pay for: the middle of long texts and outputs,
+        then whole turns, those farthest from the one that was meant first. About 60,000 characters
+        are left at most.
+        """
         meant, room = max(self.index, 0), _MAX
         kept: set[int] = set()
         for place in sorted(range(len(self.turns)), key=lambda place: (abs(place - meant), place)):
@@ -72,16 +76,26 @@ _MAX_TEXT, _MAX_OUTPUT, _MAX_TOOLS = 12_000, 1_500, 30_000
 
 
 def _size(turn: Turn) -> int:
-    return len(turn.user) + len(turn.assistant) + sum(len(tool.input) + len(tool.output) for tool in turn.tools)
+    return (
+        len(turn.user)
+        + len(turn.assistant)
+        + sum(len(tool.input) + len(tool.output) for tool in turn.tools)
+    )
 
 
 def _shorten_turn(turn: Turn) -> int:
     """Returns how many characters went."""
     before = _size(turn)
-    turn.user, turn.assistant = _without_middle(turn.user, _MAX_TEXT), _without_middle(turn.assistant, _MAX_TEXT)
+    turn.user, turn.assistant = (
+        _without_middle(turn.user, _MAX_TEXT),
+        _without_middle(turn.assistant, _MAX_TEXT),
+    )
     room = _MAX_TOOLS
     for number, tool in enumerate(turn.tools):
-        tool.input, tool.output = _without_middle(tool.input, _MAX_OUTPUT), _without_middle(tool.output, _MAX_OUTPUT)
+        tool.input, tool.output = (
+            _without_middle(tool.input, _MAX_OUTPUT),
+            _without_middle(tool.output, _MAX_OUTPUT),
+        )
         room -= len(tool.input) + len(tool.output)
         if room < 0:
             del turn.tools[number:]
@@ -95,9 +109,12 @@ def _without_middle(text: str, most: int) -> str:
     return f"{text[: most * 2 // 3]}\n[… {len(text) - most} characters left out: --full …]\n{text[-most // 3 :]}"
 
 
-def all_sessions(agent: str, folders: AgentFolders, failed: list[tuple[str, str]] | None = None) -> Iterator[Session]:
-    """Every session of an agent, each once; files that are links out of its folders are none. What can't be read is put
-    into *failed* as (path, reason)."""
+def all_sessions(
+    agent: str, folders: AgentFolders, failed: list[tuple[str, str]] | None = None
+) -> Iterator[Session]:
+    """Every session of an agent, each once; files that are links out of its folders are none. What
+    can't be read is put into *failed* as (path, reason).
+    """
     seen: set[tuple[str, str]] = set()
     failed = [] if failed is None else failed
     reads = reader(agent)
@@ -127,8 +144,12 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
     if path and "\0" not in path:
         candidate = os.path.expanduser(path)
         known = agent_registry.agent(agent)
-        if known.in_projects and not known.sessions:  # a file of the place itself: the place is a project
-            is_theirs = os.path.realpath(os.path.dirname(candidate)) in map(os.path.realpath, places)
+        if (
+            known.in_projects and not known.sessions
+        ):  # a file of the place itself: the place is a project
+            is_theirs = os.path.realpath(os.path.dirname(candidate)) in map(
+                os.path.realpath, places
+            )
         else:
             is_theirs = any(_is_theirs(candidate, place, agent) for place in places)
         if is_theirs and os.path.isfile(candidate):
@@ -163,12 +184,15 @@ def open_anchor(
     context: int | None = None,
     cache: Path | None = None,
 ) -> Excerpt:
-    """The turn behind an anchor with *context* turns around it (None: the whole session). Raises NotFound where the
-    agent no longer has it, or the turn is not in it."""
+    """The turn behind an anchor with *context* turns around it (None: the whole session). Raises
+    NotFound where the agent no longer has it, or the turn is not in it.
+    """
     return window(anchored(agent, session, path, folders, cache=cache), turn, context)
 
 
-def anchored(agent: str, session: str, path: str, folders: AgentFolders, *, cache: Path | None = None) -> Conversation:
+def anchored(
+    agent: str, session: str, path: str, folders: AgentFolders, *, cache: Path | None = None
+) -> Conversation:
     """The conversation that an anchor names. Raises NotFound where the agent no longer has it."""
     if agent not in agent_registry.names():
         known = f"known: {', '.join(agent_registry.names())}"
@@ -176,15 +200,23 @@ def anchored(agent: str, session: str, path: str, folders: AgentFolders, *, cach
     where = find_session(agent, session, path, folders)
     if where is None:
         raise NotFound(
-            f"the conversation of session {session} is gone: {agent} no longer has it", "the note itself is untouched"
+            f"the conversation of session {session} is gone: {agent} no longer has it",
+            "the note itself is untouched",
         )
     return _opened(where, cache)
 
 
 def open_file(
-    path: str, turn: str = "", session: str = "", *, context: int | None = None, cache: Path | None = None
+    path: str,
+    turn: str = "",
+    session: str = "",
+    *,
+    context: int | None = None,
+    cache: Path | None = None,
 ) -> Excerpt:
-    """A transcript file or database that the user named; the agent is known by what it is. Raises UsageError, NotFound."""
+    """A transcript file or database that the user named; the agent is known by what it is. Raises
+    UsageError, NotFound.
+    """
     return window(_opened(recognise(path, session), cache), turn, context)
 
 
@@ -210,7 +242,9 @@ def window(conversation: Conversation, turn: str, context: int | None) -> Excerp
     """*turn* and *context* turns on both sides of it; all turns where *context* is None."""
     place = conversation.find(turn) if turn else -1
     if turn and place < 0:
-        raise NotFound(f"the turn {turn} is not in {conversation.where.path}", "the file itself can be opened")
+        raise NotFound(
+            f"the turn {turn} is not in {conversation.where.path}", "the file itself can be opened"
+        )
     return around(conversation, place, context)
 
 
@@ -222,8 +256,12 @@ def around(conversation: Conversation, place: int, context: int | None) -> Excer
     try:
         turns = conversation.turns(first, last)
     except OSError as error:
-        raise NotFound(f"{conversation.where.path} can't be read: {error.strerror or error}") from error
-    index = next((i for i, t in enumerate(turns) if place >= 0 and t.turn == conversation.ids[place]), -1)
+        raise NotFound(
+            f"{conversation.where.path} can't be read: {error.strerror or error}"
+        ) from error
+    index = next(
+        (i for i, t in enumerate(turns) if place >= 0 and t.turn == conversation.ids[place]), -1
+    )
     return Excerpt(conversation.where.path, turns, index, first, len(conversation.ids))
 
 
@@ -232,21 +270,32 @@ def place_at(conversation: Conversation, moment: datetime) -> int:
     nearest, least = -1, float("inf")
     for place, turn in enumerate(conversation.each()):
         with contextlib.suppress(ValueError, OverflowError):
-            apart = abs((datetime.fromisoformat(turn.started).astimezone() - moment).total_seconds())
+            apart = abs(
+                (datetime.fromisoformat(turn.started).astimezone() - moment).total_seconds()
+            )
             nearest, least = (place, apart) if apart < least else (nearest, least)
     return nearest
 
 
 def place_with(conversation: Conversation, words: Sequence[str], start: int, step: int) -> int:
-    """The next turn from *start* on (not that one), forwards or backwards by *step*, in which one of *words* (casefolded) stands;
-    -1 where there is none."""
+    """The next turn from *start* on (not that one), forwards or backwards by *step*, in which one
+    of *words* (casefolded) stands; -1 where there is none.
+    """
     last = len(conversation.ids) - 1
     place = start + step
     while 0 <= place <= last:
-        begin, end = (place, min(last + 1, place + _READ)) if step > 0 else (max(0, place - _READ + 1), place + 1)
+        begin, end = (
+            (place, min(last + 1, place + _READ))
+            if step > 0
+            else (max(0, place - _READ + 1), place + 1)
+        )
         turns = conversation.turns(begin, end)
         for number, turn in list(enumerate(turns, begin))[::step]:
-            parts = [turn.user, turn.assistant, *(part for tool in turn.tools for part in (tool.input, tool.output))]
+            parts = [
+                turn.user,
+                turn.assistant,
+                *(part for tool in turn.tools for part in (tool.input, tool.output)),
+            ]
             if any(word in part.casefold() for part in parts for word in words):
                 return number
         place = end if step > 0 else begin - 1
@@ -254,12 +303,18 @@ def place_with(conversation: Conversation, words: Sequence[str], start: int, ste
 
 
 def _is_theirs(path: str | os.PathLike[str], folder: Path, agent: str) -> bool:
-    """Whether a file lies in an agent's folder. Folders in it may be links, as their owner made them (another disk, dotfile
-    managers); the file may not, and nothing in a project may, which others may have made."""
+    """Whether a file lies in an agent's folder. Folders in it may be links, as their owner made
+    them (another disk, dotfile managers); the file may not, and nothing in a project may, which
+    others may have made.
+    """
     if _inside(path, folder):
         return True
     name, base = os.fspath(path), os.path.abspath(folder)
-    if agent_registry.agent(agent).in_projects or os.pardir in name.split(os.sep) or os.path.islink(name):
+    if (
+        agent_registry.agent(agent).in_projects
+        or os.pardir in name.split(os.sep)
+        or os.path.islink(name)
+    ):
         return False
     return os.path.abspath(name).startswith(base + os.sep)
 

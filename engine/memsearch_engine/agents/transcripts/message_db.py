@@ -1,11 +1,14 @@
-"""Sessions in SQLite as OpenCode lays them out, and agents that grew out of it: messages and their parts as JSON (1.18 was seen).
+"""Sessions in SQLite as OpenCode lays them out, and agents that grew out of it: messages and their
+parts as JSON (1.18 was seen).
 
-A turn is a user message and the assistant messages that name it as their parent, one per step of the model. A compaction
-is a user message too, known by its part. A sub-agent's session names its parent.
+A turn is a user message and the assistant messages that name it as their parent, one per step of
+the model. A compaction is a user message too, known by its part. A sub-agent's session names its
+parent.
 
-**A turn is named by the id of the user message that it was first said with.** A fork copies messages under new ids and keeps the
-time at which they were made, which is then before its own beginning: the copy's name is that of the message with the same time in
-the session that was there already.
+**A turn is named by the id of the user message that it was first said with.** A fork copies
+messages under new ids and keeps the
+time at which they were made, which is then before its own beginning: the copy's name is that of the
+message with the same time in the session that was there already.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ _OWN_TOOLS = frozenset(
 
 
 class MessageDatabases:
-    """What a reader does (``agents/transcripts/readers.py:Reader``), for an agent whose databases are called *pattern*."""
+    """What a reader does (``agents/transcripts/readers.py:Reader``), for an agent whose databases
+    are called *pattern*.
+    """
 
     def __init__(self, agent: str, pattern: str) -> None:
         self.agent, self.pattern = agent, pattern
@@ -51,7 +56,9 @@ class MessageDatabases:
         for file in sorted(folder.glob(self.pattern)):
             try:
                 with reading(str(file)) as db:
-                    rows = db.execute("SELECT id, time_updated FROM session ORDER BY time_created").fetchall()
+                    rows = db.execute(
+                        "SELECT id, time_updated FROM session ORDER BY time_created"
+                    ).fetchall()
             except OSError as error:
                 failed.append((str(file), error.strerror or str(error)))
                 continue
@@ -79,9 +86,7 @@ class MessageDatabases:
         if not os.fspath(path).endswith(".db"):
             return None
         with reading(os.fspath(path)) as db:
-            query = (
-                "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL) ORDER BY time_updated DESC LIMIT 1"
-            )
+            query = "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL) ORDER BY time_updated DESC LIMIT 1"
             row = db.execute(query, (session, session)).fetchone()
         return Session(self.agent, row[0], os.fspath(path), KIND) if row else None
 
@@ -113,8 +118,14 @@ class MessageConversation(Conversation):
             messages = [(text_of(name), table(data), compaction) for name, data, compaction in rows]
             origins = _origins(db, where.session)
             maybe = [name for name, _, compaction in messages if compaction]
-            compactions = {name for name in maybe if any(_kind(p) == "compaction" for p in _parts(db, name))}
-        self.parent, self._directory, self.version = text_of(row[0]), text_of(row[1]), text_of(row[2])
+            compactions = {
+                name for name in maybe if any(_kind(p) == "compaction" for p in _parts(db, name))
+            }
+        self.parent, self._directory, self.version = (
+            text_of(row[0]),
+            text_of(row[1]),
+            text_of(row[2]),
+        )
         #: turn -> its messages, the user's own first
         self._turns: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         for name, data, _ in messages:
@@ -143,10 +154,19 @@ class MessageConversation(Conversation):
     def _new(self, name: str, data: dict[str, Any]) -> Turn:
         when = stamp(_at(data, "created"))
         return Turn(
-            self.agent, self.session, name, when, when, self._directory, tools=[], status="interrupted"
-        )  # fmt: skip
+            self.agent,
+            self.session,
+            name,
+            when,
+            when,
+            self._directory,
+            tools=[],
+            status="interrupted",
+        )
 
-    def _add(self, turn: Turn, asked: bool, data: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    def _add(
+        self, turn: Turn, asked: bool, data: dict[str, Any], parts: list[dict[str, Any]]
+    ) -> None:
         for part in parts:
             kind = _kind(part)
             if kind not in _KNOWN:
@@ -168,7 +188,11 @@ class MessageConversation(Conversation):
             turn.status = "interrupted" if aborted else "failed"
             detail = error.get("data")
             if not aborted:
-                turn.say(text_of(detail.get("message")) if isinstance(detail, dict) else text_of(error.get("name")))
+                turn.say(
+                    text_of(detail.get("message"))
+                    if isinstance(detail, dict)
+                    else text_of(error.get("name"))
+                )
         elif data.get("finish") not in (None, "tool-calls"):
             turn.status = "done"
 
@@ -191,7 +215,9 @@ class MessageConversation(Conversation):
         name = text_of(part.get("tool"))
         output = text_of(state.get("output")) or text_of(state.get("error"))
         told = state.get("metadata")
-        code = told.get("exit") if isinstance(told, dict) else None  # a command that failed is completed all the same
+        code = (
+            told.get("exit") if isinstance(told, dict) else None
+        )  # a command that failed is completed all the same
         failed = state.get("status") == "error" or code not in (None, 0)
         turn.call(ToolCall(name, input_text(state.get("input")), output, failed))
         turn.outside = turn.outside or is_servers_tool(name, _OWN_TOOLS)
@@ -221,7 +247,12 @@ def _origins(db: Any, session: str) -> dict[str, str]:
 
 
 def _parts(db: Any, message: str) -> list[dict[str, Any]]:
-    return [table(data) for (data,) in db.execute("SELECT data FROM part WHERE message_id=? ORDER BY id", (message,))]
+    return [
+        table(data)
+        for (data,) in db.execute(
+            "SELECT data FROM part WHERE message_id=? ORDER BY id", (message,)
+        )
+    ]
 
 
 def _typed(part: dict[str, Any]) -> str:
@@ -229,7 +260,9 @@ def _typed(part: dict[str, Any]) -> str:
     told: Any = part
     for name in ("metadata", "kilo", "injected"):
         told = told.get(name) if isinstance(told, dict) else None
-    return (text_of(told.get("title")) if isinstance(told, dict) else "") or text_of(part.get("text"))
+    return (text_of(told.get("title")) if isinstance(told, dict) else "") or text_of(
+        part.get("text")
+    )
 
 
 def _kind(part: dict[str, Any]) -> str:

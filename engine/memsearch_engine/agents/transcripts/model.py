@@ -26,11 +26,26 @@ class ToolCall(msgspec.Struct):
     failed: bool = False
 
 
-#: Tools whose answers were written elsewhere, by the words that their names begin with (any agent's, case ignored).
+#: Tools whose answers were written elsewhere, by the words that their names begin with (any
+#: agent's, case ignored).
 _OUTSIDE = (
-    "web", "mcp", "codemode", "browser", "fetch", "readmcpresource", "listmcpresource", "read_mcp", "list_mcp", "google_search", "google_web_search", "codesearch", "callmcp",
-    "call_mcp", "calldynamic", "getmcp",
-)  # fmt: skip
+    "web",
+    "mcp",
+    "codemode",
+    "browser",
+    "fetch",
+    "readmcpresource",
+    "listmcpresource",
+    "read_mcp",
+    "list_mcp",
+    "google_search",
+    "google_web_search",
+    "codesearch",
+    "callmcp",
+    "call_mcp",
+    "calldynamic",
+    "getmcp",
+)
 #: Tools that let another agent work, whose own tools stand elsewhere.
 SUB_AGENTS = (
     "task",
@@ -45,21 +60,32 @@ SUB_AGENTS = (
 )
 #: Tools that run a command.
 SHELLS = (
-    "bash", "shell", "shell_command", "exec", "exec_command", "local_shell", "local_shell_call", "run_terminal_cmd", "powershell",
+    "bash",
+    "shell",
+    "shell_command",
+    "exec",
+    "exec_command",
+    "local_shell",
+    "local_shell_call",
+    "run_terminal_cmd",
+    "powershell",
     "run_shell_command",
     "run_commands",
     "run_terminal_command",
     "run_terminal_command_v2",
-)  # fmt: skip
+)
 #: Programs that fetch what others wrote.
 _FETCHES = re.compile(
     r"(?:^|[\s;&|(`'\"/])(?:curl|wget|https?|xh|aria2c|lynx|w3m|links|elinks|nc|ncat|netcat|telnet|gh|glab|hub|tea|ftp|yt-dlp)(?:\.exe)?\s+([^\n;&|]*)"
 )
-_HERE = re.compile(r"(?:https?://)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?=[:/\s'\"]|$)")
+_HERE = re.compile(
+    r"(?:https?://)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?=[:/\s'\"]|$)"
+)
 _PARSING = re.compile(r"(?:^|\s)(?:--version|--help|-V|version|help)\s*$")
 
 
-#: Tools of `memsearch mcp`, as agents name them: what they give is this machine's, and says itself where it comes from.
+#: Tools of `memsearch mcp`, as agents name them: what they give is this machine's, and says itself
+#: where it comes from.
 _OURS = re.compile(r"(?:mcp_*)?memsearch[_.]+(?:recall|open|timeline|note|remember|forget|correct)")
 
 
@@ -72,14 +98,18 @@ def brings_outside(tool: str, given: str) -> bool:
         return True
     if name not in SHELLS:
         return False
-    return any(not _HERE.search(m[1]) and not _PARSING.search(m[1]) for m in _FETCHES.finditer(given))
+    return any(
+        not _HERE.search(m[1]) and not _PARSING.search(m[1]) for m in _FETCHES.finditer(given)
+    )
 
 
 def is_servers_tool(name: str, own: Collection[str] = ()) -> bool:
-    """Whether a tool is one of a server's, where an agent calls those ``server_tool``: what it gives comes from outside, unless it is ours.
+    """Whether a tool is one of a server's, where an agent calls those ``server_tool``: what it
+    gives comes from outside, unless it is ours.
 
     Args:
-        own: the agent's own tools with a name of that shape. One that we don't know is better looked at once too often.
+        own: the agent's own tools with a name of that shape. One that we don't know is better
+            looked at once too often.
     """
     return "_" in name and name not in own and not _OURS.fullmatch(name.lower())
 
@@ -88,16 +118,21 @@ class Turn(msgspec.Struct):
     """One request of the user and all that followed.
 
     Attributes:
-        turn: the agent's own id of the request (``promptId``, ``turn_id``, or the user message's id).
+        turn: the agent's own id of the request (``promptId``, ``turn_id``, or the user
+            message's id).
         started, ended: ISO 8601 with zone.
-        status: ``done``, ``interrupted`` (no answer came) or ``failed`` (the model or its API refused).
+        status: ``done``, ``interrupted`` (no answer came) or ``failed`` (the model or its API
+            refused).
         outside: a tool brought in content from outside the machine (web, MCP).
-        aliases: other ids by which notes may call it: of its lines, of older versions, of memsearch. Not kept in evidence.
+        aliases: other ids by which notes may call it: of its lines, of older versions, of
+            memsearch. Not kept in evidence.
         branch: of the repository that it worked in, as its agent has noted it; '' where it did not.
         spoken: of each piece of the answer: how many tools were called before it, and its length.
         in_reply_to: the agent's question that a short reply answers, where it was looked for.
-        replaced_by: the turn that was sent in place of this one after a rewind, '' for none. Not kept in evidence.
-        replaces: the turns in whose place this one was sent: the rewound one and those that followed it.
+        replaced_by: the turn that was sent in place of this one after a rewind, '' for none.
+            Not kept in evidence.
+        replaces: the turns in whose place this one was sent: the rewound one and those that
+            followed it.
     """
 
     agent: str
@@ -119,7 +154,9 @@ class Turn(msgspec.Struct):
     replaces: list[str] = []
 
     def call(self, call: ToolCall) -> None:
-        """Add a tool call; what brings in words from elsewhere makes the turn one with outside content."""
+        """Add a tool call; what brings in words from elsewhere makes the turn one with outside
+        content.
+        """
         self.tools.append(call)
         self.outside = self.outside or brings_outside(call.name, call.input)
 
@@ -140,8 +177,9 @@ class Turn(msgspec.Struct):
         return any(before < len(self.tools) for before, _ in self.spoken)
 
     def steps(self) -> Iterator[ToolCall | str]:
-        """Tool calls and pieces of the answer in the order in which they came; all tools first where that is not known any more (secrets
-        were taken out, or the middle of a long answer)."""
+        """Tool calls and pieces of the answer in the order in which they came; all tools first
+        where that is not known any more (secrets were taken out, or the middle of a long answer).
+        """
         whole = sum(length for _, length in self.spoken) + len(_BETWEEN) * (len(self.spoken) - 1)
         called = at = 0
         if self.spoken and whole == len(self.assistant):
@@ -156,7 +194,9 @@ class Turn(msgspec.Struct):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A session as its agent keeps it. ``kind`` is the anchor's word for ``path``: transcript, rollout or db."""
+    """A session as its agent keeps it. ``kind`` is the anchor's word for ``path``: transcript,
+    rollout or db.
+    """
 
     agent: str
     session: str
@@ -171,7 +211,8 @@ class Conversation(ABC):
 
     Attributes:
         ids: turn ids, oldest first.
-        parent: the session that started this one as a sub-agent; such sessions are no memory of their own.
+        parent: the session that started this one as a sub-agent; such sessions are no memory of
+            their own.
         is_ephemeral: its agent marks it as one of which nothing is to stay.
         unknown: record kinds that the reader does not know, counted.
         aliases: other names of turns (of hooks, of older versions) -> their ids.
@@ -191,7 +232,9 @@ class Conversation(ABC):
 
     @abstractmethod
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        """Turns ``first`` up to, not including, ``last``. Raises OSError where the agent took them away."""
+        """Turns ``first`` up to, not including, ``last``. Raises OSError where the agent took them
+        away.
+        """
 
     def each(self) -> Iterator[Turn]:
         """All turns, a few at a time: a session can be larger than memory should hold."""
@@ -199,24 +242,30 @@ class Conversation(ABC):
             yield from self.turns(first, first + _AT_ONCE)
 
     def find(self, turn: str) -> int:
-        """The position of a turn, by its id, another name of it or an unambiguous beginning of one; -1 where it is not here."""
+        """The position of a turn, by its id, another name of it or an unambiguous beginning of one;
+        -1 where it is not here.
+        """
         turn = self.aliases.get(turn, turn)
         if turn in self.ids:
             return self.ids.index(turn)
         names = [*zip(self.ids, self.ids), *self.aliases.items()]
-        near = {name for known, name in names if turn and known.startswith(turn) and name in self.ids}
+        near = {
+            name for known, name in names if turn and known.startswith(turn) and name in self.ids
+        }
         return self.ids.index(near.pop()) if len(near) == 1 else -1
 
 
 _ESCAPE = re.compile(
-    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|u([dD][c-fC-F][0-9a-fA-F]{2})|.)", re.S
+    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|u([dD][c-fC-F][0-9a-fA-F]{2})|.)",
+    re.S,
 )
 
 
 def well_formed(raw: bytes) -> bytes:
     """JSON with every half of a surrogate pair that stands alone replaced by U+FFFD.
 
-    JavaScript cuts strings in UTF-16 units and writes what is left as ``\\ud83d``; strict decoders (RFC 8259, 8.2) refuse the line.
+    JavaScript cuts strings in UTF-16 units and writes what is left as ``\\ud83d``; strict decoders
+    (RFC 8259, 8.2) refuse the line.
     """
     if b"\\ud" not in raw and b"\\uD" not in raw:
         return raw
@@ -224,7 +273,8 @@ def well_formed(raw: bytes) -> bytes:
 
 
 def document(data: bytes) -> object:
-    """What JSON of any writer's says: halves of surrogate pairs, numbers of any size and bytes that are no text spoil no other part of it.
+    """What JSON of any writer's says: halves of surrogate pairs, numbers of any size and bytes that
+    are no text spoil no other part of it.
 
     Raises:
         ValueError, RecursionError: it is no JSON.
@@ -242,8 +292,9 @@ _TAG_LAST = re.compile(r"</([a-z][a-z0-9]*[-_][a-z0-9_-]{1,40})>\s*\Z")
 
 
 def unknown_tag(prompt: str) -> str:
-    """A kind to be counted in ``Conversation.unknown`` where a tagged block that no reader knows begins or ends a prompt:
-    it may be another's words. '' for other prompts."""
+    """A kind to be counted in ``Conversation.unknown`` where a tagged block that no reader knows
+    begins or ends a prompt: it may be another's words. '' for other prompts.
+    """
     first, last = _TAG_FIRST.match(prompt), _TAG_LAST.search(prompt, max(0, len(prompt) - 100))
     if first and f"</{first[1]}>" in prompt:
         return f"(prompt with <{first[1]}>)"
@@ -260,8 +311,12 @@ _RESULTS = ("toolResult", "tool_result")
 
 
 def attached(content: object) -> str:
-    """What a prompt without words holds, ``[image]`` or ``[document]`` for each; '' where it holds nothing."""
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    """What a prompt without words holds, ``[image]`` or ``[document]`` for each; '' where it holds
+    nothing.
+    """
+    blocks = (
+        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    )
     if any("functionResponse" in block or block.get("type") in _RESULTS for block in blocks):
         return ""  # a tool's pictures
     return " ".join(filter(None, map(_attachment, blocks)))
@@ -272,7 +327,13 @@ def _attachment(block: dict[str, Any]) -> str:
         if isinstance(data := block.get(name), dict):
             return "[image]" if text_of(data.get("mimeType")).startswith("image/") else "[document]"
     kind = text_of(block.get("type")).lower()
-    return "[image]" if "image" in kind else "[document]" if kind in ("document", "file", "input_file") else ""
+    return (
+        "[image]"
+        if "image" in kind
+        else "[document]"
+        if kind in ("document", "file", "input_file")
+        else ""
+    )
 
 
 def text_of(value: object) -> str:
@@ -283,7 +344,9 @@ def blocks_text(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
     """The text of a content value: a string, or a list of typed blocks."""
     if not isinstance(content, list):
         return text_of(content)
-    texts = [text_of(b.get("text")) for b in content if isinstance(b, dict) and b.get("type") in kinds]
+    texts = [
+        text_of(b.get("text")) for b in content if isinstance(b, dict) and b.get("type") in kinds
+    ]
     return "\n".join(text for text in texts if text)
 
 
@@ -295,7 +358,11 @@ def input_text(value: object) -> str:
             if isinstance(command, str):
                 return command
             if isinstance(command, list) and all(isinstance(part, str) for part in command):
-                return command[2] if len(command) == 3 and command[1] in ("-lc", "-c") else " ".join(command)
+                return (
+                    command[2]
+                    if len(command) == 3 and command[1] in ("-lc", "-c")
+                    else " ".join(command)
+                )
     if isinstance(value, str):
         return value
     return msgspec.json.encode(value).decode("utf-8", "replace") if value is not None else ""

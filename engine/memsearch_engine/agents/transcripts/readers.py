@@ -22,24 +22,31 @@ _LONGEST_LOOKED_AT = 1 << 20
 class Reader(Protocol):
     """One agent's sessions as they lie on disk: the module ``reader`` of its package.
 
-    At its head it says how a turn is named: by what its agent never changes for it and never gives to another. Nothing that a file
-    holds may raise anything but OSError; what is not understood is counted (``Conversation.unknown``).
+    At its head it says how a turn is named: by what its agent never changes for it and never gives
+    to another. Nothing that a file holds may raise anything but OSError; what is not understood is
+    counted (``Conversation.unknown``).
     """
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Every session below *folder*, which may not exist; what can't be read goes into *failed* as (path, reason)."""
+        """Every session below *folder*, which may not exist; what can't be read goes into *failed*
+        as (path, reason).
+        """
 
     def locate(self, folder: Path, session: str) -> Session | None:
         """The session of that id below *folder*."""
 
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """The session in a file: the named one, else its only or newest; None where it is no file of this agent. Raises OSError."""
+        """The session in a file: the named one, else its only or newest; None where it is no file
+        of this agent. Raises OSError.
+        """
 
     def holds(self, name: str) -> bool | None:
         """Whether a file of that name is this agent's; None where only its lines can tell."""
 
     def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether this agent wrote a line of JSON: any of a session's, which may have lost its first."""
+        """Whether this agent wrote a line of JSON: any of a session's, which may have lost its
+        first.
+        """
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
         """Raises OSError where it can't be read. *cache*: where the places of turns may be kept."""
@@ -51,9 +58,13 @@ def reader(agent: str) -> Reader | None:
 
 
 def reader_of(path: str) -> Reader:
-    """The reader of a file, by its name, else by its lines. Raises UsageError where it is nobody's, OSError."""
+    """The reader of a file, by its name, else by its lines. Raises UsageError where it is nobody's,
+    OSError.
+    """
     name = os.path.basename(path)
-    answers = [(found, found.holds(name)) for agent in agent_registry.names() if (found := reader(agent))]
+    answers = [
+        (found, found.holds(name)) for agent in agent_registry.names() if (found := reader(agent))
+    ]
     for found, holds in answers:
         if holds:
             return found

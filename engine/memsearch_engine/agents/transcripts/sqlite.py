@@ -1,4 +1,6 @@
-"""Reading a database that its agent is using: never written to, never locked, no transaction left open."""
+"""Reading a database that its agent is using: never written to, never locked, no transaction left
+open.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ _BUSY_MS = 2000
 
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[sqlite3.Connection]:
-    """A read-only connection. Readers of a WAL database don't block its writer; in a sandbox that can't write the shared
-    memory file, the database is read as it stands without its log.
+    """A read-only connection. Readers of a WAL database don't block its writer; in a sandbox that
+    can't write the shared memory file, the database is read as it stands without its log.
 
     Raises:
         OSError: there is no such file, or it is no database.
@@ -33,7 +35,11 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         try:
             db = sqlite3.connect(
-                f"{uri}?{mode}", uri=True, isolation_level=None, check_same_thread=False, factory=Database
+                f"{uri}?{mode}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+                factory=Database,
             )
         except sqlite3.Error as reason:
             error = reason

@@ -14,8 +14,9 @@ _LOOKED_THROUGH = 8 * 1024 * 1024  # bytes, from the end: it has only just been 
 
 
 class Compaction(Protocol):
-    """The module ``compaction`` of an agent's package, where its sessions are lines of JSON. ``MARK``: what a line with a summary has,
-    blanks left out."""
+    """The module ``compaction`` of an agent's package, where its sessions are lines of JSON.
+    ``MARK``: what a line with a summary has, blanks left out.
+    """
 
     MARK: bytes
 

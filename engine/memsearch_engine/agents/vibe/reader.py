@@ -1,12 +1,15 @@
 """Mistral Vibe's sessions, in two layouts (3.0.2, and 2.16.1 before it).
 
-Since 3.0 a session is a folder below ``unified``: ``CURRENT`` names a generation, its manifest the chunks that hold the entries in order, and a
-journal what came since. Entries with the source ``turn_start`` begin turns; what the client says to its model has another. A branch has its
-parent's words as the client's, so they are nobody's turns there. **A turn is named by its entry's id.** How a turn ended is known of the last
-one alone: earlier ones without an answer count as interrupted. A sub-agent's folder has no ``meta.json``.
+Since 3.0 a session is a folder below ``unified``: ``CURRENT`` names a generation, its manifest the
+chunks that hold the entries in order, and a journal what came since. Entries with the source
+``turn_start`` begin turns; what the client says to its model has another. A branch has its parent's
+words as the client's, so they are nobody's turns there. **A turn is named by its entry's id.** How
+a turn ended is known of the last
+one alone: earlier ones without an answer count as interrupted. A sub-agent's folder has no
+``meta.json``.
 
-Before, a session was ``messages.jsonl``, without times; a resumption copied all lines into another folder. **A turn is named by its message's
-id**, which the copy keeps.
+Before, a session was ``messages.jsonl``, without times; a resumption copied all lines into another
+folder. **A turn is named by its message's id**, which the copy keeps.
 """
 
 from __future__ import annotations
@@ -54,11 +57,18 @@ _ERROR, _CANCELLED = "<tool_error>", "<user_cancellation>"
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder* (``logs/session``)."""
-    # by name: those of the old layout say when they began, and a resumption copied what was there already
-    for file in (*sorted(folder.glob(f"session_*/{_MESSAGES}")), *sorted(folder.glob(f"unified/*/{_CURRENT}"))):
+    # by name: those of the old layout say when they began, and a resumption copied what was there
+    # already
+    for file in (
+        *sorted(folder.glob(f"session_*/{_MESSAGES}")),
+        *sorted(folder.glob(f"unified/*/{_CURRENT}")),
+    ):
         try:
             # what came since the last generation is in the journal alone
-            infos = [one.stat() for one in (file, *file.parent.glob("journal/*.jsonl"), file.parent / _META)]
+            infos = [
+                one.stat()
+                for one in (file, *file.parent.glob("journal/*.jsonl"), file.parent / _META)
+            ]
         except OSError:  # without `meta.json`: a sub-agent's
             continue
         newest, size = max(info.st_mtime for info in infos), sum(info.st_size for info in infos)
@@ -68,14 +78,21 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
 def locate(folder: Path, session: str) -> Session | None:
     if not re.fullmatch(r"[0-9A-Za-z-]{8,64}", session):
         return None
-    near = (*folder.glob(f"unified/{session}/{_CURRENT}"), *folder.glob(f"session_*_{session[:8]}/{_MESSAGES}"))
+    near = (
+        *folder.glob(f"unified/{session}/{_CURRENT}"),
+        *folder.glob(f"session_*_{session[:8]}/{_MESSAGES}"),
+    )
     return next((found for file in near if (found := at(file)) and found.session == session), None)
 
 
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     """The session that a file belongs to, None where it can't be one."""
     path = Path(path)
-    return Session(AGENT.name, session or _session(path), str(path), KIND) if holds(path.name) is not False else None
+    return (
+        Session(AGENT.name, session or _session(path), str(path), KIND)
+        if holds(path.name) is not False
+        else None
+    )
 
 
 def _session(path: Path) -> str:
@@ -106,10 +123,14 @@ class VibeConversation(Conversation):
         self.session = text_of(meta.get("session_id")) or where.session
         self.parent = "" if meta else "(a sub-agent's)"
         environment = meta.get("environment")
-        self._cwd = text_of(environment.get("working_directory")) if isinstance(environment, dict) else ""
+        self._cwd = (
+            text_of(environment.get("working_directory")) if isinstance(environment, dict) else ""
+        )
         is_old = file.name != _CURRENT
         self._turns = list(
-            self._of_lines(file, text_of(meta.get("start_time"))) if is_old else self._of_entries(file.parent)
+            self._of_lines(file, text_of(meta.get("start_time")))
+            if is_old
+            else self._of_entries(file.parent)
         )
         self.ids = [turn.turn for turn in self._turns]
 
@@ -117,9 +138,12 @@ class VibeConversation(Conversation):
         return self._turns[first:last]
 
     def _new(self, name: str, at: str, words: str) -> Turn:
-        return Turn(self.agent, self.session, name, at, at, self._cwd, words, tools=[], status="interrupted")
+        return Turn(
+            self.agent, self.session, name, at, at, self._cwd, words, tools=[], status="interrupted"
+        )
 
-    # -- since 3.0 ------------------------------------------------------------------------------------------
+    # -- since 3.0
+    # ------------------------------------------------------------------------------------------
 
     def _of_entries(self, folder: Path) -> list[Turn]:
         entries, ended = _history(folder)
@@ -136,7 +160,9 @@ class VibeConversation(Conversation):
                 continue
             elif words and source == "turn_steer":
                 turns[-1].user = f"{turns[-1].user}\n\n{words}"
-            elif kind == "message" and entry.get("role") == "assistant" and entry.get("inputEntryId"):
+            elif (
+                kind == "message" and entry.get("role") == "assistant" and entry.get("inputEntryId")
+            ):
                 turns[-1].ended = stamp(entry.get("updatedAt")) or at
                 text = blocks_text(entry.get("content"))
                 turns[-1].say(text)
@@ -170,11 +196,16 @@ class VibeConversation(Conversation):
             or text_of(state.get("outputText"))
             or text_of(error.get("message"))
         )
-        call.failed = state.get("status") in ("failed", "cancelled") or shown.get("returncode") not in (None, 0)
+        call.failed = state.get("status") in ("failed", "cancelled") or shown.get(
+            "returncode"
+        ) not in (None, 0)
         if kind == "subagent":
-            turn.outside = turn.outside or _took_in(folder.parent, text_of(detail.get("childSessionId")))
+            turn.outside = turn.outside or _took_in(
+                folder.parent, text_of(detail.get("childSessionId"))
+            )
 
-    # -- before ---------------------------------------------------------------------------------------------
+    # -- before
+    # ---------------------------------------------------------------------------------------------
 
     def _of_lines(self, file: Path, began: str) -> list[Turn]:
         turns: list[Turn] = []
@@ -183,7 +214,11 @@ class VibeConversation(Conversation):
             role, content = line.get("role"), text_of(line.get("content"))
             if role == "user" and content.strip() and line.get("injected") is not True:
                 turns.append(
-                    self._new(text_of(line.get("message_id")) or f"{self.session}-{len(turns)}", began, content)
+                    self._new(
+                        text_of(line.get("message_id")) or f"{self.session}-{len(turns)}",
+                        began,
+                        content,
+                    )
                 )
                 tools = {}
             elif not turns:
@@ -194,7 +229,9 @@ class VibeConversation(Conversation):
                 calls = line.get("tool_calls")
                 for made in calls if isinstance(calls, list) else []:
                     function = _dict(made, "function") if isinstance(made, dict) else {}
-                    call = ToolCall(text_of(function.get("name")), _arguments(function.get("arguments")))
+                    call = ToolCall(
+                        text_of(function.get("name")), _arguments(function.get("arguments"))
+                    )
                     tools[text_of(made.get("id")) if isinstance(made, dict) else ""] = call
                     turns[-1].call(call)
                     is_outside = is_servers_tool(call.name, _OWN_TOOLS) or (
@@ -216,9 +253,16 @@ def _old_took_in(folder: Path) -> bool:
         lines = [line for file in files for line in _lines(safe_files.read(file, _MAX))]
     except OSError:
         return True
-    calls = (call for line in lines if isinstance(line.get("tool_calls"), list) for call in line["tool_calls"])
+    calls = (
+        call
+        for line in lines
+        if isinstance(line.get("tool_calls"), list)
+        for call in line["tool_calls"]
+    )
     made = [_dict(call, "function") for call in calls if isinstance(call, dict)]
-    return not files or any(brings_outside(text_of(f.get("name")), _arguments(f.get("arguments"))) for f in made)
+    return not files or any(
+        brings_outside(text_of(f.get("name")), _arguments(f.get("arguments"))) for f in made
+    )
 
 
 def _arguments(given: Any) -> str:
@@ -229,7 +273,9 @@ def _arguments(given: Any) -> str:
 
 
 def _took_in(sessions: Path, child: str) -> bool:
-    """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is said, too, where that can't be read."""
+    """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is
+    said, too, where that can't be read.
+    """
     seen: set[str] = set()
     waiting = [child]
     while waiting:
@@ -237,13 +283,21 @@ def _took_in(sessions: Path, child: str) -> bool:
         if name in seen:
             continue
         seen.add(name)
-        entries, _ = _history(sessions / name) if _CHILD.fullmatch(name) and len(seen) < _MAX_CHILDREN else ([], {})
+        entries, _ = (
+            _history(sessions / name)
+            if _CHILD.fullmatch(name) and len(seen) < _MAX_CHILDREN
+            else ([], {})
+        )
         if not entries:
             return True
-        for detail in (_dict(entry, "detail") for entry in entries if entry.get("type") == "effect"):
+        for detail in (
+            _dict(entry, "detail") for entry in entries if entry.get("type") == "effect"
+        ):
             if detail.get("kind") == "subagent":
                 waiting.append(text_of(detail.get("childSessionId")))
-            elif detail.get("kind") == "tool" and brings_outside(_tool(detail), input_text(detail.get("input"))):
+            elif detail.get("kind") == "tool" and brings_outside(
+                _tool(detail), input_text(detail.get("input"))
+            ):
                 return True
     return False
 
@@ -256,13 +310,25 @@ def _typed(entry: dict[str, Any]) -> str:
     """What the person typed, without the text of a skill whose name that was."""
     content = entry.get("content")
     blocks = content if isinstance(content, list) else []
-    own = [block for block in blocks if isinstance(block, dict) and not text_of(block.get("text")).startswith(_SKILL)]
+    own = [
+        block
+        for block in blocks
+        if isinstance(block, dict) and not text_of(block.get("text")).startswith(_SKILL)
+    ]
     text = blocks_text(own)
-    return text if text.strip() else "[image]" if any(block.get("type") == "image" for block in own) else ""
+    return (
+        text
+        if text.strip()
+        else "[image]"
+        if any(block.get("type") == "image" for block in own)
+        else ""
+    )
 
 
 def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """(entries in order, how the last turn ended) of a session's folder. Names in its files are checked before they are opened."""
+    """(entries in order, how the last turn ended) of a session's folder. Names in its files are
+    checked before they are opened.
+    """
     generation = text_of(_table(folder / _CURRENT).get("generation"))
     if not _GENERATION.fullmatch(generation):
         return [], {}
@@ -273,9 +339,15 @@ def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     for chunk in chunks if isinstance(chunks, list) else []:
         if _CHUNK.fullmatch(text_of(chunk)):
             found = _value(folder / "chunks" / f"{chunk}.json")
-            entries += [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+            entries += (
+                [entry for entry in found if isinstance(entry, dict)]
+                if isinstance(found, list)
+                else []
+            )
     rest = _dict(state, "history").get("entries")
-    entries += [entry for entry in rest if isinstance(entry, dict)] if isinstance(rest, list) else []
+    entries += (
+        [entry for entry in rest if isinstance(entry, dict)] if isinstance(rest, list) else []
+    )
     ended = _dict(state, "latestTurn")
     journal = os.path.basename(text_of(_dict(manifest, "recovery_journal_segment").get("path")))
     since = manifest.get("snapshot_sequence", _table(folder / _CURRENT).get("snapshot_sequence"))
@@ -297,10 +369,16 @@ def _journal(file: Path, since: Any) -> Iterator[dict[str, Any]]:
         if isinstance(since, int) and isinstance(sequence, int) and sequence <= since:
             continue
         delta = _dict(line, "payload").get("delta")
-        yield from (change for change in (delta if isinstance(delta, list) else []) if isinstance(change, dict))
+        yield from (
+            change
+            for change in (delta if isinstance(delta, list) else [])
+            if isinstance(change, dict)
+        )
 
 
-def _replay(changes: Iterable[dict[str, Any]], entries: list[dict[str, Any]], ended: dict[str, Any]) -> dict[str, Any]:
+def _replay(
+    changes: Iterable[dict[str, Any]], entries: list[dict[str, Any]], ended: dict[str, Any]
+) -> dict[str, Any]:
     """Apply changes to *entries*; how the last turn ended by then."""
     for change in changes:
         op, entry, name = change.get("op"), change.get("entry"), change.get("id")

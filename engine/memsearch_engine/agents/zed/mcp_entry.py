@@ -2,4 +2,6 @@
 
 from memsearch_engine.agents.installing import Client, plain_entry
 
-CLIENT = Client("Zed", ".config/zed/settings.json", ("context_servers",), plain_entry, comments=True)
+CLIENT = Client(
+    "Zed", ".config/zed/settings.json", ("context_servers",), plain_entry, comments=True
+)

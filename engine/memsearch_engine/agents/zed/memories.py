@@ -7,8 +7,16 @@ from collections.abc import Iterator
 from memsearch_engine.agents.agent_files import Source, Where, first
 
 _NAMES = (
-    ".rules", ".cursorrules", ".windsurfrules", ".clinerules", ".github/copilot-instructions.md", "AGENT.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md",
-)  # fmt: skip
+    ".rules",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".github/copilot-instructions.md",
+    "AGENT.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+)
 
 
 def sources(where: Where) -> Iterator[Source]:

@@ -1,10 +1,13 @@
-"""Zed's threads: ``threads.db``, a row each that is written whole again, with a document of JSON, mostly packed by zstd (by its source of 2026;
-it could not be driven). Agents of others that run in Zed keep their own sessions.
+"""Zed's threads: ``threads.db``, a row each that is written whole again, with a document of JSON,
+mostly packed by zstd (by its source of 2026; it could not be driven). Agents of others that run in
+Zed keep their own sessions.
 
-A message is an object named for who spoke; the model's has its tools and their results. There are no times of messages: all turns of a thread
-have its own. Failures are kept nowhere. Tools of servers go by their bare names, so what is none of Zed's own is taken for one.
+A message is an object named for who spoke; the model's has its tools and their results. There are
+no times of messages: all turns of a thread have its own. Failures are kept nowhere. Tools of
+servers go by their bare names, so what is none of Zed's own is taken for one.
 
-**A turn is named by its message's id**; in documents of Zed's first agent by its place (``#1``), since saving such a thread again gives its
+**A turn is named by its message's id**; in documents of Zed's first agent by its place (``#1``),
+since saving such a thread again gives its
 messages other ids: by its place each is known there, too.
 """
 
@@ -54,12 +57,16 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     try:
         with reading(str(file)) as db:
             order = "created_at" if "created_at" in _columns(db) else "updated_at"
-            rows = db.execute(f"SELECT id, updated_at, length(data) FROM threads ORDER BY {order}").fetchall()
+            rows = db.execute(
+                f"SELECT id, updated_at, length(data) FROM threads ORDER BY {order}"
+            ).fetchall()
     except OSError as error:
         failed.append((str(file), error.strerror or str(error)))
         return
     for name, updated, size in rows:
-        yield Session(AGENT.name, text_of(name), str(file), KIND, _milliseconds(updated) / 1000, size or 0)
+        yield Session(
+            AGENT.name, text_of(name), str(file), KIND, _milliseconds(updated) / 1000, size or 0
+        )
 
 
 def locate(folder: Path, session: str) -> Session | None:
@@ -106,17 +113,25 @@ class ZedConversation(Conversation):
                 "created_at",
             )
             columns = ", ".join(name if name in has else "NULL" for name in wanted)
-            row = db.execute(f"SELECT {columns} FROM threads WHERE id=?", (where.session,)).fetchone()
+            row = db.execute(
+                f"SELECT {columns} FROM threads WHERE id=?", (where.session,)
+            ).fetchone()
         if row is None:
             raise FileNotFoundError(2, f"no thread {where.session}", where.path)
         kind, data, updated, parent, folders, order, created = row
         thread = _document(kind, data, where.path)
-        self.parent = text_of(parent) or text_of(_table(thread.get("subagent_context")).get("parent_thread_id"))
+        self.parent = text_of(parent) or text_of(
+            _table(thread.get("subagent_context")).get("parent_thread_id")
+        )
         self.version = text_of(thread.get("version"))
-        self._at = stamp(_milliseconds(created) or _milliseconds(updated)) if created or updated else ""
+        self._at = (
+            stamp(_milliseconds(created) or _milliseconds(updated)) if created or updated else ""
+        )
         self._cwd = _folder(text_of(folders), text_of(order), thread)
         self._turns: list[Turn] = []
-        self._children: dict[str, list[str]] = {}  # turn -> threads of the sub-agents that it sent off
+        self._children: dict[
+            str, list[str]
+        ] = {}  # turn -> threads of the sub-agents that it sent off
         messages = thread.get("messages")
         for place, message in enumerate(messages if isinstance(messages, list) else []):
             if isinstance(message, dict) and "role" in message:
@@ -136,7 +151,9 @@ class ZedConversation(Conversation):
         return found
 
     def _took_in(self, children: list[str]) -> bool:
-        """Whether a sub-agent took in content from outside; so it is said, too, where none can be read."""
+        """Whether a sub-agent took in content from outside; so it is said, too, where none can be
+        read.
+        """
         seen, waiting = {self.session}, list(children)
         if not waiting:
             return True
@@ -156,18 +173,36 @@ class ZedConversation(Conversation):
 
     def _begin(self, name: str, words: str) -> None:
         self._turns.append(
-            Turn(self.agent, self.session, name, self._at, self._at, self._cwd, words, tools=[], status="interrupted")
+            Turn(
+                self.agent,
+                self.session,
+                name,
+                self._at,
+                self._at,
+                self._cwd,
+                words,
+                tools=[],
+                status="interrupted",
+            )
         )
 
     def _call(self, name: str, given: Any, output: str, failed: bool) -> None:
         turn, words = self._turns[-1], input_text(given)
         # `terminal` is a shell: what it fetches is known by that name
-        turn.call(ToolCall("shell" if name in _SHELLS else name, words, output, failed or _FAILED in output[:500]))
+        turn.call(
+            ToolCall(
+                "shell" if name in _SHELLS else name,
+                words,
+                output,
+                failed or _FAILED in output[:500],
+            )
+        )
         turn.tools[-1].name = name
         turn.outside = turn.outside or name not in _TOOLS
         turn.status = "interrupted"  # until words follow
 
-    # -- since 0.3.0 ----------------------------------------------------------------------------------------
+    # -- since 0.3.0
+    # ----------------------------------------------------------------------------------------
 
     def _new(self, message: Any, place: int) -> None:
         if message == "Resume":
@@ -180,7 +215,9 @@ class ZedConversation(Conversation):
             words = words or "[image]" * any("Image" in piece for piece in pieces)
             if words:
                 self._begin(text_of(said.get("id")) or f"{self.session}-{place}", words)
-                self._turns[-1].outside = any("Fetch" in _table(_table(p.get("Mention")).get("uri")) for p in pieces)
+                self._turns[-1].outside = any(
+                    "Fetch" in _table(_table(p.get("Mention")).get("uri")) for p in pieces
+                )
         elif kind == "Agent":
             if self._turns:
                 self._answer(said)
@@ -210,23 +247,37 @@ class ZedConversation(Conversation):
             told = document(_shown(result.get("content")).encode("utf-8", "replace"))
         except (ValueError, RecursionError):
             told = None
-        child = text_of(_table(told).get("session_id")) or text_of(_table(_given(used.get("input"))).get("session_id"))
+        child = text_of(_table(told).get("session_id")) or text_of(
+            _table(_given(used.get("input"))).get("session_id")
+        )
         if child:
             self._children.setdefault(turn.turn, []).append(child)
 
-    # -- before ---------------------------------------------------------------------------------------------
+    # -- before
+    # ---------------------------------------------------------------------------------------------
 
     def _old(self, message: dict[str, Any], place: int) -> None:
         role = message.get("role")
         segments = message.get("segments")
-        parts = _list(segments) if isinstance(segments, list) else [{"type": "text", "text": message.get("text")}]
+        parts = (
+            _list(segments)
+            if isinstance(segments, list)
+            else [{"type": "text", "text": message.get("text")}]
+        )
         words = "".join(text_of(part.get("text")) for part in parts if part.get("type") == "text")
-        results = {text_of(one.get("tool_use_id")): one for one in _list(message.get("tool_results"))}
+        results = {
+            text_of(one.get("tool_use_id")): one for one in _list(message.get("tool_results"))
+        }
         if message.get("is_hidden") is True or role == "system":
             return
         if role == "user" and results:  # of 0.1.0, where they stand in a message of their own
-            for call, result in zip(self._turns[-1].tools[-len(results) :] if self._turns else [], results.values()):
-                call.output, call.failed = _shown(result.get("content")), result.get("is_error") is True
+            for call, result in zip(
+                self._turns[-1].tools[-len(results) :] if self._turns else [], results.values()
+            ):
+                call.output, call.failed = (
+                    _shown(result.get("content")),
+                    result.get("is_error") is True,
+                )
         elif role == "user":
             if words.strip():
                 self._begin(f"#{len(self._turns) + 1}", words)
@@ -252,7 +303,13 @@ def _document(kind: object, data: object, path: str) -> dict[str, Any]:
     """A thread. Raises OSError where it can't be read, or is larger than any thread may be."""
     import zstandard
 
-    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data if isinstance(data, bytes) else b""
+    raw = (
+        data.encode("utf-8", "replace")
+        if isinstance(data, str)
+        else data
+        if isinstance(data, bytes)
+        else b""
+    )
     try:
         if kind == "zstd":  # frames that don't say their size
             with zstandard.ZstdDecompressor().stream_reader(raw) as stream:
@@ -265,9 +322,14 @@ def _document(kind: object, data: object, path: str) -> dict[str, Any]:
 
 
 def _folder(paths: str, order: str, thread: dict[str, Any]) -> str:
-    """The folder that a thread was begun in: the first of its roots, which are stored by name, as they were opened."""
+    """The folder that a thread was begun in: the first of its roots, which are stored by name, as
+    they were opened.
+    """
     roots = [path for path in paths.split("\n") if path]
-    places = [int(place) if re.fullmatch("[0-9]{1,6}", place) else len(roots) for place in order.split(",")]
+    places = [
+        int(place) if re.fullmatch("[0-9]{1,6}", place) else len(roots)
+        for place in order.split(",")
+    ]
     if roots:
         return roots[places.index(min(places))] if len(places) == len(roots) else roots[0]
     worktrees = _list(_table(thread.get("initial_project_snapshot")).get("worktree_snapshots"))
@@ -288,7 +350,9 @@ def _piece(piece: dict[str, Any]) -> str:
 
 def _given(value: Any) -> Any:
     """What a tool was given; newer versions say of what kind it is."""
-    return value["value"] if isinstance(value, dict) and value.keys() == {"type", "value"} else value
+    return (
+        value["value"] if isinstance(value, dict) and value.keys() == {"type", "value"} else value
+    )
 
 
 def _shown(content: Any) -> str:
@@ -296,7 +360,14 @@ def _shown(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(text for text in map(_shown, content) if text)
     if isinstance(content, dict):
-        return next((text for key, value in content.items() if key.lower() == "text" and (text := text_of(value))), "")
+        return next(
+            (
+                text
+                for key, value in content.items()
+                if key.lower() == "text" and (text := text_of(value))
+            ),
+            "",
+        )
     return text_of(content)
 
 

@@ -1,8 +1,8 @@
-"""The command lines of agents, asked so that nothing of it stays: no session, no hooks, no servers, no instructions of the user's,
-and no tools but (for ``edit``) those for files of one folder.
+"""The command lines of agents, asked so that nothing of it stays: no session, no hooks, no servers,
+no instructions of the user's, and no tools but (for ``edit``) those for files of one folder.
 
-What that takes is each agent's own matter (``agents/<name>/native.py``); here a program is run, waited for, and ended with all that
-it started.
+What that takes is each agent's own matter (``agents/<name>/native.py``); here a program is run,
+waited for, and ended with all that it started.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _LOOK_S = 0.5
 
 
 class Call(msgspec.Struct):
-    """How a program is called. ``stdin``: what it is asked; ``without``: variables that it must not see."""
+    """How a program is called. ``stdin``: what it is asked; ``without``: variables that it must not
+    see.
+    """
 
     argv: list[str]
     stdin: str
@@ -38,9 +40,13 @@ class Call(msgspec.Struct):
 
 
 class Native(Protocol):
-    """The module ``native`` of the package of an agent whose command line can answer one question without a trace and without tools."""
+    """The module ``native`` of the package of an agent whose command line can answer one question
+    without a trace and without tools.
+    """
 
-    def call(self, private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    def call(
+        self, private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+    ) -> Call:
         """How to ask.
 
         Args:
@@ -50,7 +56,9 @@ class Native(Protocol):
         """
 
     def said(self, out: str) -> tuple[str, int, int]:
-        """(text, tokens read, tokens written) of what it printed. Raises ModelError where that is no answer."""
+        """(text, tokens read, tokens written) of what it printed. Raises ModelError where that is
+        no answer.
+        """
 
     def complained(self, out: str) -> None:
         """Raise ModelError where what it printed before it failed says why."""
@@ -69,11 +77,19 @@ def those() -> list[str]:
 def ask(agent: str, model: str, system: str, question: str, timeout_s: float) -> Reply:
     """One question. Raises ModelError."""
     with tempfile.TemporaryDirectory(prefix="memsearch-") as empty:
-        return _run(agent, model, system, question, Path(empty), timeout_s, lambda: False, edits=False)
+        return _run(
+            agent, model, system, question, Path(empty), timeout_s, lambda: False, edits=False
+        )
 
 
 def edit(
-    agent: str, model: str, system: str, task: str, folder: Path, timeout_s: float, cancelled: Callable[[], bool]
+    agent: str,
+    model: str,
+    system: str,
+    task: str,
+    folder: Path,
+    timeout_s: float,
+    cancelled: Callable[[], bool],
 ) -> Reply:
     """Let an agent work on the files of *folder* alone, without network. Raises ModelError.
 
@@ -84,16 +100,28 @@ def edit(
 
 
 def _run(
-    agent: str, model: str, system: str, text: str, folder: Path, timeout_s: float, cancelled: Callable[[], bool], *, edits: bool
-) -> Reply:  # fmt: skip
+    agent: str,
+    model: str,
+    system: str,
+    text: str,
+    folder: Path,
+    timeout_s: float,
+    cancelled: Callable[[], bool],
+    *,
+    edits: bool,
+) -> Reply:
     asks = cast("Native | None", agent_registry.part(agent, "native"))
     if asks is None:
-        raise ModelError(f"{agent or 'this agent'} has no command line that answers without a trace", again=False)
+        raise ModelError(
+            f"{agent or 'this agent'} has no command line that answers without a trace", again=False
+        )
     program = shutil.which(agent_registry.agent(agent).program)
     if not program:
         raise ModelError(f"the command line of {agent} is not on the PATH", again=False)
     program = os.path.abspath(program)
-    from memsearch_engine.core import network  # here, since every command that writes a note would pay for TLS
+    from memsearch_engine.core import (
+        network,
+    )  # here, since every command that writes a note would pay for TLS
 
     network.check(os.path.basename(program))
     with (
@@ -103,7 +131,9 @@ def _run(
         tempfile.TemporaryFile() as complaints,
     ):
         call = asks.call(Path(private), program, model, system, text, edits=edits)
-        environment = {name: value for name, value in os.environ.items() if name not in call.without}
+        environment = {
+            name: value for name, value in os.environ.items() if name not in call.without
+        }
         environment |= {
             "MEMSEARCH_DISABLE": "1",
             "TMPDIR": private,
@@ -113,9 +143,14 @@ def _run(
         asked.seek(0)
         try:
             process = subprocess.Popen(
-                [program, *call.argv], stdin=asked, stdout=out, stderr=complaints, cwd=folder, env=environment,
+                [program, *call.argv],
+                stdin=asked,
+                stdout=out,
+                stderr=complaints,
+                cwd=folder,
+                env=environment,
                 start_new_session=True,
-            )  # fmt: skip
+            )
         except OSError as error:
             raise ModelError(f"{agent} can't be started: {error}", again=False) from error
         try:
@@ -130,14 +165,18 @@ def _run(
         words = complaints.read(_MAX_ANSWER).decode("utf-8", "replace").strip() or said.strip()
     if process.returncode:
         asks.complained(said)
-        raise ModelError(f"{agent} ended with {process.returncode}: {words[-200:]}", again=True, billed=True)
+        raise ModelError(
+            f"{agent} ended with {process.returncode}: {words[-200:]}", again=True, billed=True
+        )
     answer, given, made = asks.said(said)
     if not answer.strip():
         raise ModelError(f"{agent} gave an empty answer", again=True)
     return Reply(answer, given or estimate(system + text), made or estimate(answer), given > 0)
 
 
-def _await(process: subprocess.Popen[bytes], agent: str, timeout_s: float, cancelled: Callable[[], bool]) -> None:
+def _await(
+    process: subprocess.Popen[bytes], agent: str, timeout_s: float, cancelled: Callable[[], bool]
+) -> None:
     end = time.monotonic() + timeout_s
     while True:
         try:
@@ -145,6 +184,10 @@ def _await(process: subprocess.Popen[bytes], agent: str, timeout_s: float, cance
             return
         except subprocess.TimeoutExpired:
             if cancelled():
-                raise ModelError(f"{agent} was ended: it is no longer wanted", again=True, billed=True) from None
+                raise ModelError(
+                    f"{agent} was ended: it is no longer wanted", again=True, billed=True
+                ) from None
             if time.monotonic() > end:
-                raise ModelError(f"{agent} did not answer within {timeout_s:.0f} s", again=True, billed=True) from None
+                raise ModelError(
+                    f"{agent} did not answer within {timeout_s:.0f} s", again=True, billed=True
+                ) from None

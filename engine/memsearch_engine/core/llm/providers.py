@@ -1,7 +1,8 @@
-"""One question to one model: an API that speaks OpenAI's or Anthropic's protocol, or the command line of an agent.
+"""One question to one model: an API that speaks OpenAI's or Anthropic's protocol, or the command
+line of an agent.
 
-Text in, text out: no session, no hooks. The question goes by standard input or in a request's body, never as an argument;
-what comes back is untrusted, and its caller checks it.
+Text in, text out: no session, no hooks. The question goes by standard input or in a request's body,
+never as an argument; what comes back is untrusted, and its caller checks it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ _OTHER_REASONS = (
 )  # whatever their words name; some servers answer a field that they don't know with 500
 _MAX_ANSWER = 4 * 1024 * 1024
 _MORE_ROOM = 4  # times the tokens that an answer was cut at, the second time
-#: What an error names -> the field of a request that is refused. Of ``max_tokens`` a server says what to write instead; where it does not,
-#: they may only be too many.
+#: What an error names -> the field of a request that is refused. Of ``max_tokens`` a server says
+#: what to write instead; where it does not, they may only be too many.
 _DISPENSABLE = {"response_format": "response_format", "max_completion_tokens": "max_tokens"}
 _TOO_LONG = re.compile(
-    r"context.{0,20}(?:length|window)|maximum context|too (?:long|many tokens)|prompt is too long", re.I
+    r"context.{0,20}(?:length|window)|maximum context|too (?:long|many tokens)|prompt is too long",
+    re.I,
 )
 
 
@@ -52,11 +54,14 @@ def complete(
     """Ask a model.
 
     Args:
-        provider: ``native`` (then *agent* names the command line), an agent's own name, or one under ``core.llm.providers``.
+        provider: ``native`` (then *agent* names the command line), an agent's own name, or one
+            under ``core.llm.providers``.
         model: instead of the provider's own.
         max_tokens: of the answer, where the protocol can limit it.
-        schema: a JSON schema that the answer has to follow, where the protocol can demand it; the caller checks it anyway.
-        once: take an answer that was cut for what it is; else it is asked for again, with more room.
+        schema: a JSON schema that the answer has to follow, where the protocol can demand it;
+            the caller checks it anyway.
+        once: take an answer that was cut for what it is; else it is asked for again, with more
+            room.
 
     Raises:
         SettingsError: the provider is not configured.
@@ -68,12 +73,23 @@ def complete(
     system, question = marked(system), marked(question)
     said = [{"role": "user", "content": question}]
     if known.type == "anthropic":
-        body: dict[str, Any] = {"model": model, "max_tokens": max_tokens, "system": system, "messages": said}
+        body: dict[str, Any] = {
+            "model": model,
+            "max_tokens": max_tokens,
+            "system": system,
+            "messages": said,
+        }
         if schema:
-            body["tools"] = [{"name": "answer", "description": "Give the answer.", "input_schema": schema}]
+            body["tools"] = [
+                {"name": "answer", "description": "Give the answer.", "input_schema": schema}
+            ]
             body["tool_choice"] = {"type": "tool", "name": "answer"}
     else:
-        body = {"model": model, "max_tokens": max_tokens, "messages": [{"role": "system", "content": system}, *said]}
+        body = {
+            "model": model,
+            "max_tokens": max_tokens,
+            "messages": [{"role": "system", "content": system}, *said],
+        }
         if schema:
             wanted = {"name": "answer", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
@@ -87,30 +103,44 @@ def complete(
         try:
             text, whole = _text(known.type, answer), not _was_cut(known.type, answer)
         except (KeyError, TypeError, IndexError, AttributeError) as error:
-            raise ModelError(f"{provider} sent an answer of an unknown shape", again=False) from error
+            raise ModelError(
+                f"{provider} sent an answer of an unknown shape", again=False
+            ) from error
         spent.append(tokens_of(answer, system + question, text))
         if whole or once:
-            return Reply(text, sum(s[0] for s in spent), sum(s[1] for s in spent), all(s[2] for s in spent))
-    raise ModelError(f"the answer of {provider} was cut after {limit} tokens", again=False, billed=True)
+            return Reply(
+                text, sum(s[0] for s in spent), sum(s[1] for s in spent), all(s[2] for s in spent)
+            )
+    raise ModelError(
+        f"the answer of {provider} was cut after {limit} tokens", again=False, billed=True
+    )
 
 
 def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
-    """``post``, once more without what the service says that it does not know. *body* is changed to what it took."""
+    """``post``, once more without what the service says that it does not know. *body* is changed to
+    what it took.
+    """
     for _ in range(2):
         try:
             return post(provider, body, timeout_s)
         except ModelError as error:
             if error.refused == "response_format":
-                del body["response_format"]  # many compatible servers don't know it; the prompt asks for JSON as well
+                del body[
+                    "response_format"
+                ]  # many compatible servers don't know it; the prompt asks for JSON as well
             elif error.refused == "max_tokens":
-                body["max_completion_tokens"] = body.pop("max_tokens")  # models that think before they answer
+                body["max_completion_tokens"] = body.pop(
+                    "max_tokens"
+                )  # models that think before they answer
             else:
                 raise
     return post(provider, body, timeout_s)
 
 
 def _was_cut(kind: str, answer: Any) -> bool:
-    """Whether the answer ended at its limit: thinking counts against it, and may have left no room for words."""
+    """Whether the answer ended at its limit: thinking counts against it, and may have left no room
+    for words.
+    """
     if kind == "anthropic":
         return bool(answer.get("stop_reason") == "max_tokens")
     return bool(answer["choices"][0].get("finish_reason") == "length")
@@ -129,7 +159,8 @@ def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]
     return known, model or known.model
 
 
-# -- HTTP ---------------------------------------------------------------------------------------------------
+# -- HTTP
+# ---------------------------------------------------------------------------------------------------
 
 
 def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
@@ -158,7 +189,9 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
         too_long = error.code in (400, 413) and bool(_TOO_LONG.search(text))
         message = f"{url} answered {error.code}: {text[:200]}"
         refused = "" if too_long or error.code in _OTHER_REASONS else _refused(text, body)
-        raise ModelError(message, again=error.code in _RETRIABLE, too_long=too_long, refused=refused) from error
+        raise ModelError(
+            message, again=error.code in _RETRIABLE, too_long=too_long, refused=refused
+        ) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
         again, late = not isinstance(error, http.client.InvalidURL), isinstance(error, TimeoutError)
         raise ModelError(f"{url}: {error}", again=again, billed=late) from error
@@ -168,7 +201,9 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
 
 
 def _refused(text: str, body: dict[str, Any]) -> str:
-    """The part of *body* that an error is about, in whatever words a compatible server says it; '' for none that we can do without."""
+    """The part of *body* that an error is about, in whatever words a compatible server says it; ''
+    for none that we can do without.
+    """
     return next((part for said, part in _DISPENSABLE.items() if said in text and part in body), "")
 
 
@@ -176,7 +211,10 @@ def tokens_of(answer: dict[str, Any], asked: str, said: str) -> tuple[int, int, 
     """(input, output, counted): the service's own count, else our estimate."""
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    counts = [usage.get(name) for name in ("input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")]
+    counts = [
+        usage.get(name)
+        for name in ("input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")
+    ]
     given, made = counts[0] or counts[1], counts[2] or counts[3]
     counted = isinstance(given, int)
     return (
@@ -192,6 +230,10 @@ def _text(kind: str, answer: Any) -> str:
         for block in answer["content"]:
             if block.get("type") == "tool_use":
                 return json.dumps(block["input"])
-        return "\n".join(block["text"] for block in answer["content"] if block.get("type") == "text")
+        return "\n".join(
+            block["text"] for block in answer["content"] if block.get("type") == "text"
+        )
     content = answer["choices"][0]["message"].get("content") or ""
-    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+    return (
+        content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+    )

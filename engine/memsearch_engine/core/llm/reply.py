@@ -18,7 +18,13 @@ class ModelError(MemsearchError):
     """
 
     def __init__(
-        self, message: str, *, again: bool, too_long: bool = False, billed: bool = False, refused: str = ""
+        self,
+        message: str,
+        *,
+        again: bool,
+        too_long: bool = False,
+        billed: bool = False,
+        refused: str = "",
     ) -> None:
         super().__init__(message)
         self.again, self.too_long, self.billed, self.refused = again, too_long, billed, refused

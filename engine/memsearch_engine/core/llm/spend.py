@@ -23,11 +23,30 @@ CREATE INDEX IF NOT EXISTS spend_day ON spend(day);
 
 
 def note(
-    home: Home, llm: Llm, reply: Reply, *, purpose: str, provider: str, model: str, agent: str, at: float | None = None
+    home: Home,
+    llm: Llm,
+    reply: Reply,
+    *,
+    purpose: str,
+    provider: str,
+    model: str,
+    agent: str,
+    at: float | None = None,
 ) -> None:
     """Write down what a call has cost. *at*: when it was, in seconds since 1970; None: now."""
     usd, at = _usd(llm, provider, reply), time.time() if at is None else at
-    row = (at, date.fromtimestamp(at).isoformat(), purpose, provider, model, agent, reply.input_tokens, reply.output_tokens, usd, reply.counted)  # fmt: skip
+    row = (
+        at,
+        date.fromtimestamp(at).isoformat(),
+        purpose,
+        provider,
+        model,
+        agent,
+        reply.input_tokens,
+        reply.output_tokens,
+        usd,
+        reply.counted,
+    )
     with using(home, _SCHEMA) as db:
         db.execute(
             "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
@@ -35,11 +54,15 @@ def note(
         )
 
 
-def reserve(home: Home, *, purpose: str, provider: str, model: str, agent: str, tokens: int, cap: int) -> int:
-    """Set *tokens* aside before a call, so that callers at the same time can't pass the day's cap together.
+def reserve(
+    home: Home, *, purpose: str, provider: str, model: str, agent: str, tokens: int, cap: int
+) -> int:
+    """Set *tokens* aside before a call, so that callers at the same time can't pass the day's cap
+    together.
 
     Returns:
-        The number to settle under; 0 where the cap leaves no room. Who dies before settling has spent what was set aside.
+        The number to settle under; 0 where the cap leaves no room. Who dies before settling has
+        spent what was set aside.
     """
     day = date.today().isoformat()
     with using(home, _SCHEMA) as db, transaction(db):
@@ -57,10 +80,18 @@ def reserve(home: Home, *, purpose: str, provider: str, model: str, agent: str, 
 
 
 def settle(home: Home, llm: Llm, number: int, provider: str, reply: Reply | ModelError) -> None:
-    """Put what a call has really cost in place of what was set aside; what may have been billed stays as set aside."""
+    """Put what a call has really cost in place of what was set aside; what may have been billed
+    stays as set aside.
+    """
     with using(home, _SCHEMA) as db:
         if isinstance(reply, Reply):
-            values = (reply.input_tokens, reply.output_tokens, _usd(llm, provider, reply), reply.counted, number)
+            values = (
+                reply.input_tokens,
+                reply.output_tokens,
+                _usd(llm, provider, reply),
+                reply.counted,
+                number,
+            )
             db.execute("UPDATE spend SET input=?, output=?, usd=?, counted=? WHERE id=?", values)
         elif not reply.billed:
             db.execute("DELETE FROM spend WHERE id=?", (number,))
@@ -68,7 +99,11 @@ def settle(home: Home, llm: Llm, number: int, provider: str, reply: Reply | Mode
 
 def _usd(llm: Llm, provider: str, reply: Reply) -> float:
     known = llm.providers.get(provider)
-    return (reply.input_tokens * known.price_in + reply.output_tokens * known.price_out) / 1e6 if known else 0.0
+    return (
+        (reply.input_tokens * known.price_in + reply.output_tokens * known.price_out) / 1e6
+        if known
+        else 0.0
+    )
 
 
 def today(home: Home, purpose: str) -> int:
@@ -79,7 +114,9 @@ def today(home: Home, purpose: str) -> int:
 
 
 class Spent(msgspec.Struct):
-    """Calls of one model for one purpose on one day. ``counted``: 1 where the provider said how many tokens, 0 where they are estimated."""
+    """Calls of one model for one purpose on one day. ``counted``: 1 where the provider said how
+    many tokens, 0 where they are estimated.
+    """
 
     day: str
     purpose: str

@@ -1,4 +1,6 @@
-"""A model that works with tools, step by step, over OpenAI's or Anthropic's protocol. The tools are the caller's functions."""
+"""A model that works with tools, step by step, over OpenAI's or Anthropic's protocol. The tools are
+the caller's functions.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ _ANSWER_TOKENS = 8_000
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """``parameters``: name -> JSON type; all are required. ``run`` gets them by name; what it raises as ValueError or OSError
-    is told to the model."""
+    """``parameters``: name -> JSON type; all are required. ``run`` gets them by name; what it
+    raises as ValueError or OSError is told to the model.
+    """
 
     name: str
     description: str
@@ -67,12 +70,18 @@ def work(
     if anthropic:
         body |= {
             "system": system,
-            "tools": [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools],
+            "tools": [
+                {"name": t.name, "description": t.description, "input_schema": t.schema}
+                for t in tools
+            ],
         }
     else:
         messages.insert(0, {"role": "system", "content": system})
         body["tools"] = [
-            {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
+            {
+                "type": "function",
+                "function": {"name": t.name, "description": t.description, "parameters": t.schema},
+            }
             for t in tools
         ]
     for _ in range(max_turns):
@@ -81,18 +90,28 @@ def work(
         try:
             text, calls, said = (_anthropic if anthropic else _openai)(answer)
         except (KeyError, TypeError, IndexError, AttributeError) as error:
-            raise ModelError(f"{provider} sent an answer of an unknown shape", again=False) from error
-        given, made, counted = tokens_of(answer, system + json.dumps(messages, ensure_ascii=False), text)
+            raise ModelError(
+                f"{provider} sent an answer of an unknown shape", again=False
+            ) from error
+        given, made, counted = tokens_of(
+            answer, system + json.dumps(messages, ensure_ascii=False), text
+        )
         after_turn(Reply(text, given, made, counted))
         if not calls:
             return text
         messages.append(said)
         results = [(name, _run(by_name.get(tool), arguments)) for name, tool, arguments in calls]
         if anthropic:
-            blocks = [{"type": "tool_result", "tool_use_id": name, "content": result} for name, result in results]
+            blocks = [
+                {"type": "tool_result", "tool_use_id": name, "content": result}
+                for name, result in results
+            ]
             messages.append({"role": "user", "content": blocks})
         else:
-            messages += [{"role": "tool", "tool_call_id": name, "content": result} for name, result in results]
+            messages += [
+                {"role": "tool", "tool_call_id": name, "content": result}
+                for name, result in results
+            ]
     raise ModelError(f"the model was not done after {max_turns} turns", again=True)
 
 
@@ -102,7 +121,11 @@ Call = tuple[str, str, dict[str, Any]]  # (id, tool, arguments)
 def _anthropic(answer: dict[str, Any]) -> tuple[str, list[Call], dict[str, Any]]:
     blocks = answer["content"]
     text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
-    calls = [(str(block["id"]), str(block["name"]), block["input"]) for block in blocks if block["type"] == "tool_use"]
+    calls = [
+        (str(block["id"]), str(block["name"]), block["input"])
+        for block in blocks
+        if block["type"] == "tool_use"
+    ]
     return text, calls, {"role": "assistant", "content": blocks}
 
 
@@ -115,7 +138,11 @@ def _openai(answer: dict[str, Any]) -> tuple[str, list[Call], dict[str, Any]]:
         except (ValueError, TypeError):
             arguments = {}
         calls.append((str(call["id"]), str(call["function"]["name"]), arguments))
-    said = {"role": "assistant", "content": message.get("content"), "tool_calls": message.get("tool_calls")}
+    said = {
+        "role": "assistant",
+        "content": message.get("content"),
+        "tool_calls": message.get("tool_calls"),
+    }
     content = message.get("content")
     return content if isinstance(content, str) else "", calls, said
 
@@ -127,7 +154,9 @@ def _run(tool: Tool | None, arguments: Any) -> str:
         return f"error: {tool.name} takes {', '.join(tool.parameters) or 'nothing'}"
     kinds = {"string": str, "integer": int}
     if any(not isinstance(arguments[name], kinds[kind]) for name, kind in tool.parameters.items()):
-        return f"error: {tool.name} takes " + ", ".join(f"{name}: {kind}" for name, kind in tool.parameters.items())
+        return f"error: {tool.name} takes " + ", ".join(
+            f"{name}: {kind}" for name, kind in tool.parameters.items()
+        )
     try:
         return tool.run(**arguments)
     except (ValueError, OSError) as error:

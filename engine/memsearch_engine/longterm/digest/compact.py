@@ -1,8 +1,10 @@
-"""``memsearch compact``: a digest of many notes, written into today's file as one note. Its sources stay as they are.
+"""``memsearch compact``: a digest of many notes, written into today's file as one note. Its sources
+stay as they are.
 
-A model writes it where one is chosen, of all at once or day by day and then of the parts; without one it is an outline in the notes' own
-words. What goes to a model has no secrets and is no more than was planned; what comes back is text of a stranger's: it is cleaned, its
-citations are checked, and it becomes no heading, comment or anchor.
+A model writes it where one is chosen, of all at once or day by day and then of the parts; without
+one it is an outline in the notes' own words. What goes to a model has no secrets and is no more
+than was planned; what comes back is text of a stranger's: it is cleaned, its citations are checked,
+and it becomes no heading, comment or anchor.
 
 The entry is headed as memsearch 0.4 heads its own ("Memory Compact"), so that its tools read it.
 """
@@ -45,7 +47,11 @@ _SYSTEM = (
     "[mem:3f9a2c1b77aa, 0b77e1aa9c1d]; use only ids that stand there, and write nothing that no note says. Answer with the digest alone."
 )
 #: What memsearch 0.4 asks where no model is named.
-_MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-6", "gemini": "gemini-3-flash-preview"}
+_MODELS = {
+    "openai": "gpt-5-mini",
+    "anthropic": "claude-sonnet-4-6",
+    "gemini": "gemini-3-flash-preview",
+}
 _GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
 _CITED = re.compile(r"\s*\[mem:([^\[\]\n]*)\]", re.IGNORECASE)
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
@@ -64,7 +70,8 @@ class Asked(msgspec.Struct, kw_only=True, frozen=True):
     """Whom to ask, and with what words, where that is not as the settings say.
 
     Attributes:
-        provider: ``extractive``, a name under ``core.llm.providers``, an agent whose command line answers, or openai, anthropic, gemini.
+        provider: ``extractive``, a name under ``core.llm.providers``, an agent whose command
+            line answers, or openai, anthropic, gemini.
         base_url, api_key: of one of the last three.
         prompt: a template with ``{chunks}`` in it; prompt_file: the path of one.
     """
@@ -82,7 +89,8 @@ class Plan(msgspec.Struct):
 
     Attributes:
         parts: the notes by the calls in which a model reads them.
-        provider: ``extractive``: no model. calls, input_tokens, output_tokens: of all calls at most. usd: None where no price is known.
+        provider: ``extractive``: no model. calls, input_tokens, output_tokens: of all calls at
+            most. usd: None where no price is known.
         left_today: tokens that the day's cap leaves.
     """
 
@@ -105,8 +113,9 @@ class Plan(msgspec.Struct):
 
 
 class Digest(msgspec.Struct):
-    """``text``: as markdown. ``sources``: ids of the entries that it cites; ``unsourced``: bullets that cite none.
-    ``dropped``: citations of notes that it was not given."""
+    """``text``: as markdown. ``sources``: ids of the entries that it cites; ``unsourced``: bullets
+    that cite none. ``dropped``: citations of notes that it was not given.
+    """
 
     text: str
     sources: list[str]
@@ -117,10 +126,12 @@ class Digest(msgspec.Struct):
 
 
 def plan(memory: Memory, source: str = "", asked: Asked = Asked()) -> Plan:  # noqa: B008 - frozen
-    """What a digest of *source* (see ``picking.pick``) takes. Nothing is asked and nothing is written.
+    """What a digest of *source* (see ``picking.pick``) takes. Nothing is asked and nothing is
+    written.
 
     Raises:
-        UsageError: the template has no place for the notes. SettingsError: the provider is not described. NotFound: there is no note.
+        UsageError: the template has no place for the notes. SettingsError: the provider is not
+            described. NotFound: there is no note.
     """
     settings = load(memory.home)
     template = _template(settings, asked)
@@ -131,7 +142,9 @@ def plan(memory: Memory, source: str = "", asked: Asked = Asked()) -> Plan:  # n
     room = settings.compact.part_tokens
     parts = list(_parts(memory.home, picking.notes, room))
     answer, calls = min(settings.compact.answer_tokens, room // 3), len(parts)
-    asking = sum(estimate(_shown(memory.home, part)) for part in parts) + calls * estimate(_SYSTEM + template)
+    asking = sum(estimate(_shown(memory.home, part)) for part in parts) + calls * estimate(
+        _SYSTEM + template
+    )
     left = calls
     while left > 1:  # the parts' digests are read again, as many at once as fit
         left = -(-left // max(2, room // answer))
@@ -139,16 +152,34 @@ def plan(memory: Memory, source: str = "", asked: Asked = Asked()) -> Plan:  # n
         asking += left * (estimate(_SYSTEM + template) + room)
     known = llm.providers.get(provider)
     priced = known is not None and bool(known.price_in or known.price_out)
-    usd = (asking * known.price_in + calls * answer * known.price_out) / 1e6 if known is not None and priced else None
+    usd = (
+        (asking * known.price_in + calls * answer * known.price_out) / 1e6
+        if known is not None and priced
+        else None
+    )
     today = max(0, settings.compact.daily_tokens - spend.today(memory.home, PURPOSE))
-    return Plan(picking, parts, provider, model, calls, asking, calls * answer, usd, today, answer, template, llm)
+    return Plan(
+        picking,
+        parts,
+        provider,
+        model,
+        calls,
+        asking,
+        calls * answer,
+        usd,
+        today,
+        answer,
+        template,
+        llm,
+    )
 
 
 def make(memory: Memory, planned: Plan, progress: Progress | None = None) -> Digest:
     """Have the digest written. Asks a model, unless the plan says that none is.
 
     Raises:
-        UsageError: it would take more than the day's cap leaves; nothing was asked. ModelError: no answer.
+        UsageError: it would take more than the day's cap leaves; nothing was asked. ModelError:
+            no answer.
         MemsearchError: the answer has no words.
     """
     settings = load(memory.home)
@@ -156,7 +187,8 @@ def make(memory: Memory, planned: Plan, progress: Progress | None = None) -> Dig
         text = outline(planned.notes, settings.compact.answer_tokens, _specialness(memory))
         if not text:
             raise MemsearchError(
-                "no line of these notes tells of a decision, a change, an error or an open end", _OTHERS
+                "no line of these notes tells of a decision, a change, an error or an open end",
+                _OTHERS,
             )
         return checked(memory.home, text, planned.notes)
     needed = planned.input_tokens + planned.output_tokens
@@ -175,7 +207,9 @@ def make(memory: Memory, planned: Plan, progress: Progress | None = None) -> Dig
 
 
 def _specialness(memory: Memory) -> Callable[[str], float]:
-    """How special a line is: the mean weight of its rarest words; the same for all where there is no index."""
+    """How special a line is: the mean weight of its rarest words; the same for all where there is
+    no index.
+    """
     catalog, known = memory.catalog, dict[str, float]()
 
     def special(line: str) -> float:
@@ -193,9 +227,13 @@ _OTHERS = "`--llm-provider NAME` has a model write it; `memsearch show DAY` show
 
 
 def folder_of(memory: Memory, output_dir: str = "") -> str:
-    """Where the digest's day file is to lie: made and looked at before anybody is asked. Raises UsageError."""
+    """Where the digest's day file is to lie: made and looked at before anybody is asked. Raises
+    UsageError.
+    """
     folder = (
-        os.path.abspath(os.path.join(os.path.expanduser(output_dir), "memory")) if output_dir else memory.place.memory
+        os.path.abspath(os.path.join(os.path.expanduser(output_dir), "memory"))
+        if output_dir
+        else memory.place.memory
     )
     try:
         os.makedirs(folder, exist_ok=True)
@@ -207,16 +245,22 @@ def folder_of(memory: Memory, output_dir: str = "") -> str:
 
 
 def write(memory: Memory, planned: Plan, digest: Digest, folder: str) -> Note:
-    """Append the digest to today's file in a folder (``folder_of``) as one note. Undoable; the service indexes it as it does any note.
+    """Append the digest to today's file in a folder (``folder_of``) as one note. Undoable; the
+    service indexes it as it does any note.
 
     Raises:
-        MemsearchError, OSError: it can't be written, or stands in a code block of that file that is never closed.
+        MemsearchError, OSError: it can't be written, or stands in a code block of that file
+            that is never closed.
     """
     now = datetime.now()
     count = len(planned.notes)
     title = f"Digest of {planned.picking.title}: {count} {'note' if count == 1 else 'notes'}"
     added = memory.journal.add_note(
-        folder, now.date().isoformat(), f"{now:%H:%M}", f"{title}\n\n{digest.text}", heading=f"{DIGEST} {now:%H:%M}"
+        folder,
+        now.date().isoformat(),
+        f"{now:%H:%M}",
+        f"{title}\n\n{digest.text}",
+        heading=f"{DIGEST} {now:%H:%M}",
     )
     entry = read_day(added.path).find(added.entry_id)
     if entry is None:
@@ -228,7 +272,9 @@ def write(memory: Memory, planned: Plan, digest: Digest, folder: str) -> Note:
 
 
 def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
-    """What a model said, as it may be written: no secret, heading, rule, fence or comment, and citations of nothing but *notes*."""
+    """What a model said, as it may be written: no secret, heading, rule, fence or comment, and
+    citations of nothing but *notes*.
+    """
     known = [note.id for note in notes]
     sources: dict[str, None] = {}
     dropped = unsourced = 0
@@ -256,11 +302,14 @@ def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
         elif _BULLET.match(line):
             unsourced += 1
         lines.append(line)
-    clean = redact("\n".join(lines).strip("\n"), home)[0]  # once more: taking a citation out can put a secret together
+    clean = redact("\n".join(lines).strip("\n"), home)[
+        0
+    ]  # once more: taking a citation out can put a secret together
     return Digest(clean, list(sources), unsourced, dropped)
 
 
-# -- before -------------------------------------------------------------------------------------------------
+# -- before
+# -------------------------------------------------------------------------------------------------
 
 
 def _template(settings: Settings, asked: Asked) -> str:
@@ -271,7 +320,9 @@ def _template(settings: Settings, asked: Asked) -> str:
         try:
             template = Path(path).expanduser().read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path} can't be read: {getattr(error, 'strerror', '') or error}") from error
+            raise UsageError(
+                f"{path} can't be read: {getattr(error, 'strerror', '') or error}"
+            ) from error
     else:
         template = (Path(__file__).parent / "prompts" / "compact.md").read_text(encoding="utf-8")
     if template.count(_SLOT) != 1:
@@ -296,16 +347,27 @@ def _provider(settings: Settings, asked: Asked) -> tuple[Llm, str, str]:
     kind = {"openai-compatible": "openai"}.get(name, name)
     if name not in settings.llm.providers and kind in _MODELS:
         base = asked.base_url or own.base_url or (_GEMINI if kind == "gemini" else "")
-        key = asked.api_key or own.api_key or f"env:{'GOOGLE' if kind == 'gemini' else kind.upper()}_API_KEY"
+        key = (
+            asked.api_key
+            or own.api_key
+            or f"env:{'GOOGLE' if kind == 'gemini' else kind.upper()}_API_KEY"
+        )
         if not secret(key) and not network.is_local(base or "elsewhere"):
             raise SettingsError(
-                f"no key for {name}", f"set {key.removeprefix('env:')}, or choose a provider under llm.providers"
+                f"no key for {name}",
+                f"set {key.removeprefix('env:')}, or choose a provider under llm.providers",
             )
         protocol: Literal["openai", "anthropic"] = "anthropic" if kind == "anthropic" else "openai"
         made = Provider(type=protocol, model=model or _MODELS[kind], base_url=base, api_key=key)
-        return Llm(providers={**settings.llm.providers, name: made}, timeout_s=settings.llm.timeout_s), name, made.model
+        return (
+            Llm(providers={**settings.llm.providers, name: made}, timeout_s=settings.llm.timeout_s),
+            name,
+            made.model,
+        )
     if name == "native":
-        raise SettingsError("whose own model? name the agent", f"--llm-provider {' or '.join(native.those())}")
+        raise SettingsError(
+            "whose own model? name the agent", f"--llm-provider {' or '.join(native.those())}"
+        )
     return settings.llm, name, configured(settings.llm, name, model)[1]
 
 
@@ -332,13 +394,19 @@ def _parts(home: Home, notes: list[Picked], room: int) -> Iterator[list[Picked]]
 
 
 def _shown(home: Home, notes: list[Picked]) -> str:
-    """Notes as a model is shown them, without secrets, each cut to where it would fill a part alone."""
+    """Notes as a model is shown them, without secrets, each cut to where it would fill a part
+    alone.
+    """
     shown = []
     for note in notes:
-        head = " ".join(filter(None, (f"[mem:{note.id[:12]}]", note.day, note.entry.time, note.entry.agent)))
+        head = " ".join(
+            filter(None, (f"[mem:{note.id[:12]}]", note.day, note.entry.time, note.entry.agent))
+        )
         if note.overtaken:
             head += f" (a newer note, of {note.overtaken}, replaces this)"
-        body = redact(plain(note.entry.body), home)[0]  # before it is cut: half a secret is not known as one
+        body = redact(plain(note.entry.body), home)[
+            0
+        ]  # before it is cut: half a secret is not known as one
         shown.append(f"{head}\n{body[:_MAX_ANSWER]}")
     text = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", redact("\n\n".join(shown), home)[0])
     return f"<notes>\n{text}\n</notes>"
@@ -355,7 +423,9 @@ def _fitting(text: str, tokens: int) -> str:
 class _Work:
     """The calls of one digest."""
 
-    def __init__(self, home: Home, settings: Settings, planned: Plan, progress: Progress | None) -> None:
+    def __init__(
+        self, home: Home, settings: Settings, planned: Plan, progress: Progress | None
+    ) -> None:
         self.home, self.settings, self.planned, self.progress = home, settings, planned, progress
         self.input_tokens = self.output_tokens = self.done = 0
 
@@ -364,40 +434,62 @@ class _Work:
         texts = [self._ask(_shown(self.home, part)) for part in self.planned.parts]
         most = max(2, self.settings.compact.part_tokens // self.planned.answer)
         while len(texts) > 1:
-            texts = [self._of_digests(texts[start : start + most]) for start in range(0, len(texts), most)]
+            texts = [
+                self._of_digests(texts[start : start + most])
+                for start in range(0, len(texts), most)
+            ]
         return texts[0]
 
     def _of_digests(self, texts: list[str]) -> str:
         if len(texts) == 1:
             return texts[0]
         joined = "\n\n".join(
-            _fitting(checked(self.home, text, self.planned.notes).text, self.planned.answer) for text in texts
+            _fitting(checked(self.home, text, self.planned.notes).text, self.planned.answer)
+            for text in texts
         )
         joined = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", joined)
-        return self._ask(f"<notes>\nThese are digests of parts, oldest first; keep their ids.\n\n{joined}\n</notes>")
+        return self._ask(
+            f"<notes>\nThese are digests of parts, oldest first; keep their ids.\n\n{joined}\n</notes>"
+        )
 
     def _ask(self, notes: str) -> str:
         planned, own = self.planned, self.settings.compact
         question = planned.template.replace(_SLOT, notes)
         booked = spend.reserve(
-            self.home, purpose=PURPOSE, provider=planned.provider, model=planned.model, agent="",
-            tokens=estimate(_SYSTEM + question) + planned.answer, cap=own.daily_tokens,
-        )  # fmt: skip
+            self.home,
+            purpose=PURPOSE,
+            provider=planned.provider,
+            model=planned.model,
+            agent="",
+            tokens=estimate(_SYSTEM + question) + planned.answer,
+            cap=own.daily_tokens,
+        )
         if not booked:
             raise UsageError(
-                "the day's `compact.daily_tokens` are used up", "nothing was written; go on tomorrow, or raise it"
+                "the day's `compact.daily_tokens` are used up",
+                "nothing was written; go on tomorrow, or raise it",
             )
         try:
             reply = complete(
-                planned.llm, planned.provider, _SYSTEM, question, agent=planned.provider, model=planned.model,
-                max_tokens=planned.answer, once=True,
-            )  # fmt: skip
+                planned.llm,
+                planned.provider,
+                _SYSTEM,
+                question,
+                agent=planned.provider,
+                model=planned.model,
+                max_tokens=planned.answer,
+                once=True,
+            )
         except ModelError as error:
             spend.settle(self.home, planned.llm, booked, planned.provider, error)
             raise
         except BaseException:
             spend.settle(
-                self.home, planned.llm, booked, planned.provider, ModelError("interrupted", again=False, billed=True)
+                self.home,
+                planned.llm,
+                booked,
+                planned.provider,
+                ModelError("interrupted", again=False, billed=True),
             )
             raise
         spend.settle(self.home, planned.llm, booked, planned.provider, reply)

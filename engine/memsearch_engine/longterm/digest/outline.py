@@ -1,5 +1,7 @@
-"""A digest without a model: lines of notes in their own words, under what they tell: decisions, changes, errors and how they ended,
-what is open. Nothing is inferred: a line that fits nowhere is left out, a word that a newer note has replaced too."""
+"""A digest without a model: lines of notes in their own words, under what they tell: decisions,
+changes, errors and how they ended, what is open. Nothing is inferred: a line that fits nowhere is
+left out, a word that a newer note has replaced too.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +13,30 @@ from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.injection.notes import clipped, outcome
 from memsearch_engine.longterm.digest.picking import Picked
 
-#: What a line tells, the first that fits: an open end may speak of errors and changes, an error of changes.
+#: What a line tells, the first that fits: an open end may speak of errors and changes, an error of
+#: changes.
 _KINDS = {
     "Open": re.compile(
         r"\b(?:to ?do|fixme|not yet|still (?:open|missing|to|fails?)|left (?:open|for|to)|remains?(?: to)?|next steps?|unfinished|pending|follow[- ]up"
-        r"|waits? for|waiting for|open question|unclear|undecided|later:)\b|待办|未完成|下一步", re.I,
+        r"|waits? for|waiting for|open question|unclear|undecided|later:)\b|待办|未完成|下一步",
+        re.I,
     ),
     "Decisions": re.compile(
         r"\b(?:decid\w+|decision|agreed|we (?:use|go with|stay with|keep|chose)|chose|instead of|rather than|from now on|no longer|any ?more|never|always"
-        r"|must(?: not)?|only (?:on|by|in|with|after)|policy|rule|convention|superseding|reverted)\b|决定|改为|不再", re.I,
+        r"|must(?: not)?|only (?:on|by|in|with|after)|policy|rule|convention|superseding|reverted)\b|决定|改为|不再",
+        re.I,
     ),
     "Errors": re.compile(
         r"\b(?:errors?|fail(?:s|ed|ure|ing)?|crash\w*|exceptions?|traceback|broke\w*|bugs?|deadlock\w*|time[sd]? ?out|leak\w*|race|wrong|flaky|regression"
-        r"|caused|because of|was due to)\b|错误|失败|崩溃|修复", re.I,
+        r"|caused|because of|was due to)\b|错误|失败|崩溃|修复",
+        re.I,
     ),
     "Changes": re.compile(
         r"\b(?:add(?:ed|s)?|chang(?:ed|es)|fix(?:ed|es)|mov(?:ed|es)|rais(?:ed|es)|lower(?:ed|s)|remov(?:ed|es)|renam(?:ed|es)|upgrad\w+|updat\w+|replac\w+"
-        r"|introduc\w+|split|merged|migrated|refactored|wrote|built|enabled|disabled|set \S+ to|now)\b|新增|添加|更新|升级|替换", re.I,
+        r"|introduc\w+|split|merged|migrated|refactored|wrote|built|enabled|disabled|set \S+ to|now)\b|新增|添加|更新|升级|替换",
+        re.I,
     ),
-}  # fmt: skip
+}
 ORDER = ("Decisions", "Changes", "Errors", "Open")
 _HEAD_TOKENS = 4
 _LONGEST = 240  # characters of a line
@@ -39,13 +46,18 @@ _NAMES = re.compile(r"`[^`]*`|\S*[\w-]/\S+|\b\w+\.\w{1,5}\b")
 _META = re.compile(r"(?:User asked|Files changed|Commands|Errors met): ")
 
 
-def outline(notes: list[Picked], tokens: int, special: Callable[[str], float] = lambda line: 0.0) -> str:
-    """A digest of *notes* (oldest first) in at most *tokens*, as markdown; '' where no line tells anything.
+def outline(
+    notes: list[Picked], tokens: int, special: Callable[[str], float] = lambda line: 0.0
+) -> str:
+    """A digest of *notes* (oldest first) in at most *tokens*, as markdown; '' where no line tells
+    anything.
 
-    What is over the budget goes where most lines are of one kind: a few of each kind say more than all of one.
+    What is over the budget goes where most lines are of one kind: a few of each kind say more than
+    all of one.
 
     Args:
-        special: how special the words of a line are among all notes. What goes first is what is said most often with other names and
+        special: how special the words of a line are among all notes. What goes first is what is
+            said most often with other names and
             numbers, then what is least special, then the oldest.
     """
     found: dict[str, list[str]] = {kind: [] for kind in ORDER}
@@ -75,7 +87,9 @@ def outline(notes: list[Picked], tokens: int, special: Callable[[str], float] = 
         gone.add(line)
         left[kind] -= 1
         taken -= size[line]
-    return _drawn({kind: [line for line in lines if line not in gone] for kind, lines in found.items()})
+    return _drawn(
+        {kind: [line for line in lines if line not in gone] for kind, lines in found.items()}
+    )
 
 
 def _plain(line: str) -> str:
@@ -88,7 +102,9 @@ def _drawn(found: dict[str, list[str]]) -> str:
 
 
 def _lines(note: Picked) -> Iterator[str]:
-    """The lines of a note that say what came of it. One that tells of an error takes the next one with it: how it ended."""
+    """The lines of a note that say what came of it. One that tells of an error takes the next one
+    with it: how it ended.
+    """
     if note.overtaken:
         return
     lines = [line for line in outcome(note.entry.body) if not _META.match(line)]
@@ -97,7 +113,11 @@ def _lines(note: Picked) -> Iterator[str]:
         if place == taken:
             continue
         words = _NAMES.sub(" ", line)
-        if _KINDS["Errors"].search(words) and place + 1 < len(lines) and not _KINDS["Open"].search(words):
+        if (
+            _KINDS["Errors"].search(words)
+            and place + 1 < len(lines)
+            and not _KINDS["Open"].search(words)
+        ):
             taken = place + 1
             yield f"{line} {lines[taken]}"
         else:

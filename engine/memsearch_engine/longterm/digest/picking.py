@@ -1,5 +1,6 @@
-"""Which notes a document is made of: those of a day, a range of days, a file, or those that a query finds; and which of them may be
-given to a model that will be believed."""
+"""Which notes a document is made of: those of a day, a range of days, a file, or those that a query
+finds; and which of them may be given to a model that will be believed.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ _RANGE = re.compile(r"(.+?)\.\.(.+)")
 
 
 class Picked(msgspec.Struct, frozen=True):
-    """A note that a document is made of. ``overtaken``: the day of a newer word on its matter, '' where there is none."""
+    """A note that a document is made of. ``overtaken``: the day of a newer word on its matter, ''
+    where there is none.
+    """
 
     day: str
     path: str
@@ -51,7 +54,8 @@ def pick(memory: Memory, source: str = "") -> Picking:
     """The notes that *source* names, oldest first.
 
     Args:
-        source: a file, a day (``2026-11-24``, ``yesterday``), days (``2026-11-01..2026-11-07``), or a query; '' for all of the project.
+        source: a file, a day (``2026-11-24``, ``yesterday``), days
+            (``2026-11-01..2026-11-07``), or a query; '' for all of the project.
 
     Raises:
         UsageError: the days are in no order. NotFound: nothing is there.
@@ -74,11 +78,19 @@ def pick(memory: Memory, source: str = "") -> Picking:
         else:
             notes.append(Picked(day_of(path), path, entry))
     if not notes:
-        why = f" ({', '.join(f'{count} left out: {reason}' for reason, count in left.items())})" if left else ""
-        raise NotFound(f"no note of {title} to work with{why}", "`memsearch days` lists what there is")
+        why = (
+            f" ({', '.join(f'{count} left out: {reason}' for reason, count in left.items())})"
+            if left
+            else ""
+        )
+        raise NotFound(
+            f"no note of {title} to work with{why}", "`memsearch days` lists what there is"
+        )
     overtaken = _overtaken(memory, notes)
     notes = [msgspec.structs.replace(note, overtaken=overtaken.get(note.id, "")) for note in notes]
-    notes.sort(key=lambda note: (note.day or "9999", note.entry.time, note.path, note.entry.start_line))
+    notes.sort(
+        key=lambda note: (note.day or "9999", note.entry.time, note.path, note.entry.start_line)
+    )
     return Picking(title, notes, dict(left))
 
 
@@ -89,7 +101,9 @@ def _overtaken(memory: Memory, notes: list[Picked]) -> dict[str, str]:
         spoken, catalog = said(memory.home), memory.catalog
         for note in notes if catalog is not None else ():
             folder = memory.memory_of(note.path)
-            project = next((project.id for project in memory.projects if project.memory == folder), "")
+            project = next(
+                (project.id for project in memory.projects if project.memory == folder), ""
+            )
             pairs = linked.of_note(catalog, spoken, project, note.id)  # type: ignore[arg-type]
             for pair in heeded(pairs, folder, memory.journal.origin) if pairs else ():
                 if pair.holds and pair.older.entry_id == note.id:
@@ -108,7 +122,10 @@ def _named(memory: Memory, source: str) -> tuple[str, Iterator[tuple[str, Entry]
         begin, end = (parse_date(text.strip(), date.today()) for text in match.groups())
         if begin and end:
             if begin[0] > end[1]:
-                raise UsageError(f"{begin[0]} is after {end[1]}", f"memsearch compact --source {match[2]}..{match[1]}")
+                raise UsageError(
+                    f"{begin[0]} is after {end[1]}",
+                    f"memsearch compact --source {match[2]}..{match[1]}",
+                )
             return f"{begin[0]} to {end[1]}", _of_days(memory, begin[0], end[1])
     if days := parse_date(source, date.today()):
         return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}", _of_days(memory, *days)
@@ -144,7 +161,8 @@ def _of_file(memory: Memory, path: str) -> Iterator[tuple[str, Entry]]:
                 yield file.path, entry
             return
     raise NotFound(
-        f"{path} is no file of this memory", "`memsearch days` lists them; `memsearch index FILE` takes others in"
+        f"{path} is no file of this memory",
+        "`memsearch days` lists them; `memsearch index FILE` takes others in",
     )
 
 

@@ -1,1 +1,3 @@
-"""Notes for the project's team: copies of one's own (``copies``), and files of them for people without a common repository (``packs``)."""
+"""Notes for the project's team: copies of one's own (``copies``), and files of them for people
+without a common repository (``packs``).
+"""

@@ -1,8 +1,10 @@
-"""Shared copies of one's own notes: what sharing would write, writing it, what is shared, and taking it back.
+"""Shared copies of one's own notes: what sharing would write, writing it, what is shared, and
+taking it back.
 
-A copy has the note's own words without secrets and without paths of this machine, and of its conversation the names alone. It is
-written into the project's work tree, where the owner commits it like any other change: git is never run. Who wrote a copy is known
-to its home, which tells sessions the note itself instead.
+A copy has the note's own words without secrets and without paths of this machine, and of its
+conversation the names alone. It is written into the project's work tree, where the owner commits it
+like any other change: git is never run. Who wrote a copy is known to its home, which tells sessions
+the note itself instead.
 """
 
 from __future__ import annotations
@@ -55,8 +57,10 @@ class Planned(msgspec.Struct, frozen=True):
     """A note as it would be shared.
 
     Attributes:
-        entry_id, title, day: of the note. author: under whose name. path: the file that its copy goes to. why: where it is refused.
-        lines: its copy, as it will stand there. replaced: placeholders of secrets that are left out.
+        entry_id, title, day: of the note. author: under whose name. path: the file that its
+            copy goes to. why: where it is refused.
+        lines: its copy, as it will stand there. replaced: placeholders of secrets that are left
+            out.
     """
 
     entry_id: str
@@ -74,10 +78,14 @@ class SharedNote(msgspec.Struct, frozen=True):
     """A shared note as it stands.
 
     Attributes:
-        copy_of: the note that it was made of, on its author's machine. shared, review: ISO days, '' where not said.
-        is_mine: this home wrote it. is_committed: the project's last commit has it as it stands. is_due: it is to be looked at again.
-        waits: why sessions are not told it; None where they may be. since: what has become of the note that it
-            was made of, where this home shared it: ``changed``, ``superseded``, ``gone``; '' for nothing.
+        copy_of: the note that it was made of, on its author's machine. shared, review: ISO
+            days, '' where not said.
+        is_mine: this home wrote it. is_committed: the project's last commit has it as it
+            stands. is_due: it is to be looked at again.
+        waits: why sessions are not told it; None where they may be. since: what has become of
+            the note that it
+            was made of, where this home shared it: ``changed``, ``superseded``, ``gone``; '' for
+            nothing.
     """
 
     path: str
@@ -107,23 +115,38 @@ class Copy(NamedTuple):
 
 
 def author(memory: Memory, name: str = "") -> str:
-    """Under which name this owner shares: *name*, the setting, else what git calls him, else the login. Raises UsageError."""
-    said = name or memory.settings.share.author or repository.user_name(memory.place.common_dir) or getpass.getuser()
+    """Under which name this owner shares: *name*, the setting, else what git calls him, else the
+    login. Raises UsageError.
+    """
+    said = (
+        name
+        or memory.settings.share.author
+        or repository.user_name(memory.place.common_dir)
+        or getpass.getuser()
+    )
     found = author_name(said)
     if not found:
-        raise UsageError(f"{said!r} is no name for a folder", "memsearch config set share.author ana")
+        raise UsageError(
+            f"{said!r} is no name for a folder", "memsearch config set share.author ana"
+        )
     return found
 
 
 def folder(memory: Memory) -> str:
-    """Where this project's shared notes lie. Raises UsageError where nobody could commit them with the project."""
+    """Where this project's shared notes lie. Raises UsageError where nobody could commit them with
+    the project.
+    """
     found, place = shared_beside(memory.place.memory), memory.place
     why = ""
     if not found or os.path.dirname(os.path.dirname(found)) != place.root:
         why = f"the notes lie in {place.memory}, outside the project"
     elif place.root == place.common_dir:
-        why = f"the worktrees of {place.root} have one memory beside that repository, in none of them"
-    elif os.path.realpath(os.path.dirname(found)) != os.path.dirname(found) or os.path.islink(found):
+        why = (
+            f"the worktrees of {place.root} have one memory beside that repository, in none of them"
+        )
+    elif os.path.realpath(os.path.dirname(found)) != os.path.dirname(found) or os.path.islink(
+        found
+    ):
         why = f"{found} is a link"
     if why:
         raise UsageError(why, "a pack can be made: `memsearch share --pack FILE ENTRY…`")
@@ -142,15 +165,23 @@ def plan(
     """What sharing *notes* (path and entry) would write, in the order of time; nothing is written.
 
     Args:
-        by: as ``author`` has it. review: the day (ISO) on which they are to be looked at again; in half a year by default.
+        by: as ``author`` has it. review: the day (ISO) on which they are to be looked at again;
+            in half a year by default.
         for_pack: they go into a file of the owner's: no folder of the project is needed.
     """
     if not for_pack:
         folder(memory)
     now = today or date.today()
-    marks = {SHARED: now.isoformat(), REVIEW: review or (now + timedelta(days=REVIEW_DAYS)).isoformat()}
+    marks = {
+        SHARED: now.isoformat(),
+        REVIEW: review or (now + timedelta(days=REVIEW_DAYS)).isoformat(),
+    }
     found = []
-    there = [] if for_pack else [(file.path, entry) for file, entries in _files(memory) for entry in entries]
+    there = (
+        []
+        if for_pack
+        else [(file.path, entry) for file, entries in _files(memory) for entry in entries]
+    )
     mine = memory.journal.origin.those((entry.raw for _, entry in there), WRITTEN)
     places = {entry.id: path for path, entry in there if entry.raw in mine}
     for path, entry in notes:
@@ -168,14 +199,22 @@ def plan(
         standing = None if for_pack else _standing(to, shared.shared_id(entry.id))
         change = ShareChange.NEW
         if standing is not None:
-            change = ShareChange.SAME if _says_the_same(standing, lines, review) else ShareChange.CHANGED
+            change = (
+                ShareChange.SAME if _says_the_same(standing, lines, review) else ShareChange.CHANGED
+            )
         (new,) = parse("\n".join(lines).encode()).entries
-        found.append(Planned(entry.id, new.title, day, by, "" if for_pack else to, change, "", lines, replaced))
+        found.append(
+            Planned(
+                entry.id, new.title, day, by, "" if for_pack else to, change, "", lines, replaced
+            )
+        )
     return sorted(found, key=lambda one: (one.day, one.lines[:1]))
 
 
 def write(memory: Memory, planned: list[Planned]) -> list[str]:
-    """Write what was planned, all in one step of undo. Returns the files. Raises UsageError, Unreachable."""
+    """Write what was planned, all in one step of undo. Returns the files. Raises UsageError,
+    Unreachable.
+    """
     batch, files = uuid.uuid4().hex, []
     for one in planned:
         if one.change in (ShareChange.NEW, ShareChange.CHANGED):
@@ -189,15 +228,24 @@ def put(memory: Memory, planned: Planned, how: str, batch: str) -> None:
     base = folder(memory)
     if author_of(planned.path) and os.path.dirname(os.path.dirname(planned.path)) == base:
         if any(map(os.path.islink, (os.path.dirname(planned.path), planned.path))):
-            raise UsageError(f"{planned.path} is a link", "shared notes are files of the project's own")
+            raise UsageError(
+                f"{planned.path} is a link", "shared notes are files of the project's own"
+            )
         (entry,) = parse("\n".join(planned.lines).encode()).entries
-        head = entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace").rstrip().split("\n")
+        head = (
+            entry.raw[: entry.body_start - entry.start]
+            .decode("utf-8", "replace")
+            .rstrip()
+            .split("\n")
+        )
         body = cleaned(memory, entry.body, entry)
         memory.journal.put(memory.place.memory, planned.path, head, body, how, batch)
 
 
 def cleaned(memory: Memory, text: str, entry: Entry) -> CleanText:
-    """The body of a copy: as it is where it can begin no other entry (code keeps its comments), else escaped; without secrets."""
+    """The body of a copy: as it is where it can begin no other entry (code keeps its comments),
+    else escaped; without secrets.
+    """
     said = redact(plain(text), memory.home)[0]
     try:
         return render.body_of(said, entry)
@@ -208,10 +256,14 @@ def cleaned(memory: Memory, text: str, entry: Entry) -> CleanText:
 def lines_of(copy: Copy) -> list[str]:
     """A copy as it stands in a file. What is in it can begin no other entry."""
     anchors = [
-        Anchor(anchor.session, anchor.turn, anchor.agent).render() for anchor in copy.anchors if _is_a_name(anchor)
+        Anchor(anchor.session, anchor.turn, anchor.agent).render()
+        for anchor in copy.anchors
+        if _is_a_name(anchor)
     ]
     marks = render.mark_lines({name: shown_line(value) for name, value in copy.marks.items()})
-    return render.entry_lines([f"### {shown_line(copy.heading).strip() or 'Note'}", *anchors, *marks], copy.body)[:-1]
+    return render.entry_lines(
+        [f"### {shown_line(copy.heading).strip() or 'Note'}", *anchors, *marks], copy.body
+    )[:-1]
 
 
 def _is_a_name(anchor: Anchor) -> bool:
@@ -225,22 +277,42 @@ def listed(memory: Memory) -> list[SharedNote]:
     found = []
     read = list(_files(memory))
     mine = origin.those((entry.raw for _, entries in read for entry in entries), WRITTEN)
-    wanted = {entry.marks.get(COPY_OF, "") for _, entries in read for entry in entries if entry.raw in mine}
+    wanted = {
+        entry.marks.get(COPY_OF, "")
+        for _, entries in read
+        for entry in entries
+        if entry.raw in mine
+    }
     notes = own_notes(memory, wanted - {""})
     for file, entries in read:
         by, folder_of = author_of(file.path), memory.memory_of(file.path)
-        waiting = {entry.id: why for entry, why, _ in held_back(origin, folder_of, entries, file.path)}
+        waiting = {
+            entry.id: why for entry, why, _ in held_back(origin, folder_of, entries, file.path)
+        }
         committed = shared.committed(file.path, folder_of)
         for entry in entries:
             marks = entry.marks
             found.append(
                 SharedNote(
-                    file.path, file.day, entry.time, by, entry.id, entry.hash, marks.get(COPY_OF, ""), entry.title,
-                    marks.get(SHARED, ""), marks.get(REVIEW, ""), entry.raw in mine,
-                    shared.with_lf(entry.raw) in committed, shared.is_due(marks, today), waiting.get(entry.id),
-                    _since(memory, entry, notes.get(marks.get(COPY_OF, ""))) if entry.raw in mine else "",
+                    file.path,
+                    file.day,
+                    entry.time,
+                    by,
+                    entry.id,
+                    entry.hash,
+                    marks.get(COPY_OF, ""),
+                    entry.title,
+                    marks.get(SHARED, ""),
+                    marks.get(REVIEW, ""),
+                    entry.raw in mine,
+                    shared.with_lf(entry.raw) in committed,
+                    shared.is_due(marks, today),
+                    waiting.get(entry.id),
+                    _since(memory, entry, notes.get(marks.get(COPY_OF, "")))
+                    if entry.raw in mine
+                    else "",
                 )
-            )  # fmt: skip
+            )
     return found
 
 
@@ -265,26 +337,32 @@ def own_notes(memory: Memory, names: set[str]) -> dict[str, Entry]:
 
 
 def named(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
-    """Shared notes with their files, by their own names or those of the notes that they were made of (or a beginning of them). Raises
-    NotFound."""
+    """Shared notes with their files, by their own names or those of the notes that they were made
+    of (or a beginning of them). Raises NotFound.
+    """
     there = [(file.path, entry) for file, entries in _files(memory) for entry in entries]
     gone: list[tuple[str, Entry]] = []
     for name in names:
         found = [
             (path, entry)
             for path, entry in there
-            if len(name) >= _MIN_NAME and (entry.id.startswith(name) or entry.marks.get(COPY_OF, "").startswith(name))
+            if len(name) >= _MIN_NAME
+            and (entry.id.startswith(name) or entry.marks.get(COPY_OF, "").startswith(name))
         ]
         if not found:
             raise NotFound(f"no shared note {name}", "`memsearch share` lists them")
         if len({entry.id for _, entry in found}) > 1:
-            raise UsageError(f"{name} names several shared notes", "`memsearch share` has their whole names")
+            raise UsageError(
+                f"{name} names several shared notes", "`memsearch share` has their whole names"
+            )
         gone += [one for one in found if one not in gone]
     return gone
 
 
 def withdraw(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
-    """Take shared notes out of the work tree again; one step of undo in a project. Returns them. Raises NotFound."""
+    """Take shared notes out of the work tree again; one step of undo in a project. Returns them.
+    Raises NotFound.
+    """
     gone = named(memory, names)
     by_memory: dict[str, list[Target]] = {}
     for path, entry in gone:
@@ -315,7 +393,9 @@ def _refused(memory: Memory, path: str, entry: Entry) -> str:
 
 def _copied(memory: Memory, entry: Entry, marks: dict[str, str]) -> tuple[Copy, tuple[str, ...]]:
     roots = [memory.place.root, *repository.worktrees(memory.place.common_dir)]
-    said, heading = (redact(without_private(text, roots), memory.home) for text in (entry.body, entry.heading))
+    said, heading = (
+        redact(without_private(text, roots), memory.home) for text in (entry.body, entry.heading)
+    )
     kept = {name: entry.marks[name] for name in _KEPT if name in entry.marks}
     own = {"id": shared.shared_id(entry.id), COPY_OF: entry.id}
     anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), memory.home)[1]]
@@ -324,14 +404,23 @@ def _copied(memory: Memory, entry: Entry, marks: dict[str, str]) -> tuple[Copy, 
 
 
 def without_private(text: str, roots: list[str]) -> str:
-    """*text* with the project's files named from its root, and others in the home folder without its name; also where a path is written
-    otherwise: in JSON, in an address, as the name of a folder of Claude Code's. Sooner too much than too little."""
+    """*text* with the project's files named from its root, and others in the home folder without
+    its name; also where a path is written
+    otherwise: in JSON, in an address, as the name of a folder of Claude Code's. Sooner too much
+    than too little.
+    """
     home = os.path.expanduser("~").rstrip(os.sep)
     places = [(root.rstrip(os.sep), ".", "") for root in roots] + [(home, "~", "~/")]
-    for place, itself, below in sorted(filter(lambda one: one[0], places), key=lambda one: -len(one[0])):
+    for place, itself, below in sorted(
+        filter(lambda one: one[0], places), key=lambda one: -len(one[0])
+    ):
         text = re.sub(rf"{re.escape(place)}/(?=[^\s\"'`,;:)\]}}>])", below, text)
         text = re.sub(rf"{re.escape(place)}/?(?![\w-]|\.\w)", itself, text)
-        for written in (place.replace("/", "\\/"), place.replace("/", "%2F"), re.sub(r"[^A-Za-z0-9]", "-", place)):
+        for written in (
+            place.replace("/", "\\/"),
+            place.replace("/", "%2F"),
+            re.sub(r"[^A-Za-z0-9]", "-", place),
+        ):
             text = re.sub(rf"(?i){re.escape(written)}(?![A-Za-z0-9])", itself, text)
     return text
 
@@ -347,7 +436,11 @@ def _says_the_same(standing: Entry, lines: list[str], review: str) -> bool:
     """Whether sharing would change a copy: another text, or a day of review that was asked for."""
     (new,) = parse("\n".join(lines).encode()).entries
     same_marks = all(standing.marks.get(name) == new.marks.get(name) for name in _KEPT)
-    return text_key(standing) == text_key(new) and same_marks and (not review or standing.marks.get(REVIEW) == review)
+    return (
+        text_key(standing) == text_key(new)
+        and same_marks
+        and (not review or standing.marks.get(REVIEW) == review)
+    )
 
 
 def _since(memory: Memory, entry: Entry, note: Entry | None) -> str:

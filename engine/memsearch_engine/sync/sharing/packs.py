@@ -1,8 +1,9 @@
 """Packs: shared notes in one file, for people without a common repository.
 
-A pack is JSON: notes as they stand in a project's shared folder, and a hash over them by which both sides can tell, on another way
-than the file took, that it is the same. What a pack says is untrusted: each note is read, and written anew from its parts. It is put
-beside what is there by the same three-way merge as everything else; what the owner has deleted stays away.
+A pack is JSON: notes as they stand in a project's shared folder, and a hash over them by which both
+sides can tell, on another way than the file took, that it is the same. What a pack says is
+untrusted: each note is read, and written anew from its parts. It is put beside what is there by the
+same three-way merge as everything else; what the owner has deleted stays away.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ class Packed(msgspec.Struct, frozen=True):
 
 
 class Received(msgspec.Struct, frozen=True):
-    """What importing a pack would do. ``hash``: of what is in it; ``project``, ``made``: as it says itself."""
+    """What importing a pack would do. ``hash``: of what is in it; ``project``, ``made``: as it says
+    itself.
+    """
 
     project: str
     made: str
@@ -91,13 +94,16 @@ def pack(memory: Memory, path: str, notes: Iterable[tuple[str, str, list[str]]])
         raise UsageError("nothing to pack", "name notes, or share some first")
     if os.path.exists(path):
         raise UsageError(f"{path} exists", "name another file")
-    made = _Pack("pack", FORMAT, memory.project.name, date.today().isoformat(), hash_of(found), found)
+    made = _Pack(
+        "pack", FORMAT, memory.project.name, date.today().isoformat(), hash_of(found), found
+    )
     where = os.path.dirname(os.path.abspath(path))
     try:
         fd, temporary = tempfile.mkstemp(dir=where, prefix=".memsearch-pack-")
     except OSError as error:
         raise UsageError(
-            f"{path} can't be written: {error.strerror or error}", "name a file in a folder of yours"
+            f"{path} can't be written: {error.strerror or error}",
+            "name a file in a folder of yours",
         ) from error
     try:
         with open(fd, "wb") as out:
@@ -132,17 +138,25 @@ def opened(memory: Memory, path: str, expected: str | None = None) -> Received:
         expected: the hash that it has to have.
 
     Raises:
-        NotFound: no such file. UsageError: no pack, a newer format's, damaged, or not the one that was expected.
+        NotFound: no such file. UsageError: no pack, a newer format's, damaged, or not the one
+            that was expected.
     """
     folder(memory)
     if expected is not None and not expected.strip("- "):
-        raise UsageError("the hash to expect is empty", "it is what `memsearch share --pack` has printed")
+        raise UsageError(
+            "the hash to expect is empty", "it is what `memsearch share --pack` has printed"
+        )
     made = _read(path)
     found = hash_of(made.notes)
     if found != made.hash:
-        raise UsageError(f"{path} is damaged: its notes have the hash {found}, it says {shown_line(made.hash)[:60]}")
+        raise UsageError(
+            f"{path} is damaged: its notes have the hash {found}, it says {shown_line(made.hash)[:60]}"
+        )
     if expected and expected.replace("-", "").lower() != found.replace("-", ""):
-        raise UsageError(f"{path} is another pack: {found}", "ask whoever made it for its hash, or for the file again")
+        raise UsageError(
+            f"{path} is another pack: {found}",
+            "ask whoever made it for its hash, or for the file again",
+        )
     planned = [_planned(memory, one) for one in made.notes]
     own = own_notes(memory, {one.entry_id for one in planned})
     elsewhere = {one.entry_id: one.path for one in listed(memory)} if planned else {}
@@ -157,7 +171,11 @@ def opened(memory: Memory, path: str, expected: str | None = None) -> Received:
         elif one.entry_id in seen:
             why = "it is in the pack twice"
         seen.add(one.entry_id)
-        notes.append(msgspec.structs.replace(one, change=ShareChange.REFUSED, why=why) if why and one.entry_id else one)
+        notes.append(
+            msgspec.structs.replace(one, change=ShareChange.REFUSED, why=why)
+            if why and one.entry_id
+            else one
+        )
     return Received(shown_line(made.project)[:80], shown_line(made.made)[:10], found, notes)
 
 
@@ -165,12 +183,17 @@ def take(memory: Memory, received: Received) -> tuple[list[str], list[str]]:
     """Put the notes of a pack beside what is shared already, all in one step of undo.
 
     Returns:
-        The files, and the ids of notes whose text was changed here as well: both texts stand, `memsearch sync conflicts` decides.
+        The files, and the ids of notes whose text was changed here as well: both texts stand,
+        `memsearch sync conflicts` decides.
     """
     batch, files, conflicts = uuid.uuid4().hex, [], []
-    for one in (one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)):
+    for one in (
+        one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)
+    ):
         standing = parse(read_day_file(one.path), Path(one.path).stem).find(one.entry_id)
-        untouched = standing is None or memory.journal.origin.came_by(standing.raw, IMPORTED, RELEASED)
+        untouched = standing is None or memory.journal.origin.came_by(
+            standing.raw, IMPORTED, RELEASED
+        )
         if untouched:
             put(memory, one, IMPORTED, batch)
         else:
@@ -193,7 +216,9 @@ def _merge(memory: Memory, one: Planned, batch: str) -> list[str]:
         raise UsageError(
             f"{one.path} can't be merged: {error}", "`memsearch repair` looks what is wrong with it"
         ) from error
-    memory.journal.replace(memory.place.memory, one.path, ours, merged.data, f"{one.title}: another text", batch=batch)
+    memory.journal.replace(
+        memory.place.memory, one.path, ours, merged.data, f"{one.title}: another text", batch=batch
+    )
     return merged.conflicts
 
 
@@ -203,11 +228,15 @@ def _read(path: str) -> _Pack:
     except FileNotFoundError as error:
         raise NotFound(f"no file {path}") from error
     except (OSError, msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(f"{path} is no pack of notes: {error}", "`memsearch share --pack FILE` makes one") from error
+        raise UsageError(
+            f"{path} is no pack of notes: {error}", "`memsearch share --pack FILE` makes one"
+        ) from error
     if made.memsearch != "pack":
         raise UsageError(f"{path} is no pack of notes", "`memsearch share --pack FILE` makes one")
     if made.format > FORMAT:
-        raise UsageError(f"{path} was made by a newer version (format {made.format})", "update memsearch-tui")
+        raise UsageError(
+            f"{path} was made by a newer version (format {made.format})", "update memsearch-tui"
+        )
     return made
 
 
@@ -216,7 +245,9 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
     try:
         day = date.fromisoformat(packed.day).isoformat()
     except ValueError:
-        return Planned("", shown_line(packed.entry)[:60], "", "", "", ShareChange.REFUSED, "it has no day")
+        return Planned(
+            "", shown_line(packed.entry)[:60], "", "", "", ShareChange.REFUSED, "it has no day"
+        )
     entries = parse(packed.entry.encode("utf-8", "replace"), day).entries
     title = shown_line(entries[0].title)[:200] if entries else ""
     if len(entries) != 1 or entries[0].level != 3 or "id" not in entries[0].marks:
@@ -229,7 +260,9 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
     standing = parse(read_day_file(path), day).find(entry.id)
     if standing is None:
         if memory.journal.history.is_deleted(entry.id):
-            return Planned(entry.id, title, day, packed.author, path, ShareChange.REFUSED, "you deleted it")
+            return Planned(
+                entry.id, title, day, packed.author, path, ShareChange.REFUSED, "you deleted it"
+            )
         return Planned(entry.id, title, day, packed.author, path, ShareChange.NEW, "", lines)
     (new,) = parse("\n".join(lines).encode(), day).entries
     older = new.marks.get(SHARED, "") < standing.marks.get(SHARED, "")
@@ -237,7 +270,9 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
         new.marks.get(name) == standing.marks.get(name) for name in _TAKEN
     )
     change = ShareChange.SAME if older or same else ShareChange.CHANGED
-    return Planned(entry.id, title, day, packed.author, path, change, "an older text" if older else "", lines)
+    return Planned(
+        entry.id, title, day, packed.author, path, change, "an older text" if older else "", lines
+    )
 
 
 def _parts(entry: Entry, memory: Memory) -> Copy:

@@ -25,7 +25,11 @@ def locate(folder: Path, session: str) -> Session | None:
 
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     path = Path(path)
-    return Session(AGENT.name, session or path.stem, str(path), "transcript") if path.suffix == ".chat" else None
+    return (
+        Session(AGENT.name, session or path.stem, str(path), "transcript")
+        if path.suffix == ".chat"
+        else None
+    )
 
 
 def holds(name: str) -> bool | None:
@@ -51,7 +55,15 @@ class _Chat(Conversation):
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = []
         for said in self._said[first:last]:
-            turn = Turn(AGENT.name, self.session, said["id"], said["at"], said["at"], said["cwd"], said["asked"])
+            turn = Turn(
+                AGENT.name,
+                self.session,
+                said["id"],
+                said["at"],
+                said["at"],
+                said["cwd"],
+                said["asked"],
+            )
             for command, output in said.get("tools", []):
                 turn.call(ToolCall("bash", command, output))
             turn.say(said["answered"])
