@@ -151,7 +151,7 @@ def test_without_a_model_the_notes_own_lines_stand_under_what_they_tell(notes: B
         "crashed on empty rows The cause was a missing guard" in parts["Errors"]
     )  # and how it ended
     assert "Renamed" in parts["Changes"] or "Renamed" not in done["text"]
-    assert "core/errors.py" not in parts["Errors"]  # a file's name tells of no error
+    assert "errors.py" not in parts["Errors"]  # a file's name tells of no error
     here = memory(notes)
     note = here.note(done["entry_id"])
     assert note.content.startswith("## Memory Compact ") and note.text.startswith(

@@ -72,7 +72,7 @@ def main() -> None:
             )
         if "--speed" in sys.argv:
             entry = (
-                "User asked why staging was slow. Agent raised the Redis TTL to 900 s in core/settings.py; 41 tests pass.\n"
+                "User asked why staging was slow. Agent raised the Redis TTL to 900 s in settings.py; 41 tests pass.\n"
                 * 20
             )[:2000]
             start = time.perf_counter()

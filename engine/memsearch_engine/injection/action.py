@@ -55,7 +55,7 @@ _QUOTED = 90  # characters of an error
 _COMMON = frozenset(
     "__init__.py index.js index.ts index.tsx index.html index.md main.py main.go main.rs main.c main.cpp mod.rs lib.rs app.py app.js app.ts "
     "readme.md changelog.md package.json pyproject.toml cargo.toml go.mod makefile dockerfile setup.py conftest.py config.py config.ts "
-    "config.js core/settings.py utils.py types.ts models.py views.py tests.py test.py styles.css".split()
+    "config.js settings.py utils.py types.ts models.py views.py tests.py test.py styles.css".split()
 )
 #: Commands that fail as often as what they check is not right.
 _CHECKS = re.compile(
