@@ -238,7 +238,7 @@ class Scripted:
     def __init__(
         self, name: str, others: float, signed: float, languages: str = "", sign: str = "缺货"
     ) -> None:
-        self.fingerprint, self.model = name, SimpleNamespace(languages=languages, one_way=False)
+        self.fingerprint, self.model = name, SimpleNamespace(languages=languages, centered=False)
         self._query = np.array([others, signed, (1 - others**2 - signed**2) ** 0.5, 0], np.float32)
         self._sign = sign
 

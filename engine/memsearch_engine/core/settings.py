@@ -37,8 +37,8 @@ PROJECT_KEYS = (
 
 
 class Embedding(msgspec.Struct, kw_only=True):
-    """``provider``: onnx (local) or an HTTP preset; ``model``: a name, or a folder with model.onnx
-    + tokenizer.json.
+    """``provider``: onnx (local) or an HTTP preset. ``model``: a name, or a folder with model.onnx,
+    tokenizer.json and, optionally, embedding.json (the model's pooling, prefixes and length).
     """
 
     provider: Literal["onnx", "openai", "google", "voyage", "jina", "mistral", "ollama"] = "onnx"

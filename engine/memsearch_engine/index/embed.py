@@ -23,6 +23,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+import msgspec
 import numpy as np
 
 from memsearch_engine.core import network
@@ -145,7 +146,7 @@ def ordinary(embedder: Embedder) -> dict[str, np.ndarray] | None:
     """By script (``analyze.script``) the mean vector of ordinary texts, of a model whose vectors
     all point one way; None for others.
     """
-    if not getattr(getattr(embedder, "model", None), "one_way", False):
+    if not getattr(getattr(embedder, "model", None), "centered", False):
         return None
     return {script: embedder.passages(texts).mean(axis=0) for script, texts in _ORDINARY.items()}
 
@@ -160,12 +161,15 @@ def fingerprint_of(home: Home, settings: Embedding) -> str:
 def _onnx_fingerprint(files: models.ModelFiles) -> str:
     info = files.onnx.stat()
     identity = files.model.sha256 or f"{info.st_size}:{info.st_mtime_ns}"
-    name = files.onnx.parent.name if files.model.source == "folder" else files.model.name
+    name = files.model.name
+    parts = ["onnx", name, identity, str(files.tokenizer.stat().st_size), CHUNKER_VERSION]
+    if files.model.source == "folder":
+        name = files.onnx.parent.name
+        # folders without embedding.json keep the fingerprint of versions that did not know it
+        if (settings := models.folder_settings(files.onnx.parent)) != models.FolderSettings():
+            parts.append(msgspec.json.encode(settings).decode())
     slug = "".join(char if char.isalnum() else "-" for char in name.lower())[:40]
-    tag = digest(
-        "onnx", files.model.name, identity, str(files.tokenizer.stat().st_size), CHUNKER_VERSION
-    )
-    return f"{slug}-{tag[:8]}"
+    return f"{slug}-{digest(*parts)[:8]}"
 
 
 def _http_fingerprint(settings: Embedding) -> str:

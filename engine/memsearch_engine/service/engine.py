@@ -579,8 +579,7 @@ class Engine(Keeping):
         """The share of a project's newest notes that the default model hardly knows; 0 where
         another one is in use.
         """
-        embedding = self.settings.embedding
-        if embedding.provider != "onnx" or embedding.model not in ("", models.DEFAULT):
+        if not models.is_carried_english(self.settings.embedding):
             return 0.0
         rows = self.indexer.catalog.query(
             "SELECT c.embedded FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY c.id DESC LIMIT 300",
