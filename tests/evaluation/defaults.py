@@ -23,9 +23,8 @@ from memsearch_engine.index import hubness
 from memsearch_engine.search import hybrid
 
 from tests.evaluation import voices
+from tests.evaluation.intervals import difference, in_five, reciprocal, wilson
 from tests.evaluation.run import world
-
-_DRAWS = 2_000
 
 
 def main() -> None:
@@ -111,30 +110,14 @@ KEYWORDS: dict[str, dict] = {
 
 
 def _share(found: np.ndarray) -> str:
-    return f"{_right(found).mean():.3f} right in five of {len(found)}, MRR {_reciprocal(found).mean():.3f}"
-
-
-def _right(found: np.ndarray) -> np.ndarray:
-    return ((found > 0) & (found <= 5)).astype(float)
-
-
-def _reciprocal(found: np.ndarray) -> np.ndarray:
-    return np.divide(1.0, found, out=np.zeros(len(found)), where=found > 0)
+    return f"{in_five(found).mean():.3f} right in five of {len(found)}, MRR {reciprocal(found).mean():.3f}"
 
 
 def _difference(default: np.ndarray, other: np.ndarray) -> str:
     """The other's less the default's, with its interval."""
-    chance = np.random.default_rng(7)
-    draws = chance.integers(0, len(default), (_DRAWS, len(default)))
-    cells = []
-    for measure in (_right, _reciprocal):
-        apart = measure(other) - measure(default)
-        low, high = np.percentile(apart[draws].mean(axis=1), (2.5, 97.5))
-        cells.append(f"{apart.mean():+.3f} ({low:+.3f} to {high:+.3f})")
-    won, lost = (
-        int((_right(default) > _right(other)).sum()),
-        int((_right(other) > _right(default)).sum()),
-    )
+    cells = [difference(measure(other), measure(default)) for measure in (in_five, reciprocal)]
+    right = in_five(default) - in_five(other)
+    won, lost = int((right > 0).sum()), int((right < 0).sum())
     return "  ".join(f"{cell:>22s}" for cell in cells) + f"   {won} / {lost}"
 
 
@@ -149,13 +132,6 @@ def final(folder: Path, *, both: bool) -> None:
         print(
             f"{kind:16s} {n:4d}  {sum(r == 1 for r in chosen) / n:5.2f}  {right / n:7.2f}  ({low:.2f} to {high:.2f})"
         )
-
-
-def wilson(right: int, n: int) -> tuple[float, float]:
-    """Wilson's score interval of a share, 95 %."""
-    z, p = 1.96, right / n
-    middle, half = p + z * z / (2 * n), z * ((p * (1 - p) + z * z / (4 * n)) / n) ** 0.5
-    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
 
 
 if __name__ == "__main__":
