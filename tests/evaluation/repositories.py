@@ -101,13 +101,17 @@ def main() -> None:
             ranks[f"{name} ({len(queries)}/{len(notes)})"] = found
             print(report({name: found}), flush=True)
     if len(ranks) > 1:
-        pooled = {
-            way: [rank for found in ranks.values() for rank in found[way]]
-            for way in next(iter(ranks.values()))
-        }
-        print(report({"together": pooled}))
+        print(report({"together": pooled(ranks)}))
     if options.json:
         options.json.write_text(json.dumps(ranks))
+
+
+def pooled(ranks: dict[str, dict[str, list[int]]]) -> dict[str, list[int]]:
+    """The ranks of several sets as those of one."""
+    return {
+        way: [rank for found in ranks.values() for rank in found[way]]
+        for way in next(iter(ranks.values()))
+    }
 
 
 def name_of(checkout: Path) -> str:

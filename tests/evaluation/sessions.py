@@ -31,6 +31,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
@@ -41,6 +42,7 @@ from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import Query
 
+from tests.evaluation import intervals
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world
 
@@ -92,16 +94,20 @@ def main() -> None:
     )
     args.add_argument("files", nargs="+", type=Path)
     args.add_argument("--limit", type=int, help="only so many haystacks of each file")
+    args.add_argument("--model", default="", help="embedding.model")
     options = args.parse_args()
     for file in options.files:
         print(f"\n{file.name}")
-        if file.is_dir():
-            found = _sde_bench(file)
-        elif file.suffix == ".jsonl":
-            found = iter([talks(file)])
-        else:
-            found = haystacks(json.loads(file.read_text(encoding="utf-8")))
-        table(ask(islice(found, options.limit)))
+        table(ask(islice(read(file), options.limit), options.model))
+
+
+def read(file: Path) -> Iterator[Haystack]:
+    """The haystacks of a file, or of a checkout of sde-bench. Raises ValueError for others."""
+    if file.is_dir():
+        return _sde_bench(file)
+    if file.suffix == ".jsonl":
+        return iter([talks(file)])
+    return haystacks(json.loads(file.read_text(encoding="utf-8")))
 
 
 def haystacks(data: list[dict[str, Any]]) -> Iterator[Haystack]:
@@ -160,11 +166,15 @@ def _locomo(item: dict[str, Any], name: str) -> Haystack:
 
 
 def _sde_bench(folder: Path) -> Iterator[Haystack]:
-    """Two haystacks, since six of its decisions stand both as they were settled and amended. Raises
-    ValueError for another folder.
+    """Two haystacks of a checkout of sde-bench: tasks with a decision, and tasks whose decision a
+    later chat amended.
 
-    A task's ``conversations`` are one chat, or a list of chats; the others are about the
-    repository's history.
+    Six bug reports occur twice, word for word: as a plain task and as an amended one, with
+    different answers. They are asked once, in the amended haystack. A task's ``conversations`` are
+    one chat or a list of chats; tasks without any are about the repository's history.
+
+    Raises:
+        ValueError: *folder* is no checkout of sde-bench.
     """
     tasks = [
         json.loads(file.read_text(encoding="utf-8"))
@@ -179,11 +189,16 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
     noise = {f"decoy {number}": _sde_chat(decoy["turns"]) for number, decoy in enumerate(decoys)}
     amended = [task for task in tasks if isinstance(task["conversations"][0], list)]
     plain = {task["task_id"]: task for task in tasks if task not in amended}
+    asked_again = {task["bug_report"] for task in amended}
     said = {name: _sde_chat(task["conversations"]) for name, task in plain.items()}
     yield Haystack(
         "plain",
         said | noise,
-        [Question(task["source"], task["bug_report"], {name}) for name, task in plain.items()],
+        [
+            Question(task["source"], task["bug_report"], {name})
+            for name, task in plain.items()
+            if task["bug_report"] not in asked_again
+        ],
     )
     modules = {task["module"] for task in amended}
     apart = {name: said[name] for name, task in plain.items() if task["module"] not in modules}
@@ -297,14 +312,16 @@ def _pairs(lines: list[tuple[bool, str]]) -> Iterator[tuple[str, str]]:
         yield "\n".join(asked), "\n".join(answered)
 
 
-def ask(found: Iterator[Haystack]) -> list[Ranked]:
-    """What comes of every question."""
+def ask(found: Iterator[Haystack], model: str = "") -> list[Ranked]:
+    """The outcome of every question. *model*: ``embedding.model``."""
     ranks = []
     for stack in found:
         names, turns = written(stack)
         with (
             tempfile.TemporaryDirectory() as folder,
-            world(Path(folder), chats.Voice("stack", [], [], []), turns, whole=False) as (
+            world(
+                Path(folder), chats.Voice("stack", [], [], []), turns, whole=False, model=model
+            ) as (
                 home,
                 project,
                 catalog,
@@ -392,6 +409,10 @@ def table(ranks: list[Ranked]) -> None:
         print(
             f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {wrong:12d} {told:6d} {wrongly:11d}"
         )
+    for what, measure in (("first", intervals.first), ("in five", intervals.in_five)):
+        right = int(measure(np.array([one.place for one in ranks])).sum())
+        low, high = intervals.wilson(right, max(1, len(ranks)))
+        print(f"{what}: {right} of {len(ranks)} ({low:.3f} to {high:.3f})")
     if nothing:
         print(
             f"told something where nothing bears: {sum(one.is_wrong_told for one in nothing)} of {len(nothing)}"

@@ -64,6 +64,7 @@ def asked(
     limit: int = 50,
     mode: str = "hybrid",
     fusion: str = "weighted",
+    model: str = "",
 ) -> Iterator[Asked]:
     """All questions of the voices that are known, or (*final*) of those held out. *both*: the
     second model is asked, too.
@@ -73,7 +74,9 @@ def asked(
         turns, decided = chats.told(voice, noise)
         ids = {case: [said.entry for said in found] for case, found in decided.items()}
         with contextlib.ExitStack() as open_now:
-            home, project, catalog, space = open_now.enter_context(world(folder, voice, turns))
+            home, project, catalog, space = open_now.enter_context(
+                world(folder, voice, turns, model=model)
+            )
             second = None
             if both:
                 models.pull(home, models.SECOND)

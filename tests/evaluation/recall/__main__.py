@@ -150,10 +150,11 @@ def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> Non
         print(f"  {line:45s} {count:4d}")
 
 
-def ask(folder: Path, voice: chats.Voice, noise: int) -> list[Asked]:
+def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[Asked]:
+    """What is injected at every prompt of a voice."""
     turns, decided = chats.told(voice, noise)
     found = []
-    with world(folder, voice, turns) as (home, project, catalog, space):
+    with world(folder, voice, turns, model=model) as (home, project, catalog, space):
         origin, limits = Origin(home), Settings().recall
         for case in [*voice.cases, *voice.none]:
             said = [turn.entry for turn in decided.get(case["id"], [])]

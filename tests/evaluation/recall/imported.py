@@ -23,13 +23,22 @@ from tests.evaluation.recall import chats
 
 @contextlib.contextmanager
 def world(
-    folder: Path, voice: chats.Voice, turns: list[chats.Said], *, whole: bool = True
+    folder: Path,
+    voice: chats.Voice,
+    turns: list[chats.Said],
+    *,
+    whole: bool = True,
+    model: str = "",
 ) -> Iterator[tuple[Home, Project, Catalog, Space]]:
-    """A home in which the chats of a voice were imported and indexed. *whole*: every turn is worth
-    a note.
+    """A home in which the chats of a voice were imported and indexed.
+
+    Args:
+        whole: every turn must have become a note.
+        model: ``embedding.model``; empty for the default one.
     """
     root = folder / voice.name
     settings = Settings()
+    settings.embedding.model = model
     home = Home(root / "home").ensure()
     home.ensure_socket_folder()  # Milvus Lite listens there
     place = locate(root / "project", home)
