@@ -25,6 +25,8 @@ from memsearch_engine.core.home import user_home
 
 BY_MARKETPLACE = "memsearch@memsearch-tui"
 SKILLS = ("memory-recall", "memory-config", "remember", "forget")
+#: The agent whose skills are written by hand; those of the others are made from them.
+_SKILLS_OF = "claude-code"
 #: A hook of ours in an agent's settings, and memsearch's own.
 OURS = re.compile(
     rf"memsearch(?:\.exe|_engine/hook_entry\.py)?['\"]? hook (?:{'|'.join(map(re.escape, agent_registry.names()))}) \w+$"
@@ -38,6 +40,23 @@ def bundled() -> Path:
     """The plugins that this installation brings: in the wheel, or beside the sources."""
     here = Path(__file__).parent / "bundled"
     return here if here.is_dir() else Path(__file__).parents[3] / "plugins"
+
+
+def skill_text(skill: str, agent: str) -> str:
+    """The ``SKILL.md`` of one of ``SKILLS`` for an agent.
+
+    All agents have the same text. Only Claude Code reads more than ``name`` and ``description`` in
+    the front matter, so the other keys are left out for the rest.
+    """
+    path = bundled() / _SKILLS_OF / "skills" / skill / "SKILL.md"
+    text = path.read_text(encoding="utf-8")
+    if agent == _SKILLS_OF:
+        return text
+    head, rule, body = text.partition("\n---\n")
+    common = [
+        line for line in head.split("\n") if line.startswith(("---", "name:", "description:"))
+    ]
+    return "\n".join(common) + rule + body
 
 
 def command() -> str:
@@ -90,7 +109,7 @@ class Installer(abc.ABC):
     one_way_out = ""
 
     def bundle(self) -> Path:
-        """What we bring for it: ``skills/`` and its own files."""
+        """The folder of the files that we bring for it."""
         return bundled() / self.name
 
     @abc.abstractmethod
@@ -163,11 +182,11 @@ class Installer(abc.ABC):
     def _skills(self, folder: Path) -> list[Patch]:
         made = []
         for skill in SKILLS:
-            text = (self.bundle() / "skills" / skill / "SKILL.md").read_text(encoding="utf-8")
+            text = skill_text(skill, self.name)
             path = folder / skill / "SKILL.md"
             found = link(folder / skill)
-            # another's skill of this name, linked from its own place: that place is not ours to
-            # write to
+            # The link leads to another program's skill of this name: replace the link, not the
+            # file behind it.
             if found:
                 made.append(Patch(str(folder / skill), found, None, f"link to {found.to}"))
             made.append(own_file(path, with_command(text), "skill", anew=found is not None))

@@ -384,7 +384,7 @@ class Engine(Keeping):
         """
         indexer, settings = self.indexer, self.settings
         if not settings.recall.prompt:
-            return Telling(reason="`injection.prompt` is off")
+            return Telling(reason="`recall.prompt` is off")
         project = self.project_at(place)
         leaves = settings.embedding.provider != "onnx" or bool(settings.milvus.uri)
         query = at_prompt.question(prompt, self.home, leaves=leaves)
@@ -443,7 +443,7 @@ class Engine(Keeping):
         """What a session is told that goes on after a compaction."""
         settings, project = self.settings.recall, self.project_at(place)
         if not settings.compaction:
-            return Telling(reason="`injection.compaction` is off")
+            return Telling(reason="`recall.compaction` is off")
         where = find_session(
             agent, session, transcript, AgentFolders.from_env(seen=known_folders(self.home))
         )
@@ -490,7 +490,7 @@ class Engine(Keeping):
         """
         settings, project = self.settings.recall, self.project_at(place)
         if not settings.action:
-            return Telling(reason="`injection.action` is off")
+            return Telling(reason="`recall.action` is off")
         adviser = Adviser(
             self.home,
             project,
