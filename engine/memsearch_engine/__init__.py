@@ -53,7 +53,7 @@ _PUBLIC = {
     "Fact": "longterm.facts",
     "Failure": "index.rows",
     "fenced": "injection.session_start",
-    "files_named": "injection.notes:files",
+    "files_named": "injection.notes:changed_files",
     "FILTER_KEYS": "search.query",
     "Fix": "actions.answers",
     "FLAGS": "search.query:IS",
@@ -92,7 +92,7 @@ _PUBLIC = {
     "Note": "journal.note",
     "NotFound": "core.errors",
     "Outcome": "capture.ledger",
-    "outcomes_in": "injection.notes:outcome",
+    "outcomes_in": "injection.notes:outcome_lines",
     "Pages": "verbs.pages",
     "PageState": "longterm.living",
     "parse_date": "search.query",
@@ -196,8 +196,8 @@ if TYPE_CHECKING:
     from memsearch_engine.index.catalog import Stale
     from memsearch_engine.index.rows import LONGTERM_KINDS, Failure, IndexResult, Row
     from memsearch_engine.injection.injection_log import Receipt
-    from memsearch_engine.injection.notes import files as files_named
-    from memsearch_engine.injection.notes import outcome as outcomes_in
+    from memsearch_engine.injection.notes import changed_files as files_named
+    from memsearch_engine.injection.notes import outcome_lines as outcomes_in
     from memsearch_engine.injection.prompt import Telling
     from memsearch_engine.injection.session_start import Context, fenced
     from memsearch_engine.journal.files import DayFile, count_entries

@@ -661,11 +661,12 @@ class Memory:
 
     def opened(self, entry_id: str, agent: str, session: str) -> None:
         """Note that an entry was read for its content by whoever looks things up."""
-        from memsearch_engine.injection.injection_log import opened
         from memsearch_engine.longterm.store import note_read
 
         note_read(self.home, agent, session)
-        opened(self.home, entry_id)
+        from memsearch_engine.injection.injection_log import mark_opened
+
+        mark_opened(self.home, entry_id)
 
     def note_of_turn(self, turn: Turn) -> Note:
         """The note that was made of a turn. Raises NotFound where there is none."""
@@ -825,9 +826,9 @@ class Memory:
         found = linked.of_note(self.catalog, said(self.home), project.id, section.entry.id)[:limit]
         if not found:
             return []
-        from memsearch_engine.injection.notes import heeded  # 6 MB, for what few notes have
+        from memsearch_engine.injection.notes import mark_withheld  # 6 MB, for what few notes have
 
-        return heeded(found, project.memory, self.journal.origin)
+        return mark_withheld(found, project.memory, self.journal.origin)
 
     def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
         """Pairs of notes that give one setting two values with no word of a change, and on which
@@ -1308,9 +1309,10 @@ class Memory:
 
     def receipts(self, session: str = "", limit: int = 50) -> list[Receipt]:
         """What sessions were told unasked, newest first, and what came of it."""
-        from memsearch_engine.injection.injection_log import listed
 
-        return listed(self.home, session, limit)
+        from memsearch_engine.injection.injection_log import records
+
+        return records(self.home, session, limit)
 
     def less(self, name: str) -> list[str]:
         """Tell a note no more at prompts like those that it was told at; ``more`` takes that back.
@@ -1323,7 +1325,7 @@ class Memory:
 
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
-        if not (found := injection_log.less(self.home, name)):
+        if not (found := injection_log.demote(self.home, name)):
             raise NotFound(
                 f"no session was told {name} at a prompt",
                 "`memsearch context --log` lists what was told",
@@ -1338,7 +1340,7 @@ class Memory:
 
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
-        if not (found := injection_log.more(self.home, name)):
+        if not (found := injection_log.promote(self.home, name)):
             raise NotFound(
                 f"{name} is told wherever it fits", "`memsearch context --less NOTE` makes it rarer"
             )

@@ -176,7 +176,7 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
         note = by_id[name]
         line = f"- {end - timedelta(days=note.day)} {note.agent}: {note.bullets[0]} [mem:{note.entry_id}]"
         tokens, session = estimate(line), note.session_id[::-1]
-        entry = injection_log.Told(
+        entry = injection_log.InjectedNote(
             entry=note.entry_id,
             tokens=tokens,
             confidence=0.9,
@@ -184,7 +184,7 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
             terms=prompt.split(),
             outcome="",
         )
-        injection_log.told(
+        injection_log.record(
             home,
             "claude-code",
             session,
@@ -197,7 +197,7 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
             at=_moment(end, number, f"1{number}:24"),
         )
         if number % 2 == 0:
-            injection_log.cited(home, "claude-code", session, [note.entry_id])
+            injection_log.mark_cited(home, "claude-code", session, [note.entry_id])
 
 
 def _moment(end: date, days: int, time: str = "00:00") -> float:

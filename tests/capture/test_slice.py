@@ -399,7 +399,7 @@ def test_of_what_sessions_could_be_told_only_what_one_was_told_is_kept(place, mo
         )
         names.append(json.loads(place.home.context(str(memory)).read_bytes())["id"])
         if number == 1:
-            injection_log.at_start(
+            injection_log.record_start(
                 place.home, 1e10, "claude-code", "s", "SessionStart", "/p", names[1]
             )
         with using(place.home, injection_log._SCHEMA) as db:

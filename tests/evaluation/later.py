@@ -124,7 +124,7 @@ def of_talks(folder: Path, name: str) -> Iterator[Judged]:
             right = next(iter(question.right))
             for query in (
                 Query(raw=question.text, text=question.text),
-                prompt.question(question.text, home, leaves=False),
+                prompt.prompt_query(question.text, home, leaves=False),
             ):
                 if query is None:
                     continue
@@ -149,7 +149,7 @@ def of_voices(folder: Path) -> Iterator[Judged]:
                 said = [turn.entry for turn in decided.get(case["id"], [])]
                 for query in (
                     Query(raw=case["prompt"], text=case["prompt"]),
-                    prompt.question(case["prompt"], home, leaves=False),
+                    prompt.prompt_query(case["prompt"], home, leaves=False),
                 ):
                     assert query, case
                     for pair in _pairs(catalog, space, project, query):
@@ -195,7 +195,7 @@ def prompts_of_talks(folder: Path) -> Iterator[tuple[float, float, bool]]:
             for one in stack.questions
         ]
         for text, right in [*asked, *((text, set()) for text in stack.none)]:
-            query = prompt.question(text, home, leaves=False)
+            query = prompt.prompt_query(text, home, leaves=False)
             assert query, text
             hits = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED).hits
             for hit, alone, more in _judged(catalog, space, project, hits):
@@ -209,7 +209,7 @@ def prompts_of_voices(folder: Path) -> Iterator[tuple[float, float, bool]]:
         with world(folder, voice, turns) as (home, project, catalog, space):
             for case in [*voice.cases, *voice.none]:
                 right = {turn.entry for turn in decided.get(case["id"], [])}
-                query = prompt.question(case["prompt"], home, leaves=False)
+                query = prompt.prompt_query(case["prompt"], home, leaves=False)
                 assert query, case
                 hits = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED).hits
                 for hit, alone, more in _judged(catalog, space, project, hits):
@@ -232,7 +232,7 @@ def _judged(
 def _pairs(catalog: Catalog, space: Space, project: Project, query: Query) -> Iterator[later.Pair]:
     answer = hybrid.search(catalog, space, [project], query, later.AMONG)
     if query.is_prompt:
-        prompt.weigh(catalog, space, project, answer)
+        prompt.rate(catalog, space, project, answer)
     for pair in later.pairs(catalog, space, project, answer.hits):
         if pair.later.rank > pair.earlier.rank:  # else it comes first anyway
             yield pair

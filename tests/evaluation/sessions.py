@@ -372,13 +372,13 @@ def _told(
     """The sessions of whose notes a new one would be told at this prompt, each with whether that is
     said to hold: without a word on a later talk that does.
     """
-    query = prompt.question(question, home, leaves=False)
+    query = prompt.prompt_query(question, home, leaves=False)
     if query is None:
         return {}
     answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
-    prompt.weigh(catalog, space, project, answer)
+    prompt.rate(catalog, space, project, answer)
     with contextlib.closing(Origin(home)) as origin:
-        telling, notes = prompt.choose(
+        telling, notes = prompt.select(
             home, Settings().recall, origin, project.memory, answer, query.text, "codex", session
         )
     of = {hit.id: hit.row.session for hit in answer.hits}

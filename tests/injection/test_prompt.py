@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from memsearch_engine.core.home import Home
-from memsearch_engine.injection.prompt import Telling, question
+from memsearch_engine.injection.prompt import Telling, prompt_query
 
 from tests.conftest import Box, until
 from tests.injection.corpus import case, furnish, prepared, prompt, told
@@ -467,7 +467,7 @@ def test_a_prompt_may_begin_with_a_path_or_markup(furnished: Box, before):
 def test_what_leaves_the_machine_has_no_half_secret(tmp_path):
     secret = "ghp_" + "q7Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
     words = "deploy the returns job " * 86
-    asked = question(
+    asked = prompt_query(
         words + secret + " and then some more words about it", Home(tmp_path).ensure(), leaves=True
     )
     assert asked and not any(secret[:size] in asked.text for size in (12, 20))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.injection import notes
-from memsearch_engine.injection.prompt import question
+from memsearch_engine.injection.prompt import prompt_query
 
 from tests.conftest import Box
 from tests.injection.corpus import DAY, entry, furnish, prepared, prompt, told
@@ -38,10 +38,10 @@ def test_what_says_something(body: str) -> None:
 def test_how_a_task_begins_is_not_searched_for(tmp_path) -> None:
     home = Home(tmp_path)
     for before in ("I have to ", "Now we need to ", "Please, can you ", "let's ", "ok, I want to "):
-        asked = question(before + "write the download handler", home, leaves=False)
+        asked = prompt_query(before + "write the download handler", home, leaves=False)
         assert asked is not None and asked.text == "write the download handler"
     for whole in ("we have to", "I have to go", "the download handler can't be written"):
-        asked = question(whole, home, leaves=False)
+        asked = prompt_query(whole, home, leaves=False)
         assert asked is None or asked.text == whole or whole == "I have to go"
 
 

@@ -131,12 +131,12 @@ def test_of_several_later_talks_the_newest_stands_first(fleet, monkeypatch):
 
 def prompted(fleet: Fleet, text: str) -> tuple[Answer, str]:
     home, project, catalog, space = fleet.world
-    query = prompt.question(text, home, leaves=False)
+    query = prompt.prompt_query(text, home, leaves=False)
     assert query
     answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
-    prompt.weigh(catalog, space, project, answer)
+    prompt.rate(catalog, space, project, answer)
     origin = Origin(home)
-    telling, _ = prompt.choose(
+    telling, _ = prompt.select(
         home, Settings().recall, origin, project.memory, answer, query.text, "codex", "s"
     )
     origin.close()
@@ -208,7 +208,7 @@ def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told
 def test_what_was_told_before_in_the_session_holds_over_what_is_told_now(fleet, monkeypatch):
     answer, before = prompted(fleet, SHIFT)
     newer = [hit for hit in answer if fleet.names[hit.row.session] == "shift-2"]
-    known = injection_log.Session({hit.id for hit in newer}, 0, [])
+    known = injection_log.SessionInjections({hit.id for hit in newer}, 0, [])
     monkeypatch.setattr(prompt.receipts, "of_session", lambda *_: known)
     _, now = prompted(fleet, SHIFT)
     assert newer[0].id in before and not any(hit.id in now for hit in newer)

@@ -92,7 +92,7 @@ class Keeper:
                 turn=turn.turn,
                 at=when.timestamp(),
             )
-            injection_log.cited(self.home, turn.agent, turn.session, ids)
+            injection_log.mark_cited(self.home, turn.agent, turn.session, ids)
         if turn.is_ours:
             return self._note(turn, when, cwd, Kept("ours"))
         memory = memory or home_of(cwd, self.home)

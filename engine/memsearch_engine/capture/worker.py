@@ -121,9 +121,9 @@ def note_starts(home: Home, agent: str, session: str) -> None:
 
 def _note_start(home: Home, event: Event) -> None:
     if event.source in ("compact", "clear"):
-        injection_log.compacted(home, event.at, event.agent, event.session, event.cwd)
+        injection_log.record_compaction(home, event.at, event.agent, event.session, event.cwd)
     if event.context:
-        injection_log.at_start(
+        injection_log.record_start(
             home, event.at, event.agent, event.session, event.event, event.cwd, event.context
         )
 

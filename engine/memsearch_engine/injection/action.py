@@ -81,7 +81,7 @@ _REPORTS = re.compile(
 _CHANGED = re.compile(r"\bfrom \S+ to \S*\d|\bno longer\b|\bfrom now on\b|\bmust\b", re.I)
 
 
-class Found(msgspec.Struct):
+class Advice(msgspec.Struct):
     """Something to say: about what, the entry that it is cited by, the line and why it is said."""
 
     about: str
@@ -91,7 +91,7 @@ class Found(msgspec.Struct):
     subject: str
 
 
-class Adviser:
+class ActionAdviser:
     """Looks around one action of one session. Not kept."""
 
     def __init__(
@@ -108,10 +108,10 @@ class Adviser:
         self.home, self.project, self.catalog, self.space = home, project, catalog, space
         self.agent, self.session, self.said = agent, session, said
         self.actions = Actions(home)
-        self.files = notes.Files(project.memory, origin)
+        self.files = notes.NoteFiles(project.memory, origin)
         self.memories = [project.memory]
 
-    def before(self, tool: str, given: str, cwd: str = "") -> Iterator[Found]:
+    def before(self, tool: str, given: str, cwd: str = "") -> Iterator[Advice]:
         """What is known about the files or the command of a call, the most specific first.
 
         Args:
@@ -127,7 +127,7 @@ class Adviser:
                 work.within(os.path.join(cwd or self.project.root, path), self.project.root)
             )
 
-    def after(self, tool: str, given: str, output: str) -> Iterator[Found]:
+    def after(self, tool: str, given: str, output: str) -> Iterator[Advice]:
         """What mended the error that a command's *output* tells of; one that only looks at
         something meets none.
         """
@@ -139,31 +139,31 @@ class Adviser:
         for met in [met for met in known if met.session != self.session][:_MET]:
             fix = Fix(met=met, alike=1.0)
             answers.mend(self.actions, fix)
-            row = self._told_by(fix)
+            row = self._note_of_fix(fix)
             if row is None or len(fix.between) > _MAX_BETWEEN:
                 continue
-            if not (fix.between if fix.again else _was_said_otherwise(fix)):
+            if not (fix.between if fix.again else _was_rephrased(fix)):
                 continue
             line = f"{_day(met)}: `{_quoted(met.complaint)}` came up; {fix.words()}"
             if estimate(line) > _LINE_TOKENS:  # half a command is another one
                 continue
             said = self._about(row, met.complaint)
             line += f". {said}" if said else ""
-            yield Found(
+            yield Advice(
                 "error", row.entry_id, line, f"the same error: {met.complaint}", met.complaint
             )
 
     # -- commands
     # -------------------------------------------------------------------------------------------
 
-    def _known_to_fail(self, command: work.Command) -> Iterator[Found]:
+    def _known_to_fail(self, command: work.Command) -> Iterator[Advice]:
         runs = self.actions.of_command(self.memories, command.text)
         if not runs or not runs[0].failed or runs[0].session == self.session:
             return
         fix = Fix(met=runs[0], alike=1.0)
         answers.mend(self.actions, fix)
-        row = self._told_by(fix)
-        if fix.mended is None or row is None or not _was_said_otherwise(fix):
+        row = self._note_of_fix(fix)
+        if fix.mended is None or row is None or not _was_rephrased(fix):
             return
         reason = f" with `{_quoted(runs[0].complaint)}`" if runs[0].complaint else ""
         line = (
@@ -171,7 +171,7 @@ class Adviser:
         )
         if estimate(line) > _LINE_TOKENS:
             return
-        yield Found(
+        yield Advice(
             "command",
             row.entry_id,
             line,
@@ -179,7 +179,7 @@ class Adviser:
             command.text,
         )
 
-    def _naming_command(self, command: work.Command) -> Iterator[Found]:
+    def _naming_command(self, command: work.Command) -> Iterator[Advice]:
         words = command.head.split()
         if len(words) < 2:  # a program alone is in every other note
             return
@@ -193,12 +193,12 @@ class Adviser:
             ]
             # it says how it is run: as it is run anyway is no news
             if quoted and not any(text <= given for text in quoted):
-                yield Found("command", row.entry_id, line, f"names {command.head}", command.head)
+                yield Advice("command", row.entry_id, line, f"names {command.head}", command.head)
 
     # -- files
     # ----------------------------------------------------------------------------------------------
 
-    def _naming_path(self, path: str) -> Iterator[Found]:
+    def _naming_path(self, path: str) -> Iterator[Advice]:
         name = os.path.basename(path)
         if not name or os.path.isabs(path):
             return
@@ -221,7 +221,7 @@ class Adviser:
             )
 
         for row, line in self._naming([name], names):
-            yield Found("path", row.entry_id, line, f"names {path}", path)
+            yield Advice("path", row.entry_id, line, f"names {path}", path)
 
     # -- notes
     # ----------------------------------------------------------------------------------------------
@@ -241,8 +241,8 @@ class Adviser:
         for row in sorted(rows, key=lambda row: (row.day, row.time), reverse=True):
             if not is_named(row.text) or self._row(row.entry_id) is None:
                 continue
-            entry = self.files.standing(row)
-            lines = notes.outcome(entry.body) if entry else []
+            entry = self.files.current_entry(row)
+            lines = notes.outcome_lines(entry.body) if entry else []
             line = next(
                 (line for line in lines if is_named(line) and _settles(_without(line, words))), ""
             )
@@ -276,9 +276,9 @@ class Adviser:
         """The line of a note that has most of an error's words, beside the error itself; '' where
         none has any.
         """
-        entry, terms = self.files.standing(row), set(analyze.terms(complaint))
+        entry, terms = self.files.current_entry(row), set(analyze.terms(complaint))
         lines = (
-            [line for line in notes.outcome(entry.body) if not line.startswith(notes.ERRORS)]
+            [line for line in notes.outcome_lines(entry.body) if not line.startswith(notes.ERRORS)]
             if entry
             else []
         )
@@ -288,11 +288,13 @@ class Adviser:
 
     def _settling(self, row: Row, terms: set[str]) -> str:
         """The line of a note that settles something, the nearest to *terms*; '' for none."""
-        entry = self.files.standing(row)
-        lines = [line for line in notes.outcome(entry.body) if _settles(line)] if entry else []
+        entry = self.files.current_entry(row)
+        lines = (
+            [line for line in notes.outcome_lines(entry.body) if _settles(line)] if entry else []
+        )
         return max(lines, key=lambda line: len(terms & set(analyze.terms(line))), default="")
 
-    def _told_by(self, fix: Fix) -> Row | None:
+    def _note_of_fix(self, fix: Fix) -> Row | None:
         """The note of what mended an error; None where nothing did, or not all of it may be told:
         each turn's note stands and may be, and nothing from outside had come into the session by
         then.
@@ -305,8 +307,8 @@ class Adviser:
     def _row(self, entry_id: str) -> Row | None:
         """The note of an entry where a session may be told it and it is not this session's own."""
         row = next(iter(self.catalog.by_entry(entry_id)), None)
-        entry = self.files.standing(row) if row is not None else None
-        if row is None or entry is None or self.files.held(entry, row.path):
+        entry = self.files.current_entry(row) if row is not None else None
+        if row is None or entry is None or self.files.withheld_reason(entry, row.path):
             return None
         own = any(
             (anchor.agent, anchor.session) == (self.agent, self.session) for anchor in entry.anchors
@@ -314,20 +316,25 @@ class Adviser:
         return None if own else row
 
 
-def choose(
-    home: Home, limits: Recall, found: Iterable[Found], agent: str, session: str
-) -> tuple[Telling, list[injection_log.Told]]:
+def select(
+    home: Home, limits: Recall, found: Iterable[Advice], agent: str, session: str
+) -> tuple[Telling, list[injection_log.InjectedNote]]:
     """The first of *found* that this session was not told yet, as its line; nothing where its
     budget is spent.
     """
-    before = injection_log.of_session(home, agent, session)
+    before = injection_log.session_injections(home, agent, session)
     for one in found:
         terms = set(analyze.terms(one.subject))
         if one.entry in before.entries:
             continue
-        if any(notes.alike(terms, other) for _, other in injection_log.unwanted(home, [one.entry])):
+        if any(
+            notes.are_similar(terms, other)
+            for _, other in injection_log.demotions(home, [one.entry])
+        ):
             continue
-        said = unfenced(plain(notes.fitting(" ".join(notes.seen(one.line).split()), _LINE_TOKENS)))
+        said = unfenced(
+            plain(notes.shortened_to(" ".join(notes.visible(one.line).split()), _LINE_TOKENS))
+        )
         if orders(said) or "[mem:" in said:
             continue
         text, _ = fenced(f"{_HEAD[one.about]}\n- {said} [mem:{one.entry}]", home)
@@ -335,7 +342,7 @@ def choose(
         if tokens + before.tokens > limits.session_tokens:
             return Telling(reason="the session's budget is spent"), []
         why, words = redact(one.why, home)[0], redact(" ".join(sorted(terms)), home)[0]
-        told = injection_log.Told(
+        told = injection_log.InjectedNote(
             entry=one.entry, tokens=tokens, confidence=1.0, why=why, terms=words.split()
         )
         return Telling(
@@ -344,7 +351,7 @@ def choose(
     return Telling(reason="nothing specific is known about it"), []
 
 
-def _was_said_otherwise(fix: Fix) -> bool:
+def _was_rephrased(fix: Fix) -> bool:
     """Whether it worked because it was said in other words: nothing was done in between, and words
     were only added, none of which keeps a check from being made. What is a check itself fails for
     what it checks.

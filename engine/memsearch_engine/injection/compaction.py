@@ -53,7 +53,7 @@ def carried(
     summary: str,
     turn_of: Callable[[str, str, str], Turn | None],
     max_tokens: int,
-) -> tuple[Telling, list[injection_log.Told]]:
+) -> tuple[Telling, list[injection_log.InjectedNote]]:
     """What a session is told when it goes on, and its receipts.
 
     Args:
@@ -65,18 +65,24 @@ def carried(
     said: list[_Said] = []
     paths: dict[str, None] = {}
     commands: dict[str, None] = {}
-    files = notes.Files(memory, origin)
+    files = notes.NoteFiles(memory, origin)
     for row in catalog.of_session(project, *who, _TURNS):  # newest first
-        entry = files.standing(row)
-        if entry is None or files.held(entry, row.path):
+        entry = files.current_entry(row)
+        if entry is None or files.withheld_reason(entry, row.path):
             continue
         said.append(
             _Said(
                 row,
-                [line for line in notes.outcome(entry.body) if not _is_in(line, words, numbers)],
+                [
+                    line
+                    for line in notes.outcome_lines(entry.body)
+                    if not _is_in(line, words, numbers)
+                ],
             )
         )
-        paths |= dict.fromkeys(path for path in notes.files(entry.body) if path not in summary)
+        paths |= dict.fromkeys(
+            path for path in notes.changed_files(entry.body) if path not in summary
+        )
         turn = turn_of(*who, row.turn)
         commands |= dict.fromkeys(command for command in _worked(turn) if command not in summary)
     room = max_tokens - estimate(_HEAD) - _FENCE_TOKENS
@@ -101,7 +107,7 @@ def carried(
     body = [f"- {row.time}: {' '.join(lines)} {_name(row)}" for row, lines in reversed(told)]
     text, _ = fenced(unfenced(plain("\n".join([_HEAD, *body, *filter(None, tail)]))), home)
     given = [
-        injection_log.Told(
+        injection_log.InjectedNote(
             entry=row.entry_id,
             tokens=estimate(" ".join(lines)),
             confidence=1.0,
@@ -146,7 +152,7 @@ def _is_in(line: str, words: set[str], numbers: set[str]) -> bool:
 
 
 def _one_line(command: str) -> str:
-    text = " ".join(notes.seen(command).split())
+    text = " ".join(notes.visible(command).split())
     return (text if len(text) <= _COMMAND else text[:_COMMAND] + " …").replace("`", "'")
 
 

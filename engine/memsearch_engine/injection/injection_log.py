@@ -51,12 +51,12 @@ _MOMENTS = {
 }
 #: What is told at these is paid from one budget.
 _BUDGETED = ("UserPromptSubmit", BEFORE_ACTION, AFTER_ERROR)
-_SAID_WITHIN_S = 3600.0
+_ORPHAN_TEXT_S = 3600.0
 _OPENED_WITHIN_S = 24 * 3600.0
-_KEPT_S = 365 * 86400.0
+_RETENTION_S = 365 * 86400.0
 
 
-class Told(msgspec.Struct, kw_only=True):
+class InjectedNote(msgspec.Struct, kw_only=True):
     """A note as a session was told it. ``terms``: what the prompt and the note have in common;
     ``outcome``: '', cited or opened.
     """
@@ -69,7 +69,7 @@ class Told(msgspec.Struct, kw_only=True):
     outcome: str = ""
 
 
-def keep_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> None:
+def store_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> None:
     """Keep what sessions may be given from now on: number of lines -> (text, tokens). What none was
     given goes.
     """
@@ -82,14 +82,14 @@ def keep_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> None
         # of what was built only what a session was given is kept; a hook that gave it may not have
         # said so yet
         for table in ("injections", "told_notes"):
-            db.execute(f"DELETE FROM {table} WHERE at < ?", (time.time() - _KEPT_S,))
+            db.execute(f"DELETE FROM {table} WHERE at < ?", (time.time() - _RETENTION_S,))
         db.execute(
             "DELETE FROM injected_texts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM injections WHERE text_id=injected_texts.id)",
-            (time.time() - _SAID_WITHIN_S,),
+            (time.time() - _ORPHAN_TEXT_S,),
         )
 
 
-def at_start(
+def record_start(
     home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str
 ) -> None:
     """Note that a session was given a text of ``keep_texts``."""
@@ -100,7 +100,7 @@ def at_start(
         )
 
 
-def told(
+def record(
     home: Home,
     agent: str,
     session: str,
@@ -108,7 +108,7 @@ def told(
     cwd: str,
     text: str,
     tokens: int,
-    notes: list[Told],
+    notes: list[InjectedNote],
     wait_s: float,
     at: float | None = None,
 ) -> float:
@@ -154,7 +154,7 @@ def _waiting(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
     yield
 
 
-def untold(home: Home, at: float, agent: str, session: str) -> None:
+def withdraw(home: Home, at: float, agent: str, session: str) -> None:
     """Take a receipt back: nobody heard what was told."""
     with using(home, _SCHEMA) as db, transaction(db):
         for table in ("injections", "told_notes"):
@@ -163,12 +163,12 @@ def untold(home: Home, at: float, agent: str, session: str) -> None:
             )
 
 
-def compacted(home: Home, at: float, agent: str, session: str, cwd: str) -> None:
+def record_compaction(home: Home, at: float, agent: str, session: str, cwd: str) -> None:
     """Note that a session was compacted or cleared: what it was told before, it has no more."""
-    at_start(home, at, agent, session, _COMPACTED, cwd, "")
+    record_start(home, at, agent, session, _COMPACTED, cwd, "")
 
 
-class Session(msgspec.Struct):
+class SessionInjections(msgspec.Struct):
     """What a session was told since it was last compacted: ids of notes, tokens at its prompts and
     actions, and all texts.
     """
@@ -178,7 +178,7 @@ class Session(msgspec.Struct):
     texts: list[str]
 
 
-def of_session(home: Home, agent: str, session: str) -> Session:
+def session_injections(home: Home, agent: str, session: str) -> SessionInjections:
     who = (agent, session)
     with using(home, _SCHEMA) as db:
         query = (
@@ -193,17 +193,17 @@ def of_session(home: Home, agent: str, session: str) -> Session:
             (*who, since, agent_registry.context_lines(agent)),
         ).fetchall()
     prompts = sum(tokens for event, tokens, _ in rows if event in _BUDGETED)
-    return Session(entries, prompts, [text for _, _, text in rows])
+    return SessionInjections(entries, prompts, [text for _, _, text in rows])
 
 
-def cited(home: Home, agent: str, session: str, entries: Iterable[str]) -> None:
+def mark_cited(home: Home, agent: str, session: str, entries: Iterable[str]) -> None:
     """Note that a reply of a session cites these."""
     with using(home, _SCHEMA) as db, transaction(db):
         query = "UPDATE told_notes SET outcome='cited' WHERE agent=? AND session=? AND entry=?"
         db.executemany(query, [(agent, session, entry) for entry in entries])
 
 
-def opened(home: Home, entry: str) -> None:
+def mark_opened(home: Home, entry: str) -> None:
     """Note that a note was opened: that is what came of telling it where some session was told it
     within a day. Where nothing can be written it is not noted.
     """
@@ -216,7 +216,7 @@ def opened(home: Home, entry: str) -> None:
         )
 
 
-def less(home: Home, name: str) -> list[str]:
+def demote(home: Home, name: str) -> list[str]:
     """Keep a note from being told at prompts like those that it was told at.
 
     Args:
@@ -235,7 +235,7 @@ def less(home: Home, name: str) -> list[str]:
     return sorted({entry for entry, _ in found})
 
 
-def more(home: Home, name: str) -> list[str]:
+def promote(home: Home, name: str) -> list[str]:
     """Take ``less`` back. Returns the entries that it held for."""
     with using(home, _SCHEMA) as db, transaction(db):
         query = "SELECT DISTINCT entry FROM told_less WHERE substr(entry, 1, ?)=?"
@@ -244,7 +244,7 @@ def more(home: Home, name: str) -> list[str]:
     return found
 
 
-def unwanted(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
+def demotions(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
     """(note, terms of a prompt at which it is not wanted) of these notes."""
     names = list(entries)
     with using(home, _SCHEMA) as db:
@@ -265,21 +265,21 @@ class Receipt(msgspec.Struct, kw_only=True):
     text_id: str
     text: str
     tokens: int
-    notes: list[Told] = []
+    notes: list[InjectedNote] = []
 
     @property
     def moment(self) -> str:
         """When in the session, in words."""
         return _MOMENTS.get(self.event, "at a prompt")
 
-    def words(self, note: Told) -> str:
+    def words(self, note: InjectedNote) -> str:
         """The words in which a note was told, without its citation."""
         cite = f"[mem:{note.entry}]"
         line = next((line for line in self.text.splitlines() if cite in line), "")
         return line.removeprefix("- ").replace(cite, "").strip()
 
 
-def listed(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
+def records(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
     """What was given to which session, newest first."""
     with using(home, _SCHEMA) as db:
         rows = db.execute(
@@ -299,7 +299,7 @@ def listed(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
                 "WHERE agent=? AND session=? AND at=? ORDER BY confidence DESC"
             )
             notes = [
-                Told(
+                InjectedNote(
                     entry=entry,
                     tokens=size,
                     confidence=sure,

@@ -13,7 +13,7 @@ import msgspec
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.index.rows import Row
-from memsearch_engine.injection.session_start import may_be_told
+from memsearch_engine.injection.session_start import is_injectable
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Document, Entry
@@ -34,14 +34,14 @@ _ALIKE = 0.5
 _UNSEEN = re.compile("[\u200b\u2060\u00ad\U000e0000-\U000e007f]")
 
 
-class Files:
+class NoteFiles:
     """The notes of a memory folder as they stand in their files now, each file read once."""
 
     def __init__(self, memory: str, origin: Origin) -> None:
         self._memory, self._origin = memory, origin
         self._read: dict[str, Document | None] = {}
 
-    def standing(self, row: Row) -> Entry | None:
+    def current_entry(self, row: Row) -> Entry | None:
         """The entry of a row; None where it is there no more, or has no words."""
         if row.path not in self._read:
             try:
@@ -50,13 +50,13 @@ class Files:
                 self._read[row.path] = None
         document = self._read[row.path]
         entry = document.find(row.entry_id) if document else None
-        return entry if entry is not None and lines(entry.body) else None
+        return entry if entry is not None and note_lines(entry.body) else None
 
-    def held(self, entry: Entry, path: str) -> str:
+    def withheld_reason(self, entry: Entry, path: str) -> str:
         """Why a session may not be told an entry of a file; '' where it may."""
         if entry.is_digest:
             return "it repeats other notes"
-        if not may_be_told(entry, date.today()):
+        if not is_injectable(entry, date.today()):
             return "its marks forbid it"
         if author_of(path) and self._origin.came_by(entry.raw, WRITTEN):
             return "its author knows the note itself"
@@ -67,67 +67,68 @@ class Files:
         return ""
 
 
-def heeded(amendments: Iterable[Amendment], memory: str, origin: Origin) -> list[Amendment]:
+def mark_withheld(amendments: Iterable[Amendment], memory: str, origin: Origin) -> list[Amendment]:
     """*amendments* of one project, those marked whose newer note says nothing yet: it waits for the
     owner, or is not there as it was.
     """
-    files = Files(memory, origin)
+    files = NoteFiles(memory, origin)
     found = []
     for pair in amendments:
-        entry = files.standing(pair.newer)
+        entry = files.current_entry(pair.newer)
         found.append(
             msgspec.structs.replace(
-                pair, waits=entry is None or bool(files.held(entry, pair.newer.path))
+                pair,
+                waits=entry is None or bool(files.withheld_reason(entry, pair.newer.path)),
             )
         )
     return found
 
 
-def is_said(entry: Entry, text: str) -> bool:
+def is_injected(entry: Entry, text: str) -> bool:
     """Whether what a session was told at its start has this entry, word for word as far as it goes."""
-    long = [line for line in lines(entry.body) if len(line) > _LONG]
+    long = [line for line in note_lines(entry.body) if len(line) > _LONG]
     return bool(long) and all(line[: 2 * _LONG] in text for line in long)
 
 
-def lines(body: str) -> list[str]:
+def note_lines(body: str) -> list[str]:
     """Its lines without list markers."""
-    found = (_LIST_SIGN.sub("", line).strip() for line in seen(body).splitlines())
+    found = (_LIST_SIGN.sub("", line).strip() for line in visible(body).splitlines())
     return [line for line in found if line]
 
 
-def seen(text: str) -> str:
+def visible(text: str) -> str:
     """*text* as a person sees it: what can't be seen is told to no agent."""
     return _UNSEEN.sub("", plain(text))
 
 
-def outcome(body: str) -> list[str]:
+def outcome_lines(body: str) -> list[str]:
     """The lines that say what came of it; all of them where none does."""
-    found = lines(body)
+    found = note_lines(body)
     return [line for line in found if not _ABOUT.match(line)] or found
 
 
 def only_asks(body: str) -> bool:
     """Whether a note has nothing but a question in it: no answer, and nothing that was done."""
-    found = [line for line in lines(body) if not line.startswith(("#", "<!--"))]
+    found = [line for line in note_lines(body) if not line.startswith(("#", "<!--"))]
     return bool(found) and all(
         line.startswith("User asked: ") or line.endswith(("?", "？")) for line in found
     )
 
 
-def files(body: str) -> list[str]:
+def changed_files(body: str) -> list[str]:
     """The files that an extractive note says were changed."""
-    told = [line.removeprefix(_FILES) for line in lines(body) if line.startswith(_FILES)]
+    told = [line.removeprefix(_FILES) for line in note_lines(body) if line.startswith(_FILES)]
     return [name for line in told for name in re.findall(r"`([^`]+)`", line)]
 
 
-def alike(terms: set[str], other: set[str]) -> bool:
+def are_similar(terms: set[str], other: set[str]) -> bool:
     """Whether two prompts or actions are of one kind, by the words that they have in common with
     what they were told.
     """
     return len(terms & other) >= _ALIKE * len(terms | other)
 
 
-def fitting(line: str, tokens: int) -> str:
+def shortened_to(line: str, tokens: int) -> str:
     """As much of *line* as *tokens* allow; '' where that says nothing."""
     while line and estimate(line) + 1 > tokens:
         line = clipped(line.removesuffix(" …"), len(line) * 4 // 5)

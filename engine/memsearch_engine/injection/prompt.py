@@ -45,7 +45,7 @@ _EARLIER = 120  # characters of what a newer note replaces, or of what is gone t
 _BRANCH = 60  # characters of a branch's name
 _NO_WORD = "-"  # what a prompt and a note have in common that have no word in common
 #: Commands of the agent's or the shell's, and prompts that no person wrote.
-_NOT_SAID = re.compile(
+_NOT_A_PROMPT = re.compile(
     r"/[\w:.-]+(?:\s|$)|!|<(?:task-notification|command-|local-command|system-reminder|bash-)"
 )
 #: How a person begins to say what is to be done: the words are in no note, and say nothing of what
@@ -86,7 +86,7 @@ class Telling(msgspec.Struct, kw_only=True):
     considered: list[Considered] = []
 
 
-class Told(msgspec.Struct, frozen=True):
+class SelectedNote(msgspec.Struct, frozen=True):
     """A note to be told: its line, and the words of it that stand there."""
 
     hit: Hit
@@ -95,7 +95,7 @@ class Told(msgspec.Struct, frozen=True):
     tokens: int
 
 
-def question(prompt: str, home: Home, *, leaves: bool) -> Query | None:
+def prompt_query(prompt: str, home: Home, *, leaves: bool) -> Query | None:
     """What is searched for at a prompt; None where nothing is, since it says too little or is no
     prompt of a person's.
 
@@ -103,7 +103,7 @@ def question(prompt: str, home: Home, *, leaves: bool) -> Query | None:
         leaves: whether the query goes to a model on another machine; then it goes without secrets.
     """
     text = without_injected(prompt).strip()
-    if _NOT_SAID.match(text) or is_ours(text):
+    if _NOT_A_PROMPT.match(text) or is_ours(text):
         return None
     if leaves:  # before it is cut: half a secret is not known as one
         text = redact(text, home)[0]
@@ -114,7 +114,7 @@ def question(prompt: str, home: Home, *, leaves: bool) -> Query | None:
     return Query(raw=text, text=text, is_prompt=True)
 
 
-def answers(answer: Answer) -> Answer:
+def without_questions(answer: Answer) -> Answer:
     """*answer* without notes that only ask, which would stand before the one that answers: the
     first ``CONSIDERED`` of the rest.
     """
@@ -125,7 +125,7 @@ def answers(answer: Answer) -> Answer:
     return answer
 
 
-def weigh(
+def rate(
     catalog: Catalog, space: Space, project: Project, answer: Answer, said: Said = NOTHING
 ) -> None:
     """Say of each hit how likely it bears on the prompt, and put the newest word on a matter first."""
@@ -134,7 +134,7 @@ def weigh(
     later_talks.first(catalog, space, project, answer.hits, said)
 
 
-def choose(
+def select(
     home: Home,
     limits: Recall,
     origin: Origin,
@@ -143,24 +143,24 @@ def choose(
     prompt: str,
     agent: str,
     session: str,
-) -> tuple[Telling, list[injection_log.Told]]:
+) -> tuple[Telling, list[injection_log.InjectedNote]]:
     """What of *answer* this session is told now, and what its receipts will be.
 
     Args:
         answer: after ``weigh``. memory: the project's memory folder. prompt: as ``question``
             cleaned it.
     """
-    before = injection_log.of_session(home, agent, session)
+    before = injection_log.session_injections(home, agent, session)
     terms = set(analyze.query_terms(prompt))
-    less = injection_log.unwanted(home, [hit.id for hit in answer.hits])
-    files = notes.Files(memory, origin)
+    less = injection_log.demotions(home, [hit.id for hit in answer.hits])
+    files = notes.NoteFiles(memory, origin)
     telling = Telling()
     room = (
         min(limits.prompt_tokens, limits.session_tokens - before.tokens)
         - estimate(_HEAD)
         - _FENCE_TOKENS
     )
-    chosen: list[Told] = []
+    chosen: list[SelectedNote] = []
     overtaken: set[str] = set()
     talks = {hit.id: (hit.row.agent, hit.row.session) for hit in answer.hits}
     later: dict[
@@ -175,11 +175,13 @@ def choose(
         if sure < judge.ENOUGH:
             seen.held = "not sure enough"
             continue
-        entry = files.standing(hit.row)
+        entry = files.current_entry(hit.row)
         if entry is not None and notes.only_asks(entry.body):
             seen.held = "it only asks"
             continue
-        seen.held = "its file has changed" if entry is None else files.held(entry, hit.row.path)
+        seen.held = (
+            "its file has changed" if entry is None else files.withheld_reason(entry, hit.row.path)
+        )
         if entry is None or seen.held:
             continue
         # from here on the note is to be believed, told or not: what it replaces is not true any
@@ -187,7 +189,9 @@ def choose(
         overtaken.update(hit.overtakes)
         if hit.id in overtaken:
             seen.held = "overtaken by a newer note"
-        elif hit.id in before.entries or any(notes.is_said(entry, text) for text in before.texts):
+        elif hit.id in before.entries or any(
+            notes.is_injected(entry, text) for text in before.texts
+        ):
             seen.held = "told in this session already"
             later = _amended(hit, talks) | later
         elif any(
@@ -197,13 +201,13 @@ def choose(
         ):
             seen.held = "this session's own"
         elif any(
-            hit.id == name and notes.alike(_shared(hit, terms), other) for name, other in less
+            hit.id == name and notes.are_similar(_shared(hit, terms), other) for name, other in less
         ):
             seen.held = "not wanted at such prompts"
         elif len(chosen) == _MAX_NOTES:
             seen.held = f"{_MAX_NOTES} are told at most"
         elif min(_NOTE_TOKENS, room) < notes.MIN_TOKENS or not (
-            told := _put(hit, entry, terms, answer, files, room, later.get(talks[hit.id], ""))
+            told := _render(hit, entry, terms, answer, files, room, later.get(talks[hit.id], ""))
         ):
             seen.held = "over the budget"
         else:
@@ -217,7 +221,7 @@ def choose(
     telling.line = redact(_line(chosen), home)[0]
     sure_of = {seen.id: (seen.confidence, seen.why) for seen in telling.considered}
     told_notes = [
-        injection_log.Told(
+        injection_log.InjectedNote(
             entry=t.hit.id,
             tokens=t.tokens,
             confidence=sure_of[t.hit.id][0],
@@ -243,20 +247,20 @@ def _shared(hit: Hit, terms: set[str]) -> set[str]:
     return terms & set(analyze.terms(hit.row.embedded)) or {_NO_WORD}
 
 
-def _put(
+def _render(
     hit: Hit,
     entry: Entry,
     terms: set[str],
     answer: Answer,
-    files: notes.Files,
+    files: notes.NoteFiles,
     room: int,
     later: str,
-) -> Told | None:
+) -> SelectedNote | None:
     """A note in the words in which it is told: those of its lines that say what came of it, the
     nearest to the prompt first where not all fit, in their own order. None where nothing of it
     fits. *later*: the day of a later talk on its matter that is told before it.
     """
-    lines = notes.outcome(entry.body)
+    lines = notes.outcome_lines(entry.body)
     whose = told_as(hit.path, entry.marks, date.today())
     head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent, whose)))}: "
     tail = f" [mem:{hit.id}]"
@@ -267,10 +271,11 @@ def _put(
     if hit.row.unmerged:
         tail = f" [unmerged: {notes.clipped(hit.row.unmerged, _BRANCH)}]{tail}"
     for older in answer.hits:
-        standing = files.standing(older.row) if older.id in hit.overtakes else None
-        if standing is not None and not files.held(standing, older.row.path):
+        current_entry = files.current_entry(older.row) if older.id in hit.overtakes else None
+        if current_entry is not None and not files.withheld_reason(current_entry, older.row.path):
             best = max(
-                notes.outcome(standing.body), key=lambda line: len(terms & set(analyze.terms(line)))
+                notes.outcome_lines(current_entry.body),
+                key=lambda line: len(terms & set(analyze.terms(line))),
             )
             tail = f" (earlier, {older.day}: {notes.clipped(best, _EARLIER)}){tail}"
             break
@@ -283,12 +288,14 @@ def _put(
             kept.add(place)
             left -= size
     said = (
-        " ".join(lines[place] for place in sorted(kept)) if kept else notes.fitting(lines[0], left)
+        " ".join(lines[place] for place in sorted(kept))
+        if kept
+        else notes.shortened_to(lines[0], left)
     )
     text = unfenced(plain(head + said + tail))
-    return Told(hit, text, said, estimate(text)) if said else None
+    return SelectedNote(hit, text, said, estimate(text)) if said else None
 
 
-def _line(chosen: list[Told]) -> str:
+def _line(chosen: list[SelectedNote]) -> str:
     others = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
     return f"[memsearch] told: {chosen[0].hit.day} {notes.clipped(chosen[0].said, 70)}{others}"

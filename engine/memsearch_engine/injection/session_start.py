@@ -64,7 +64,7 @@ class Context(msgspec.Struct):
     )
 
 
-class _Readable(NamedTuple):
+class _InjectableNotes(NamedTuple):
     """What of a memory folder a session may be told, read once for agents that are told more and
     such that are told less.
 
@@ -107,7 +107,7 @@ def build(
             everything is this home's.
         outdated: what to say beside a note whose repository has moved on.
     """
-    return _told(
+    return _render(
         home,
         _read(memory, lines, today or date.today(), origin, outdated),
         lines,
@@ -118,7 +118,7 @@ def build(
 
 def _read(
     memory: str, lines: int, today: date, origin: Origin | None, outdated: Outdated
-) -> _Readable:
+) -> _InjectableNotes:
     """*lines*: of the agent that is told most."""
     every = [
         file
@@ -134,10 +134,10 @@ def _read(
         if bullets and len(days) < _DAYS:
             days.append((file.day, bullets))
     shared = [file for file in every if author_of(file.path)]
-    team = _told_of_team(memory, shared[:_LOOKED_AT], today, origin, lines, ends)
+    team = _team_lines(memory, shared[:_LOOKED_AT], today, origin, lines, ends)
     dated = [file.day for file in every]
     is_told = bool(days or team)
-    return _Readable(
+    return _InjectableNotes(
         days,
         team,
         min(dated, default=""),
@@ -149,7 +149,9 @@ def _read(
     )
 
 
-def _told(home: Home, notes: _Readable, lines: int, max_tokens: int, longterm: str) -> Context:
+def _render(
+    home: Home, notes: _InjectableNotes, lines: int, max_tokens: int, longterm: str
+) -> Context:
     days: list[tuple[str, list[str]]] = []
     room = lines
     for day, bullets in notes.days:
@@ -195,7 +197,7 @@ def fenced(text: str, home: Home) -> tuple[str, int]:
     )
 
 
-def _told_of_team(
+def _team_lines(
     memory: str, files: list[DayFile], today: date, origin: Origin | None, most: int, ends: set[str]
 ) -> list[str]:
     """The newest lines that others have shared, at most so many, the newest last, each with its day
@@ -234,7 +236,7 @@ def _bullets(
     for entry in entries:
         if entry.is_digest or is_shared and origin and origin.came_by(entry.raw, WRITTEN):
             continue  # its author is told the note itself
-        if entry.id in arrived or not may_be_told(entry, today):
+        if entry.id in arrived or not is_injectable(entry, today):
             held += 1
             continue
         waiting = set() if entry.id in released else set(orders(entry.body, his_words=False))
@@ -271,7 +273,7 @@ def _ends(entry: Entry, today: date) -> set[str]:
     return found
 
 
-def may_be_told(entry: Entry, today: date) -> bool:
+def is_injectable(entry: Entry, today: date) -> bool:
     """Whether the marks of an entry allow that a session is told it unasked."""
     marks = entry.marks
     expires = marks.get("expires", "")
@@ -323,7 +325,7 @@ def prebuild(
     with closing(Origin(home)) as origin:
         notes = _read(memory, max(sizes), date.today(), origin, outdated)
     for lines in sizes:
-        context = _told(home, notes, lines, max_tokens, longterm)
+        context = _render(home, notes, lines, max_tokens, longterm)
         if context.text:
             texts[str(lines)] = context.text
     name = digest(json.dumps(texts, sort_keys=True), size=6)
@@ -358,7 +360,7 @@ def prebuild(
         before.get(key) != value[key] for key in value if key != "stamps"
     )
     if texts and is_new:
-        injection_log.keep_texts(
+        injection_log.store_texts(
             home, name, {int(count): (text, estimate(text)) for count, text in texts.items()}
         )
     Home.put(path, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))

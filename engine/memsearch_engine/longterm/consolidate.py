@@ -29,7 +29,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Row
-from memsearch_engine.injection.notes import Files, heeded
+from memsearch_engine.injection.notes import NoteFiles, mark_withheld
 from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.instructions import orders
@@ -128,7 +128,7 @@ def overtaken(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]
                         folder, _standing(folder, origin, row), row.path
                     ):
                         continue  # whoever wrote a note can say that it is of any session
-                    for pair in heeded(pairs, folder, origin):
+                    for pair in mark_withheld(pairs, folder, origin):
                         later = sessions.get((pair.newer.agent, pair.newer.session))
                         if pair.holds and pair.older.entry_id == row.entry_id and later:
                             line = f"overtaken: {row.day} {row.title} | by [mem:{later}], {pair.newer.day}"
@@ -147,7 +147,7 @@ def _known(home: Home) -> list[Project]:
 
 
 def _standing(memory: str, origin: Origin, row: Row) -> list[Entry]:
-    entry = Files(memory, origin).standing(row)
+    entry = NoteFiles(memory, origin).current_entry(row)
     return [entry] if entry is not None else []
 
 

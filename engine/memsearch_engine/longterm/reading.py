@@ -19,7 +19,7 @@ from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.llm.tools import Tool
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.injection.session_start import may_be_told, unfenced
+from memsearch_engine.injection.session_start import is_injectable, unfenced
 from memsearch_engine.journal.files import DayFile, list_days, list_files, read_day
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Entry
@@ -115,7 +115,7 @@ def _tellable(project: Project, file: DayFile, origin: Origin) -> list[Entry]:
         entry
         for entry in entries
         if entry.id not in arrived
-        and may_be_told(entry, date.today())
+        and is_injectable(entry, date.today())
         and not entry.is_digest
         and (entry.id in released or not orders(entry.body, his_words=False))
     ]

@@ -39,7 +39,8 @@ from memsearch_engine.index.embed import OtherLength
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.injection import compaction, injection_log
 from memsearch_engine.injection import prompt as at_prompt
-from memsearch_engine.injection.action import Adviser, choose
+from memsearch_engine.injection.action import ActionAdviser
+from memsearch_engine.injection.action import select as select_advice
 from memsearch_engine.injection.prompt import Telling
 from memsearch_engine.longterm import living, pipeline, review
 from memsearch_engine.search import chains, hybrid
@@ -387,7 +388,7 @@ class Engine(Keeping):
             return Telling(reason="`recall.prompt` is off")
         project = self.project_at(place)
         leaves = settings.embedding.provider != "onnx" or bool(settings.milvus.uri)
-        query = at_prompt.question(prompt, self.home, leaves=leaves)
+        query = at_prompt.prompt_query(prompt, self.home, leaves=leaves)
         if query is None:
             return Telling(reason="it says too little, or is no prompt of a person's")
         if dry:
@@ -398,13 +399,13 @@ class Engine(Keeping):
         answer = self._found(query, [project], at_prompt.FETCHED, "hybrid", "weighted")
         if answer.mode != "hybrid":
             return Telling(reason=answer.reason)
-        answer = at_prompt.answers(answer)
-        at_prompt.weigh(indexer.catalog, space, project, answer, self.amendments.said())
+        answer = at_prompt.without_questions(answer)
+        at_prompt.rate(indexer.catalog, space, project, answer, self.amendments.said())
         inbox.note_starts(self.home, agent, session)
         if not self._telling.acquire(timeout=min(call.remaining(), _DRY_S)):
             return Telling(reason="too late")
         try:  # two prompts of one session at once are told a note once
-            telling, notes = at_prompt.choose(
+            telling, notes = at_prompt.select(
                 self.home,
                 settings.recall,
                 self.journal.origin,
@@ -491,7 +492,7 @@ class Engine(Keeping):
         settings, project = self.settings.recall, self.project_at(place)
         if not settings.action:
             return Telling(reason="`recall.action` is off")
-        adviser = Adviser(
+        adviser = ActionAdviser(
             self.home,
             project,
             self.indexer.catalog,
@@ -512,7 +513,7 @@ class Engine(Keeping):
         if not self._telling.acquire(timeout=min(call.remaining(), _DRY_S)):
             return Telling(reason="too late")
         try:
-            telling, notes = choose(self.home, settings, found, agent, session)
+            telling, notes = select_advice(self.home, settings, found, agent, session)
             event = injection_log.AFTER_ERROR if output else injection_log.BEFORE_ACTION
             return self._say(call, telling, notes, agent, session, project, event)
         finally:
@@ -522,7 +523,7 @@ class Engine(Keeping):
         self,
         call: Call,
         telling: Telling,
-        notes: list[injection_log.Told],
+        notes: list[injection_log.InjectedNote],
         agent: str,
         session: str,
         project: Project,
@@ -535,7 +536,7 @@ class Engine(Keeping):
             return telling if not telling.text else Telling(reason="too late")
         try:
             wait_s = min(call.remaining(), _DRY_S)
-            at = injection_log.told(
+            at = injection_log.record(
                 self.home,
                 agent,
                 session,
@@ -549,7 +550,7 @@ class Engine(Keeping):
         except Unreachable as error:  # what has no receipt is not told
             return Telling(reason=str(error))
         if _is_late(call):
-            injection_log.untold(self.home, at, agent, session)
+            injection_log.withdraw(self.home, at, agent, session)
             return Telling(reason="too late")
         return telling
 

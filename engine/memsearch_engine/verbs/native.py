@@ -10,7 +10,7 @@ from datetime import date
 from memsearch_engine.agents import agent_files
 from memsearch_engine.agents.agent_files import Found, NativeMemory, NativeSection
 from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
-from memsearch_engine.injection.notes import heeded
+from memsearch_engine.injection.notes import mark_withheld
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.note import Note
@@ -177,6 +177,6 @@ class NativeMemories:
             return {}
         return {
             p.older.entry_id: p
-            for p in heeded(found, memory.place.memory, memory.journal.origin)
+            for p in mark_withheld(found, memory.place.memory, memory.journal.origin)
             if p.holds
         }

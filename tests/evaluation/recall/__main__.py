@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.injection import judge, prompt
-from memsearch_engine.injection.action import Adviser, choose
+from memsearch_engine.injection.action import ActionAdviser, select
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
@@ -127,10 +127,10 @@ def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> Non
             for kind, names in (("named by a decision", by_case), ("named by chores", by_chore)):
                 for name in sorted(names):
                     start = time.perf_counter()
-                    found = Adviser(home, project, catalog, space, origin, "codex", name).before(
-                        "Edit", json.dumps({"path": name})
-                    )
-                    _, notes = choose(home, Settings().recall, found, "codex", name)
+                    found = ActionAdviser(
+                        home, project, catalog, space, origin, "codex", name
+                    ).before("Edit", json.dumps({"path": name}))
+                    _, notes = select(home, Settings().recall, found, "codex", name)
                     took.append((time.perf_counter() - start) * 1000)
                     said = [note.entry for note in notes]
                     outcome = (
@@ -159,12 +159,12 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
         for case in [*voice.cases, *voice.none]:
             said = [turn.entry for turn in decided.get(case["id"], [])]
             start = time.perf_counter()
-            query = prompt.question(case["prompt"], home, leaves=False)
+            query = prompt.prompt_query(case["prompt"], home, leaves=False)
             assert query, case
             answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
             features = list(zip([hit.id for hit in answer.hits], judge.features(answer.hits)))
-            prompt.weigh(catalog, space, project, answer)
-            telling, notes = prompt.choose(
+            prompt.rate(catalog, space, project, answer)
+            telling, notes = prompt.select(
                 home, limits, origin, project.memory, answer, query.text, "codex", case["id"]
             )
             took = (time.perf_counter() - start) * 1000

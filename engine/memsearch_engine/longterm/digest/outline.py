@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from memsearch_engine.core.llm.tokens import estimate
-from memsearch_engine.injection.notes import clipped, outcome
+from memsearch_engine.injection.notes import clipped, outcome_lines
 from memsearch_engine.longterm.digest.picking import Picked
 
 #: What a line tells, the first that fits: an open end may speak of errors and changes, an error of
@@ -107,7 +107,7 @@ def _lines(note: Picked) -> Iterator[str]:
     """
     if note.overtaken:
         return
-    lines = [line for line in outcome(note.entry.body) if not _META.match(line)]
+    lines = [line for line in outcome_lines(note.entry.body) if not _META.match(line)]
     taken = -1
     for place, line in enumerate(lines):
         if place == taken:

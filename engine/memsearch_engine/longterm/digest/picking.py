@@ -14,7 +14,7 @@ import msgspec
 
 from memsearch_engine.core.errors import NotFound, Unreachable, UsageError
 from memsearch_engine.index.rows import Row
-from memsearch_engine.injection.notes import Files, heeded
+from memsearch_engine.injection.notes import NoteFiles, mark_withheld
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.memory import Memory
@@ -63,17 +63,17 @@ def pick(memory: Memory, source: str = "") -> Picking:
     if source and not source.strip():
         raise UsageError("a source is a file, a day, days or a query")
     title, found = _named(memory, " ".join(source.split()))
-    files: dict[str, Files] = {}
+    files: dict[str, NoteFiles] = {}
     notes: list[Picked] = []
     left: Counter[str] = Counter()
     for path, entry in found:
         folder = memory.memory_of(path)
-        held = files.setdefault(folder, Files(folder, memory.journal.origin))
+        held = files.setdefault(folder, NoteFiles(folder, memory.journal.origin))
         if not entry.body.strip():
             continue
         if entry.is_digest:
             left["digests of earlier days"] += 1
-        elif why := held.held(entry, path):
+        elif why := held.withheld_reason(entry, path):
             left[why] += 1
         else:
             notes.append(Picked(day_of(path), path, entry))
@@ -105,7 +105,7 @@ def _overtaken(memory: Memory, notes: list[Picked]) -> dict[str, str]:
                 (project.id for project in memory.projects if project.memory == folder), ""
             )
             pairs = linked.of_note(catalog, spoken, project, note.id)  # type: ignore[arg-type]
-            for pair in heeded(pairs, folder, memory.journal.origin) if pairs else ():
+            for pair in mark_withheld(pairs, folder, memory.journal.origin) if pairs else ():
                 if pair.holds and pair.older.entry_id == note.id:
                     found[note.id] = max(found.get(note.id, ""), pair.newer.day)
     except Unreachable:  # without an index nothing is known of it
