@@ -106,7 +106,7 @@ def test_without_a_terminal_the_other_way_is_named(box):
 def test_a_model_that_nothing_describes_is_said_at_once(box):
     done = box.ok("config", "set", "longterm.extract.provider", "lokal", "--json")
     assert done.json["warnings"] == [
-        "`longterm.extract.provider` is 'lokal', and there is no `core.llm.providers.lokal`"
+        "`longterm.extract.provider` is 'lokal', and there is no `llm.providers.lokal`"
     ]
     assert "llm.providers.lokal" in done.err
     assert "llm.providers.lokal" in box.run("doctor").out

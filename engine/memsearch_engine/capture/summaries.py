@@ -261,7 +261,7 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
             or "none is set up yet: memsearch config set llm.providers.NAME.model MODEL"
         )
         raise UsageError(
-            f"plugins.{agent}.summarize.provider is {who.provider or 'not set'}: here a model of `core.llm.providers` is asked",
+            f"plugins.{agent}.summarize.provider is {who.provider or 'not set'}: here a model of `llm.providers` is asked",
             f"memsearch config set plugins.{agent}.summarize.provider NAME ({named})",
         )
     system = prompt(home).replace("{{AGENT_NAME}}", name or agent)

@@ -596,7 +596,7 @@ def _nameless_models(settings: Settings) -> list[str]:
             if (task := getattr(own, name)) is not None and task.enabled:
                 chosen[f"plugins.{agent}.{name}"] = task.provider
     return [
-        f"`{key}.provider` is {name!r}, and there is no `core.llm.providers.{name}`"
+        f"`{key}.provider` is {name!r}, and there is no `llm.providers.{name}`"
         for key, name in chosen.items()
         if name not in _WITHOUT_PROVIDER
         and name not in settings.llm.providers

@@ -159,7 +159,7 @@ def _missing_key(settings: Settings) -> str:
     for name in sorted(asked & settings.llm.providers.keys()):
         key = settings.llm.providers[name].api_key
         if key.startswith("env:") and not secret(key):
-            return f"`core.llm.providers.{name}.api_key`: {key[4:]} is not set"
+            return f"`llm.providers.{name}.api_key`: {key[4:]} is not set"
     return ""
 
 

@@ -155,7 +155,7 @@ def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]
             f"memsearch config set llm.providers.{provider}.model NAME, and .base_url",
         )
     if not (model or known.model):
-        raise SettingsError(f"`core.llm.providers.{provider}.model` is not set")
+        raise SettingsError(f"`llm.providers.{provider}.model` is not set")
     return known, model or known.model
 
 
