@@ -76,6 +76,13 @@ def test_its_settings_stop_nothing_and_what_differs_is_said(home):
     ), said
 
 
+def test_a_setting_without_effect_is_accepted_with_a_warning(tmp_path):
+    home = Home(tmp_path / "home").ensure()
+    home.config.write_text('[search]\nrerank = "ms-marco-minilm-l6"\n')
+    (warning,) = load(home).warnings
+    assert "`search.rerank` has no effect" in warning
+
+
 def test_a_bad_project_file_fails_its_own_keys_alone(home, tmp_path):
     file = tmp_path / ".memsearch.toml"
     file.write_text('[chunking]\nmax_chars = "many"\n[embedding]\nprovider = "openai"\n')

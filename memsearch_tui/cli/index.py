@@ -266,11 +266,6 @@ def models_pull(name: str, json_: bool) -> None:
     folder = models.pull(name)
     if json_:
         output.emit({"model": name, "folder": str(folder)})
-    if models.is_reranker(name):
-        output.say(
-            f"{name} is in {folder} - `memsearch config set search.rerank {name}` has it read the best hits again"
-        )
-        return
     if any(model.name == name and model.beside for model in models.known()):
         output.say(
             f"{name} is in {folder}: it is asked beside the installed model (`search.models one` ends that)"

@@ -81,3 +81,14 @@ def test_a_folder_without_weights_is_refused(folder, tmp_path):
     (folder / "model.onnx").unlink()
     with pytest.raises(Unreachable, match=r"model\.onnx is missing"):
         models.find(Home(tmp_path), str(folder))
+
+
+def test_an_index_of_an_earlier_default_is_opened_with_its_own_model():
+    unnamed = Embedding()
+    by_minilm = models.recorded("all-minilm-l6-v2-0c1d2e3f", unnamed)
+    assert by_minilm.model == "all-minilm-l6-v2"
+    assert models.recorded("my-folder-0c1d2e3f", unnamed) == unnamed
+    named = Embedding(model="/models/mine")
+    assert models.recorded("all-minilm-l6-v2-0c1d2e3f", named) == named
+    elsewhere = Embedding(provider="openai")
+    assert models.recorded("text-embedding-3-small-0c1d2e3f", elsewhere) == elsewhere

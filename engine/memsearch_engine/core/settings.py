@@ -81,8 +81,7 @@ class Watch(msgspec.Struct, kw_only=True):
 
 class Search(msgspec.Struct, kw_only=True):
     """``models``: both asks multilingual-e5-small beside the installed model; auto: where it lies
-    in ``models/``. ``rerank``: a cross-encoder that reads the best hits again, a folder with
-    model.onnx and tokenizer.json or a name that `memsearch models pull` knows.
+    in ``models/``. ``rerank``: accepted for files of earlier versions, without effect.
     """
 
     fusion: Literal["weighted", "rrf"] = "weighted"
@@ -469,6 +468,8 @@ def _typed(
         raise SettingsError(
             f"{place}: `{key}`: {reason}", "`memsearch config list` shows the types"
         ) from error
+    if settings.search.rerank:
+        warnings.append("`search.rerank` has no effect: reordering hits made them worse")
     settings.warnings = [*warnings, *_nameless_models(settings)]
     return settings
 

@@ -168,20 +168,13 @@ def _onnx_fingerprint(files: models.ModelFiles) -> str:
         # folders without embedding.json keep the fingerprint of versions that did not know it
         if (settings := models.folder_settings(files.onnx.parent)) != models.FolderSettings():
             parts.append(msgspec.json.encode(settings).decode())
-    slug = "".join(char if char.isalnum() else "-" for char in name.lower())[:40]
-    return f"{slug}-{digest(*parts)[:8]}"
+    return f"{models.slug(name)}-{digest(*parts)[:8]}"
 
 
 def _http_fingerprint(settings: Embedding) -> str:
-    _, model, _ = PRESETS[settings.provider]
-    slug = "".join(char if char.isalnum() else "-" for char in (settings.model or model).lower())[
-        :40
-    ]
-    where = _base_of(settings)
-    tag = digest(
-        settings.provider, where, settings.model or model, str(settings.dimension), CHUNKER_VERSION
-    )
-    return f"{slug}-{tag[:8]}"
+    model = settings.model or PRESETS[settings.provider][1]
+    parts = [settings.provider, _base_of(settings), model, str(settings.dimension), CHUNKER_VERSION]
+    return f"{models.slug(model)}-{digest(*parts)[:8]}"
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

@@ -187,38 +187,21 @@ def is_present(home: Home, name: str) -> bool:
     return True
 
 
-#: Cross-encoders by name: the repository on the hub and the files in it.
-RERANKERS = {
-    "ms-marco-minilm-l6": (
-        "cross-encoder/ms-marco-MiniLM-L6-v2",
-        ("onnx/model.onnx", "tokenizer.json"),
-    ),
-}
+def recorded(fingerprint: str, made_with: Embedding) -> Embedding:
+    """The settings with which an index was made, with its model by name.
 
-
-def reranker(home: Home, name: str) -> Path:
-    """The folder of a cross-encoder, by a path or a known name.
-
-    Raises:
-        Unreachable: its files are not on this machine.
-        UsageError: the name is neither known nor a folder.
+    An index that was made with the default model records no name, and the default may have been
+    another one then. The fingerprint begins with the model's name.
     """
-    folder = Path(name).expanduser()
-    if not folder.is_dir():
-        if name not in RERANKERS:
-            raise UsageError(
-                f"no cross-encoder {name!r}",
-                f"a folder with model.onnx and tokenizer.json, or {', '.join(RERANKERS)}",
-            )
-        folder = home.models / name
-    for file in ("model.onnx", "tokenizer.json"):
-        if not (folder / file).is_file():
-            hint = f"`memsearch models pull {name}` fetches it" if name in RERANKERS else ""
-            raise Unreachable(
-                f"the cross-encoder {name} is not on this machine ({folder / file} is missing)",
-                hint,
-            )
-    return folder
+    if made_with.provider != "onnx" or made_with.model:
+        return made_with
+    name = next((name for name in KNOWN if fingerprint.startswith(f"{slug(name)}-")), "")
+    return msgspec.structs.replace(made_with, model=name)
+
+
+def slug(name: str) -> str:
+    """A model's name as it begins a fingerprint."""
+    return "".join(char if char.isalnum() else "-" for char in name.lower())[:40]
 
 
 def is_carried_english(embedding: Embedding) -> bool:
@@ -299,12 +282,9 @@ def pull(home: Home, name: str) -> Path:
         Unreachable: the hub can't be reached; the message has the cause.
         UsageError: the name is not known.
     """
-    if name in RERANKERS:
-        _fetch(home.models / name, *RERANKERS[name], "")
-        return reranker(home, name)
     model = KNOWN.get(name)
     if model is None:
-        raise UsageError(f"unknown model {name!r}", f"one of {', '.join((*KNOWN, *RERANKERS))}")
+        raise UsageError(f"unknown model {name!r}", f"one of {', '.join(KNOWN)}")
     if model.source.startswith("package:"):
         return find(home, name).onnx.parent
     folder = home.models / model.name

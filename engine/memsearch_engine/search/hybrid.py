@@ -21,7 +21,7 @@ import re
 import time
 from collections.abc import Set
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,9 +29,8 @@ from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.chunk import with_asked
 from memsearch_engine.index.embed import speaks
-from memsearch_engine.index.hubness import DIGITS, Near, Question, Typical
+from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Row, comparable
 from memsearch_engine.index.space import Space
 from memsearch_engine.search import confidence, later, lexical
@@ -41,9 +40,6 @@ from memsearch_engine.search.overrides import NOTHING, Said
 from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import NEWEST_AMONG, names_in, newest_first, order
 from memsearch_engine.search.rarity import weights
-
-if TYPE_CHECKING:
-    from memsearch_engine.index.rerank import CrossEncoder
 
 Asked = tuple[Space, Question]  # a model's space, and the query as that model has it
 Key = tuple[str, str]  # (project id, chunk id): two projects may hold the same words
@@ -63,8 +59,6 @@ _FOREIGN_DENSE_WEIGHT = 0.05
 #: script, where it speaks the query's but not the note's, and where it does not speak the query's
 #: (chosen on tests/evaluation: from 0.7 to 0.85 nothing changes but one question).
 _SHARES, _FOREIGN_NOTE, _FOREIGN_QUERY = (0.6, 0.4), (0.6, 0.8), (_FOREIGN_DENSE_WEIGHT, 1.0)
-#: Hits that a cross-encoder reads again.
-_READ_AGAIN = 20
 #: So much of the notes a second model must know before it is asked.
 _KNOWS = 0.98
 #: A note that is full of a term scores this for it, times the term's idf: BM25's k1 + 1, shortened
@@ -108,15 +102,13 @@ def search(
     fusion: str = "weighted",
     said: Said = NOTHING,
     second: Space | None = None,
-    rerank: CrossEncoder | None = None,
 ) -> Answer:
     """Answer *query* in *mode*. Without a space, or for a query without words, the answer is
     lexical and says so.
 
     Args:
         said: what the owner says of which note amends which; second: another model's space,
-            beside the first one; rerank: reads the
-            best hits again.
+            beside the first one.
     """
     if mode not in MODES or fusion not in FUSIONS:
         raise UsageError(
@@ -128,7 +120,7 @@ def search(
         if mode != "lexical" and not query.is_empty:
             answer.reason = "the index is not open yet"
     else:
-        answer = _fused(catalog, space, projects, query, limit, mode, fusion, said, second, rerank)
+        answer = _fused(catalog, space, projects, query, limit, mode, fusion, said, second)
     answer.took_ms = round((time.perf_counter() - start) * 1000, 2)
     return answer
 
@@ -143,7 +135,6 @@ def _fused(
     fusion: str,
     said: Said,
     second: Space | None,
-    rerank: CrossEncoder | None,
 ) -> Answer:
     today = query.as_of or date.today().isoformat()
     fetch = max(_OVERFETCH, limit * 4) * (10 if query.is_picky else 1)
@@ -232,9 +223,7 @@ def _fused(
     reason = f"meaning is being made: {held} of {total} chunks so far" if held < total else ""
     reason = reason or ("the index has not taken in the newest changes yet" if behind else "")
     reason = "; ".join(part for part in (reason, query.remark) if part)
-    hits = order(query, found, max(limit, _READ_AGAIN if rerank else later.AMONG), today)
-    if rerank:
-        hits[:_READ_AGAIN] = _read_again(rerank, query.text, hits[:_READ_AGAIN])
+    hits = order(query, found, max(limit, later.AMONG), today)
     if covered:
         if (
             not query.is_prompt
@@ -254,20 +243,6 @@ def _fused(
     for hit in hits:  # only for what is shown: it reads the whole text
         hit.reasons = [*_reasons(hit, terms), *hit.reasons]
     return Answer(mode, hits, reason, corrected, lexical.absent(catalog, query, corrected))
-
-
-def _read_again(rerank: CrossEncoder, question: str, hits: list[Hit]) -> list[Hit]:
-    """*hits* in the order in which a cross-encoder puts them. Their scores stay with the places:
-    they tell how far these lie apart.
-    """
-    fits = rerank.score(question, [with_asked(hit.row.asked, hit.row.embedded) for hit in hits])
-    scores = [hit.score for hit in hits]
-    ordered = sorted(zip(fits, hits), key=lambda pair: -comparable(pair[0], DIGITS))
-    for rank, ((fit, hit), score) in enumerate(zip(ordered, scores), 1):
-        hit.reasons.append(f"read beside the question: {fit:.2f} (it was {hit.rank})")
-        hit.scores["read"] = round(fit, 4)
-        hit.rank, hit.score = rank, score
-    return [hit for _, hit in ordered]
 
 
 def _nearest(asked: Asked, projects: list[Project], query: Query, fetch: int) -> dict[Key, Near]:

@@ -69,7 +69,6 @@ from memsearch_engine.service.keeping import Keeping
 from memsearch_engine.service.waiting import Waiting
 
 if TYPE_CHECKING:
-    from memsearch_engine.index.rerank import CrossEncoder
     from memsearch_engine.index.space import Space
 
 log = logging.getLogger("memsearch.service")
@@ -99,12 +98,6 @@ class Engine(Keeping):
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
-        self._reading = threading.Lock()
-        self._rerank: tuple[str, CrossEncoder | None, str] = (
-            "",
-            None,
-            "",
-        )  # what was named, what it is, why it is none
         #: Of the last searches (never what they were).
         self._asked_in_english: deque[bool] = deque(maxlen=_QUERIES)
         self.amendments = Amendments(home)
@@ -214,26 +207,6 @@ class Engine(Keeping):
             parsed, scope, limit, mode, fusion or self.settings.search.fusion, is_current=is_current
         )
 
-    def _cross_encoder(self) -> CrossEncoder | None:
-        """What reads the best hits again, where the owner named one that can be used."""
-        wanted = self.settings.search.rerank
-        with self._reading:
-            if self._rerank[0] != wanted:
-                self._rerank = wanted, None, ""
-                if wanted:
-                    try:
-                        from memsearch_engine.index.rerank import CrossEncoder
-
-                        self._rerank = wanted, CrossEncoder(self.home, wanted), ""
-                    except MemsearchError as error:
-                        log.warning("no cross-encoder: %s", error)
-                        self._rerank = (
-                            wanted,
-                            None,
-                            f"{error} ({error.hint})" if error.hint else str(error),
-                        )
-            return self._rerank[1]
-
     def _asked(
         self,
         space: Space | None,
@@ -244,20 +217,18 @@ class Engine(Keeping):
         fusion: str,
     ) -> Answer:
         """By both models, where there are two; by the first alone where the second one fails."""
-        catalog, said, reads = self.indexer.catalog, self.amendments.said(), self._cross_encoder()
+        catalog, said = self.indexer.catalog, self.amendments.said()
         second = self.indexer.spaces.second
         if second is not None:
             try:
                 return hybrid.search(
-                    catalog, space, scope, parsed, limit, mode, fusion, said, second, reads
+                    catalog, space, scope, parsed, limit, mode, fusion, said, second
                 )
             except MemsearchError:
                 raise
             except Exception as error:  # where the first one's is at fault, it fails again below
                 failed = error
-        answer = hybrid.search(
-            catalog, space, scope, parsed, limit, mode, fusion, said, None, reads
-        )
+        answer = hybrid.search(catalog, space, scope, parsed, limit, mode, fusion, said)
         if second is not None:
             self.indexer.without_second(failed)
         return answer
@@ -681,7 +652,6 @@ class Engine(Keeping):
         unwatched = [
             (root, why) for root, why in indexer.watcher.problems.items() if root in memories
         ]
-        problems += [Problem(self._rerank[2], "")] if self._rerank[2] else []
         problems += [Problem(f"not watched: {root}: {why}", "") for root, why in unwatched]
         problems += [Problem(f"{path}: {reason}", "memsearch index") for path, reason in unread]
         return Health(

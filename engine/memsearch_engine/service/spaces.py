@@ -106,7 +106,7 @@ class Spaces:
             old, made_with = next(iter(others.items()))
             log.info("%s is built, %s serves meanwhile", name, old)
             self.next = first
-            self.serving = self._reopened(made_with)
+            self.serving = self._reopened(models.recorded(old, made_with))
         return name
 
     def _reopened(self, made_with: Embedding) -> Space | None:

@@ -27,7 +27,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class Models:
-    """Embedding models and what reads hits again.
+    """Embedding models.
 
     >>> with Memory() as memory:
     ...     [model.name for model in Models(memory).known() if model.in_use]
@@ -66,10 +66,6 @@ class Models:
     def can_be_made(self, name: str) -> bool:
         """Whether it is made of weights that are installed, which ``pull`` does without a network."""
         return models.convertible(self._home, name)
-
-    def is_reranker(self, name: str) -> bool:
-        """Whether it reads the best hits beside the question (``search.rerank``)."""
-        return name in models.RERANKERS
 
     def pull(self, name: str) -> Path:
         """Make a model of what is installed, or fetch it from its hub; its folder. Raises
