@@ -115,7 +115,6 @@ def main() -> None:
 
 
 # -- a terminal
-# ---------------------------------------------------------------------------------------------------
 
 
 class Terminal:
@@ -256,7 +255,6 @@ class Desk:
 
 
 # -- 1. start
-# -----------------------------------------------------------------------------------------------------
 
 
 def start(report: Report, desk: Desk, times: int) -> None:
@@ -314,7 +312,6 @@ def _start_without_service(desk: Desk) -> Start:
 
 
 # -- 2. typing, 3. moving
-# -----------------------------------------------------------------------------------------
 
 
 def use(report: Report, desk: Desk, corpus: Corpus, queries: int) -> float:
@@ -391,7 +388,6 @@ def _move(
 
 
 # -- 4. at rest
-# ---------------------------------------------------------------------------------------------------
 
 
 def rest(report: Report, desk: Desk, used: float, idle_s: float) -> None:

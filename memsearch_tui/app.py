@@ -156,7 +156,6 @@ class MemsearchApp(App[int]):
             super().notify(shown(message), title=shown(title), markup=False, **how)
 
     # -- state between runs
-    # ---------------------------------------------------------------------------------
 
     @property
     def _kept_file(self) -> Path:
@@ -179,7 +178,6 @@ class MemsearchApp(App[int]):
             self.library.memory.home.put(self._kept_file, text.encode("utf-8"))
 
     # -- commands
-    # -------------------------------------------------------------------------------------------
 
     def commands(self, screen: Screen) -> list[Command]:
         """What the palette has beside the keys of *screen*."""

@@ -106,7 +106,6 @@ class Plain:
             raise UsageError(f"{word!r} is no command here", "help lists them; /words searches")
 
     # -- lists
-    # ----------------------------------------------------------------------------------------------
 
     def _list_days(self, _: str) -> None:
         found = self.library.days()
@@ -170,7 +169,6 @@ class Plain:
         return self.items[int(number) - 1]
 
     # -- one entry
-    # ------------------------------------------------------------------------------------------
 
     def _read(self, number: str) -> None:
         item = self._item(number)
@@ -252,7 +250,6 @@ class Plain:
         self.say(f"deleted {plain(item.title)}; undo brings it back")
 
     # -- review
-    # ---------------------------------------------------------------------------------------------
 
     def _review(self, _: str) -> None:
         self.cases = review.cases(self.memory)

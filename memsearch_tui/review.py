@@ -123,7 +123,6 @@ def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> De
 
 
 # -- long-term memory
-# ---------------------------------------------------------------------------------------
 
 
 def _proposed(memory: Memory) -> list[Case]:
@@ -372,7 +371,6 @@ def _decide_skill(memory: Memory, case: Case, yes: bool, text: str | None) -> De
 
 
 # -- notes
-# --------------------------------------------------------------------------------------------------
 
 
 def _held(memory: Memory) -> list[Case]:
@@ -758,7 +756,6 @@ def _decide_stale(memory: Memory, case: Case, yes: bool, text: str | None) -> De
 
 
 # -- secrets
-# ------------------------------------------------------------------------------------------------
 
 
 def _secrets(memory: Memory) -> list[Case]:
@@ -812,7 +809,6 @@ def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> D
 
 
 # -- drafts and files
-# ---------------------------------------------------------------------------------------
 
 
 def _drafts(memory: Memory) -> list[Case]:

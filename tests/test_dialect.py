@@ -229,7 +229,6 @@ def test_a_hook_whose_stdout_is_closed_says_nothing_and_does_not_fail(box):
 
 
 # -- its hooks run our command
-# ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

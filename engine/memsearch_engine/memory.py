@@ -130,7 +130,6 @@ class Memory:
             self._journal.origin.close()
 
     # -- where
-    # ----------------------------------------------------------------------------------------------
 
     @property
     def place(self) -> Place:
@@ -244,7 +243,6 @@ class Memory:
         raise AssertionError("unreachable")
 
     # -- L1
-    # -------------------------------------------------------------------------------------------------
 
     def search(
         self,
@@ -416,7 +414,6 @@ class Memory:
         return chosen
 
     # -- L3
-    # -------------------------------------------------------------------------------------------------
 
     @property
     def folders(self) -> AgentFolders:
@@ -521,7 +518,6 @@ class Memory:
         )
 
     # -- L2 and lists
-    # ---------------------------------------------------------------------------------------
 
     def section(self, name: str) -> Section:
         """The entry behind an entry or chunk id. Looks in this project, then in all."""
@@ -844,7 +840,6 @@ class Memory:
         )
 
     # -- what was done
-    # --------------------------------------------------------------------------------------
 
     def how(self, asked: str, *, limit: int = 10) -> list[Way]:
         """The commands by which something was done, best first: those that have the words asked
@@ -928,7 +923,6 @@ class Memory:
             return False
 
     # -- writing
-    # --------------------------------------------------------------------------------------------
 
     def add(self, text: str, *, day: str = "", time: str = "", by: str = "") -> Note:
         """Write a note into today's file, or into that of *day* (``YYYY-MM-DD``), as of now or of
@@ -1177,7 +1171,6 @@ class Memory:
         return done
 
     # -- what sessions are told
-    # -----------------------------------------------------------------------------
 
     def remember(self, fact: str, *, everywhere: bool = False, by: str = "") -> Fact:
         """Note a fact down that every new session of this project (or of all) is told until it is
@@ -1373,7 +1366,6 @@ class Memory:
         return project
 
     # -- the index
-    # ------------------------------------------------------------------------------------------
 
     def index(
         self,

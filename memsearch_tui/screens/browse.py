@@ -269,7 +269,6 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         yield Keys()
 
     # -- start and live
-    # -------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
         self.reader.border_title, self.said.border_title, self.places.border_title = (
@@ -429,7 +428,6 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self._write_status(self._remark or self._trouble)
 
     # -- levels
-    # ---------------------------------------------------------------------------------------------
 
     def go(self, level: str) -> None:
         """Change depth; the pane of that depth is focused and, on a narrow screen, the only one."""
@@ -494,7 +492,6 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.set_focus(self.entries)
 
     # -- the timeline
-    # ---------------------------------------------------------------------------------------
 
     def _show_timeline(self, cursor: Key | None = None) -> None:
         """Show all notes, as they were listed last."""
@@ -743,7 +740,6 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.show_entry(next(item for item in self.standing.pinned if item.entry_id == name))
 
     # -- days
-    # -----------------------------------------------------------------------------------------------
 
     def go_to_day(self, day: str) -> None:
         """Stand on the newest note of *day*, or of the next older day that has one."""
@@ -826,7 +822,6 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
                     self.entries.move_to(place + 1)
 
     # -- the row
-    # --------------------------------------------------------------------------------------------
 
     def _entry_moved(self, by_hand: bool) -> None:
         self._moved = self._moved or by_hand

@@ -118,7 +118,6 @@ class ConnectScreen(Screen[None]):
         self._detail.show(rows)
 
     # -- connecting
-    # -----------------------------------------------------------------------------------------
 
     @on(LineList.Opened)
     async def action_connect(self) -> None:
@@ -142,7 +141,6 @@ class ConnectScreen(Screen[None]):
         await write(self, what, work, done, self._complain)
 
     # -- old sessions
-    # ---------------------------------------------------------------------------------------
 
     def action_take_in(self) -> None:
         if self._agent and self._stop is None:

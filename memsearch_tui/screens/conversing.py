@@ -167,7 +167,6 @@ class Conversing(_Base):
             self._show_turn(keep_place=True)
 
     # -- finding in what is open
-    # ----------------------------------------------------------------------------
 
     def action_find_text(self) -> None:
         """Look for words in the text that is open: a section, or all turns of a conversation."""
@@ -217,7 +216,6 @@ class Conversing(_Base):
         await attend(self, f"looking for {shown_line(' '.join(words))}", looking, show, self._warn)
 
     # -- on from here
-    # ---------------------------------------------------------------------------------------
 
     async def action_resume(self) -> None:
         """Go on with the session in its agent: here, where its program is; else the command is

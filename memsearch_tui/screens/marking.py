@@ -241,7 +241,6 @@ class Marking(_Base):
         )
 
     # -- the team
-    # -------------------------------------------------------------------------------------------
 
     def action_share(self) -> None:
         """Show whose copies of the chosen notes would be written, and write them."""
@@ -309,7 +308,6 @@ class Marking(_Base):
             )
 
     # -- facts
-    # ----------------------------------------------------------------------------------------------
 
     def action_remember(self) -> None:
         from memsearch_tui.screens.ask import AskScreen

@@ -119,7 +119,6 @@ class ReviewScreen(Screen[Item]):
         self._detail.border_subtitle = " · ".join(answers)
 
     # -- reading
-    # --------------------------------------------------------------------------------------------
 
     async def action_reload(self) -> None:
         reading = away(partial(cases, self._memory, self._with_secrets))
@@ -178,7 +177,6 @@ class ReviewScreen(Screen[Item]):
             self.app.push_screen(ChooseScreen("open", choices), chosen)
 
     # -- deciding
-    # -------------------------------------------------------------------------------------------
 
     async def action_answer(self, yes: bool) -> None:
         case = self.case

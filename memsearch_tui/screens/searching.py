@@ -245,7 +245,6 @@ class Searching(_Base):
             self.notify(" · ".join(self.item.reasons), title="Why this hit", timeout=10)
 
     # -- past and kept searches
-    # -----------------------------------------------------------------------------
 
     def _searches(self, name: str) -> list[str]:
         """``searches``: what was searched for, newest first; ``saved``: what is kept."""
@@ -307,7 +306,6 @@ class Searching(_Base):
         self.app.push_screen(chosen, lambda text: self.search_for(text) if text else None)
 
     # -- filters by key
-    # -------------------------------------------------------------------------------------
 
     def action_filter_agent(self) -> None:
         if self.item and self.item.agent:

@@ -88,7 +88,6 @@ class Calendar(Lines):
             self.refresh()
 
     # -- what is where
-    # --------------------------------------------------------------------------------------
 
     @property
     def _first(self) -> date:
@@ -138,7 +137,6 @@ class Calendar(Lines):
         return next((day for day in days if self._counts.get(day)), None)
 
     # -- drawing
-    # --------------------------------------------------------------------------------------------
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -209,7 +207,6 @@ class Calendar(Lines):
         return row
 
     # -- by hand
-    # --------------------------------------------------------------------------------------------
 
     def action_step(self, days: int) -> None:
         if self.today > date.min:

@@ -80,7 +80,6 @@ def params_of(path: tuple[str, ...]) -> set[str]:
 
 
 # -- help
-# -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", [(), *GROUPS, *LEAVES], ids=" ".join)
@@ -234,7 +233,6 @@ def test_memsearchs_own_flags_are_accepted(path):
 
 
 # -- reading
-# ----------------------------------------------------------------------------------------------------
 
 
 def test_search_json(shared_box):
@@ -574,7 +572,6 @@ def test_the_project_option_is_not_ignored(shared_box, args):
 
 
 # -- writing
-# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

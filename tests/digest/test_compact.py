@@ -95,7 +95,6 @@ def memory(box: Box) -> Memory:
 
 
 # -- which notes
-# --------------------------------------------------------------------------------------------
 
 
 def test_a_day_days_a_file_a_query_or_all_of_it(notes: Box):
@@ -139,7 +138,6 @@ def test_what_no_session_may_be_told_goes_into_no_digest(notes: Box):
 
 
 # -- without a model
-# ----------------------------------------------------------------------------------------
 
 
 def test_without_a_model_the_notes_own_lines_stand_under_what_they_tell(notes: Box):
@@ -178,7 +176,6 @@ def test_over_the_budget_what_is_said_often_goes_before_what_is_said_once(notes:
 
 
 # -- with one
-# -----------------------------------------------------------------------------------------------
 
 
 def test_a_model_writes_it_and_every_call_is_counted(notes: Box, model: MockModel):
@@ -268,7 +265,6 @@ def test_a_model_that_fails_leaves_no_note(notes: Box, model: MockModel):
 
 
 # -- whom, and with what words
-# ------------------------------------------------------------------------------
 
 
 def test_the_prompt_is_the_one_given_then_the_settings_then_ours(
@@ -350,7 +346,6 @@ def test_days_are_chosen_in_one_way(notes: Box):
 
 
 # -- what a stranger's text and a bad day can do
-# --------------------------------------------------------------
 
 
 def test_an_answer_that_was_cut_is_taken_and_not_paid_twice(notes: Box):

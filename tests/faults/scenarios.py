@@ -77,7 +77,6 @@ class Desk:
 
 
 # -- killed
-# -------------------------------------------------------------------------------------------------
 
 _CHANGE = """
 from memsearch_engine.core.home import Home
@@ -216,7 +215,6 @@ def killed_service(root: Path, size: float) -> Tally:
 
 
 # -- the disk
-# -----------------------------------------------------------------------------------------------
 
 _FULL = """
 import resource, signal
@@ -345,7 +343,6 @@ def broken_disk(root: Path, size: float) -> Tally:
 
 
 # -- many at once
-# -------------------------------------------------------------------------------------------
 
 
 def _writer(root: str, who: int, writers: int, each: int, start, results) -> None:
@@ -463,7 +460,6 @@ def edit_while_appending(root: Path, size: float) -> Tally:
 
 
 # -- clocks, damage, attacks
-# --------------------------------------------------------------------------------
 
 
 def clock_jumps(root: Path, size: float) -> Tally:

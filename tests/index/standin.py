@@ -160,7 +160,6 @@ class StandIn:
         return f"http://127.0.0.1:{self.port}"
 
     # -- life
-    # -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Listen (again), with the rows that were there."""
@@ -233,7 +232,6 @@ class StandIn:
             self._hole = None
 
     # -- what a test does to it
-    # -----------------------------------------------------------------------------
 
     def fail(
         self,
@@ -297,7 +295,6 @@ class StandIn:
         return self._channel.unary_unary(_SERVICE + method)(request, timeout=timeout)
 
     # -- a call
-    # ---------------------------------------------------------------------------------------------
 
     def answer(self, method: str, request: bytes, context: grpc.ServicerContext) -> bytes:
         """One RPC, bytes in and out."""
@@ -376,7 +373,6 @@ class StandIn:
         return answer.SerializeToString()
 
     # -- what a real server checks
-    # --------------------------------------------------------------------------
 
     def _before(self, method: str, request: Any) -> bytes | None:
         """Refuse what a real server refuses; bytes where nothing is to be passed on."""
@@ -528,7 +524,6 @@ class StandIn:
         return self.collections[name]
 
     # -- writes
-    # ---------------------------------------------------------------------------------------------
 
     def _write(self, method: str, name: str, request: Any) -> bytes | None:
         """Check a write. Where writes are seen late it is kept for a while, and answered as a
@@ -585,7 +580,6 @@ class StandIn:
                 self._forward(method, request)
 
     # -- after Lite answered
-    # --------------------------------------------------------------------------------
 
     def _after(self, method: str, request: Any, answer: bytes) -> bytes:
         name = getattr(request, "collection_name", "")

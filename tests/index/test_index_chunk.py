@@ -140,7 +140,6 @@ def test_a_huge_heading_does_not_multiply():
 
 
 # -- terms
-# ------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=300, deadline=None)

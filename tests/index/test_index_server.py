@@ -176,7 +176,6 @@ def index_check(box: Box) -> dict[str, Any]:
 
 
 # -- the stand-in itself
-# ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -294,7 +293,6 @@ def test_the_standin_fails_and_hangs_on_demand(server, client):
 
 
 # -- 1: every day
-# -----------------------------------------------------------------------------------------------
 
 
 def test_index_search_edit_delete_reset_on_a_server(remote, server, meaning):
@@ -424,7 +422,6 @@ def test_an_edit_is_found_while_the_server_takes_no_writes(remote, server):
 
 
 # -- 2: outages
-# -------------------------------------------------------------------------------------------------
 
 
 def test_a_search_in_an_outage_names_the_server(remote, server):
@@ -551,7 +548,6 @@ def test_indexing_on_a_server_that_hangs_comes_to_an_end(remote, server):
 
 
 # -- 3: tokens
-# --------------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_token_is_named(remote):
@@ -606,7 +602,6 @@ def test_a_store_names_what_the_server_said_of_the_token(server, tmp_path):
 
 
 # -- 4: errors of single calls
-# ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -631,7 +626,6 @@ def test_an_unknown_error_is_not_damage(remote, server, meaning, method, code):
 
 
 # -- several homes
-# ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -722,7 +716,6 @@ def test_collections_of_versions_that_had_one_for_each_project_are_taken_off_the
 
 
 # -- 5: another model behind the same name
-# ----------------------------------------------------------------------
 
 
 def test_another_dimension_under_the_same_name_heals_by_itself(remote, server, meaning):
@@ -759,7 +752,6 @@ def test_a_running_service_names_another_dimension_and_makes_all_anew(remote, se
 
 
 # -- 6: models that were left
-# -----------------------------------------------------------------------------------
 
 
 def test_older_models_leave_nothing_on_the_server(remote, server):

@@ -316,7 +316,6 @@ def test_readers_while_a_writer_writes(store, filled):
 
 
 # -- what Lite alone promises
-# -----------------------------------------------------------------------------------
 
 
 def test_lite_survives_a_reopen_and_leaves_no_port(tmp_path):

@@ -15,7 +15,6 @@ from memsearch_engine.index.sync import scan
 from tests.conftest import until
 
 # -- as a user sees it
-# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -238,7 +237,6 @@ def test_extra_paths_are_kept_and_ignore_files_obeyed(box):
 
 
 # -- scan by itself
-# ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

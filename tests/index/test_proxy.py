@@ -242,7 +242,6 @@ def test_a_proxy_that_cannot_be_used_is_one_sentence_with_the_next_step(monkeypa
 
 
 # -- gRPC, the hub, git: each would read the environment by itself
-# ------------------------------------------
 
 
 class _Echo(grpc.GenericRpcHandler):

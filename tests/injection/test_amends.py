@@ -122,7 +122,6 @@ def test_a_damaged_index_or_database_takes_no_note_away(box: Box, pair):
 
 
 # -- what waits for a word
-# ----------------------------------------------------------------------------------
 
 
 def indexed(box: Box, *sure: float) -> tuple[Memory, list[str]]:
@@ -202,7 +201,6 @@ def test_a_pair_that_only_the_owner_sees_is_shown_too(box: Box):
 
 
 # -- where it is kept
-# ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -322,7 +322,6 @@ def test_a_session_s_own_notes_are_not_told_to_it(box: Box):
 
 
 # -- the newest word, and only that
-# ----------------------------------------------------------------------------
 
 
 def considered(box: Box, words: str, *args: str) -> dict[str, str]:
@@ -385,7 +384,6 @@ def test_a_note_that_waits_is_neither_told_as_earlier_nor_overtakes(box: Box, ho
 
 
 # -- once, and truly
-# --------------------------------------------------------------------------------------------
 
 
 def test_two_prompts_at_once_are_told_a_note_once(furnished: Box):

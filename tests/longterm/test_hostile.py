@@ -298,7 +298,6 @@ def test_the_newest_facts_are_told_where_not_all_can_be(desk):
 
 
 # -- providers
-# ----------------------------------------------------------------------------------------------
 
 
 class Server:

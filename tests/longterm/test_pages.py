@@ -395,7 +395,6 @@ def test_commands(box, memory, model):
 
 
 # -- instruction files
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -441,7 +440,6 @@ def test_only_a_markdown_file_of_the_project_is_written(box, memory, name):
 
 
 # -- the owner's bytes
-# --------------------------------------------------------------------------------------
 
 
 def test_all_but_the_change_stays_byte_for_byte(box, memory, model):
@@ -505,7 +503,6 @@ def test_a_page_that_is_no_file_is_not_opened(box, memory, model, kind):
 
 
 # -- what others can do to it
-# -------------------------------------------------------------------------------
 
 
 def test_another_draft_than_the_one_that_was_seen_is_not_accepted(box, memory, model):

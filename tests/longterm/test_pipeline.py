@@ -367,7 +367,6 @@ def test_citations_are_no_part_of_what_is_kept(desk):
 
 
 # -- what goes wrong
-# ----------------------------------------------------------------------------------------
 
 
 def test_no_model_no_run(desk):

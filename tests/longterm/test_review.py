@@ -232,7 +232,6 @@ def test_lines_that_rest_on_forgotten_sessions_alone_go(line, left):
 
 
 # -- by hand
-# ------------------------------------------------------------------------------------------------
 
 
 def test_a_fact_is_told_at_once_to_its_project_or_to_all(home):

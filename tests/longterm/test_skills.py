@@ -337,7 +337,6 @@ def test_commands(box, memory, model):
 
 
 # -- what others can do to it
-# -------------------------------------------------------------------------------
 
 
 def test_a_link_in_a_clone_leads_no_skill_out_of_it(box, memory):

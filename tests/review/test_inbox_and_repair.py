@@ -59,7 +59,6 @@ def test_what_waits_is_counted_as_review_shows_it_also_after_a_release_that_leav
 
 
 # -- provenance
-# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -183,7 +182,6 @@ def test_low_confidence_is_not_told(memory):
 
 
 # -- repair
-# -------------------------------------------------------------------------------------------------
 
 JUNK = {
     "-": "stub",
@@ -292,7 +290,6 @@ def test_a_repetition_that_changed_meanwhile_is_a_conflict(memory):
 
 
 # -- history's bounds
-# ---------------------------------------------------------------------------------------
 
 
 def test_history_keeps_to_its_size_and_never_forgets_what_was_deleted(tmp_path):
@@ -324,7 +321,6 @@ def test_history_keeps_to_its_size_and_never_forgets_what_was_deleted(tmp_path):
 
 
 # -- what a hostile tester found
-# ----------------------------------------------------------------------------
 
 
 def test_notes_of_two_projects_are_never_merged(tmp_path):

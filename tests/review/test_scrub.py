@@ -253,7 +253,6 @@ def test_the_long_term_memory_still_runs_after_it(box):
 
 
 # -- what a hostile tester found
-# ----------------------------------------------------------------------------
 
 
 def test_notes_behind_a_linked_folder_and_a_linked_file(box, tmp_path):

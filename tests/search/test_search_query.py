@@ -132,7 +132,6 @@ def test_filter_values_cannot_leave_their_quotes():
 
 
 # -- against files and a catalog
-# --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

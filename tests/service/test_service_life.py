@@ -316,7 +316,6 @@ def test_a_service_that_cannot_start_says_why(box):
 
 
 # -- the protocol
-# -----------------------------------------------------------------------------------------------
 
 
 def raw(box: Box) -> socket.socket:

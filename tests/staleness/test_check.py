@@ -238,7 +238,6 @@ def test_notes_in_the_repository_keep_no_name_alive(project):
 
 
 # -- how it is kept up to date
-# ------------------------------------------------------------------------------
 
 
 def test_the_history_is_taken_in_as_far_as_it_has_grown(project):
@@ -342,7 +341,6 @@ def test_it_can_be_stopped_and_leaves_no_process(project):
 
 
 # -- branches and commits
-# -----------------------------------------------------------------------------------
 
 
 def test_branches_merged_squashed_and_never(project):
@@ -409,7 +407,6 @@ def test_commits_that_are_nowhere_any_more(project):
 
 
 # -- repositories that are none, or not ours
-# ----------------------------------------------------------------
 
 
 def problem(project: Project) -> str:
@@ -483,7 +480,6 @@ def test_no_process_no_answer(project, monkeypatch):
 
 
 # -- claims that would be wrong
-# -----------------------------------------------------------------------------
 
 
 def test_a_file_of_the_same_name_elsewhere_may_be_meant(project):

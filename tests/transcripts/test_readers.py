@@ -92,7 +92,6 @@ META = (
 
 
 # -- the offset index
-# ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -175,7 +174,6 @@ def test_a_compressed_rollout_reads_like_the_plain_one(tmp_path):
 
 
 # -- what the samples don't show
-# ----------------------------------------------------------------------------
 
 
 def rollout(tmp_path, *lines: dict, meta: dict | None = None) -> codex.Conversation:
@@ -307,7 +305,6 @@ def test_openclaw_older_sessions_are_lines(tmp_path):
 
 
 # -- databases in use
-# ---------------------------------------------------------------------------------------
 
 _WRITER = """
 import sqlite3, sys
@@ -402,7 +399,6 @@ def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader
 
 
 # -- anything at all
-# ----------------------------------------------------------------------------------------
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),

@@ -45,7 +45,6 @@ async def typed(pilot, text: str) -> None:
 
 
 # -- new notes
-# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -112,7 +111,6 @@ def test_of_all_projects_a_new_note_goes_beside_the_one_under_the_cursor(world):
 
 
 # -- marks
-# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -196,7 +194,6 @@ def test_a_fact_is_remembered_from_a_note_and_forgotten_by_its_words(world):
 
 
 # -- changes
-# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -284,7 +281,6 @@ def test_a_file_that_is_held_holds_no_screen(world):
 
 
 # -- searches
-# -------------------------------------------------------------------------------------------------
 
 
 def test_tab_completes_and_never_leaves_the_box(world):
@@ -347,7 +343,6 @@ def test_a_search_with_a_secret_is_not_remembered(world):
 
 
 # -- in the open text
-# -----------------------------------------------------------------------------------------
 
 
 def _long_conversation(world, turns: int = 100) -> None:
@@ -418,7 +413,6 @@ def test_the_preview_scrolls_while_the_list_keeps_the_keys(world):
 
 
 # -- keys, palette, agents, review
-# ------------------------------------------------------------------------------
 
 
 def test_a_key_is_changed_in_a_screen_and_kept(world):

@@ -90,7 +90,6 @@ class Actions:
             self._writer = None
 
     # -- writing
-    # --------------------------------------------------------------------------------------------
 
     def put(self, turn: Turn, memory: str, entry: str, at: float) -> None:
         """Note what a turn did, instead of what was noted of it before.
@@ -171,7 +170,6 @@ class Actions:
         return self._writer
 
     # -- reading
-    # --------------------------------------------------------------------------------------------
 
     def names(self) -> set[tuple[str, str, str]]:
         """(agent, session, turn) of everything noted."""

@@ -440,7 +440,6 @@ def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[lis
 
 
 # -- searched
-# -----------------------------------------------------------------------------------------------
 
 
 def as_entries(memories: Iterable[NativeMemory], root: str) -> Iterator[str]:

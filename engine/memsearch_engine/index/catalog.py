@@ -348,7 +348,6 @@ class Catalog:
             raise CatalogBroken(str(error)) from error
 
     # -- files
-    # ----------------------------------------------------------------------------------------------
 
     def is_taken_in(self, project: str) -> bool:
         """Whether all files of a project were read at least once, by this process or one before it."""
@@ -534,7 +533,6 @@ class Catalog:
                 db.execute("UPDATE words SET terms=?, written=? WHERE rowid=?", words)
 
     # -- what amends what
-    # -----------------------------------------------------------------------------------
 
     def not_compared(self, project: str, space: str, after: int, limit: int) -> list[Row]:
         """First chunks of dated entries that were not compared as they are now, in the order of
@@ -634,7 +632,6 @@ class Catalog:
                     )
 
     # -- how what they name stands
-    # --------------------------------------------------------------------------
 
     def grounded(self, project: str) -> dict[tuple[str, str], list[Reference]]:
         """(entry id, hash) -> what it names, of the notes of a project that were looked at as they
@@ -802,7 +799,6 @@ class Catalog:
         db.execute("DELETE FROM files WHERE project=? AND path=?", (project, path))
 
     # -- reading
-    # --------------------------------------------------------------------------------------------
 
     def rows(self, chunk_rows: Iterable[int]) -> list[Row]:
         """Chunks by their catalog ids, in the order given."""

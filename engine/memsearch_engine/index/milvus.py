@@ -101,7 +101,6 @@ class Milvus:
             self._client.close()
 
     # -- writing
-    # --------------------------------------------------------------------------------------------
 
     def ensure(self, collection: str, dimension: int) -> bool:
         """Create and load the collection. A collection of another dimension is replaced: it is a
@@ -233,7 +232,6 @@ class Milvus:
             self._client.drop_collection(collection, timeout=WRITE_S)
 
     # -- reading
-    # --------------------------------------------------------------------------------------------
 
     def dense(
         self, collection: str, vector: np.ndarray, limit: int, where: Filter

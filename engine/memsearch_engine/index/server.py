@@ -74,7 +74,6 @@ class Server(Milvus):
             self._client.flush(self.name, timeout=WRITE_S)
 
     # -- one collection for all
-    # ------------------------------------------------------------------------------
 
     def _physical(self, collection: str) -> str:
         return self.name

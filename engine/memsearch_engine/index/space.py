@@ -468,7 +468,6 @@ class Space:
         self._compared.add(collection)
 
     # -- state
-    # ----------------------------------------------------------------------------------------------
 
     @property
     def complete(self) -> bool:
@@ -550,7 +549,6 @@ class Space:
         return len(unused)
 
     # -- work
-    # -----------------------------------------------------------------------------------------------
 
     def embed(
         self,
@@ -725,7 +723,6 @@ class Space:
             return int(found[0])
 
     # -- search
-    # ---------------------------------------------------------------------------------------------
 
     def ask(self, text: str) -> Question:
         """What a query's text is to this space."""

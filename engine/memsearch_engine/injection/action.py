@@ -154,7 +154,6 @@ class ActionAdviser:
             )
 
     # -- commands
-    # -------------------------------------------------------------------------------------------
 
     def _known_to_fail(self, command: work.Command) -> Iterator[Advice]:
         runs = self.actions.of_command(self.memories, command.text)
@@ -196,7 +195,6 @@ class ActionAdviser:
                 yield Advice("command", row.entry_id, line, f"names {command.head}", command.head)
 
     # -- files
-    # ----------------------------------------------------------------------------------------------
 
     def _naming_path(self, path: str) -> Iterator[Advice]:
         name = os.path.basename(path)
@@ -224,7 +222,6 @@ class ActionAdviser:
             yield Advice("path", row.entry_id, line, f"names {path}", path)
 
     # -- notes
-    # ----------------------------------------------------------------------------------------------
 
     def _naming(
         self, words: list[str], is_named: Callable[[str], object]

@@ -128,7 +128,6 @@ def text_key(entry: Entry) -> str:
 
 
 # -- taking apart
-# -------------------------------------------------------------------------------------------
 
 
 def _version(data: bytes, name: str, base: _Version | None = None) -> _Version:
@@ -197,7 +196,6 @@ def _key_in(base: _Version, i: int, found: _Sections, entries: dict[int, Entry])
 
 
 # -- putting together
-# ---------------------------------------------------------------------------------------
 
 
 class _Merge:

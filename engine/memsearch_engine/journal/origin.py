@@ -79,7 +79,6 @@ class Origin:
         return self._connection
 
     # -- writing
-    # --------------------------------------------------------------------------------------------
 
     def wrote(self, raws: Iterable[bytes], how: str = "written") -> None:
         """Note that these entries are this home's. Said before they are written: what then fails
@@ -129,7 +128,6 @@ class Origin:
         self.adopt(key_of(entry.raw) for entries in found.values() for entry in entries)
 
     # -- asking
-    # ---------------------------------------------------------------------------------------------
 
     def arrived(self, memory: str, entries: list[Entry], path: str) -> set[str]:
         """Ids of the entries of a file that this home did not write and its owner did not release;
@@ -203,7 +201,6 @@ class Origin:
         }
 
     # -- decisions
-    # ------------------------------------------------------------------------------------------
 
     def decided(
         self,

@@ -79,7 +79,6 @@ class Journal(Undoable):
         self._turns: dict[str, KnownTurns] = {}
 
     # -- adding
-    # ---------------------------------------------------------------------------------------------
 
     def append_turn(
         self,
@@ -350,7 +349,6 @@ class Journal(Undoable):
             return False
 
     # -- changing
-    # -------------------------------------------------------------------------------------------
 
     def edit(self, memory: str, target: Target, text: str, *, undoable: bool = True) -> Entry:
         """Replace the body of an entry; heading, anchors and marks stay, secrets do not get in.
@@ -762,7 +760,6 @@ class Journal(Undoable):
         return entry
 
     # -- helpers
-    # --------------------------------------------------------------------------------------------
 
     def clean(self, body: str) -> CleanText:
         """*body* without secrets, as lines that begin no entry, anchor or comment. What was made so

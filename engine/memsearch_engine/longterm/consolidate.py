@@ -212,7 +212,6 @@ class _Run:
         )
 
     # -- before
-    # ---------------------------------------------------------------------------------------------
 
     def _stage(self, selected: list[SessionMemory]) -> None:
         """The folder to work in: the workspace as the owner has it, with the evidence of now."""
@@ -245,7 +244,6 @@ class _Run:
                 workspace.write(self.home, self.folder, name, empty)
 
     # -- the work
-    # -------------------------------------------------------------------------------------------
 
     def _ask(self, diff: str) -> None:
         chosen, limits = self.settings.longterm.consolidate, self.settings.longterm
@@ -371,7 +369,6 @@ class _Run:
                 workspace.write(self.home, self.folder, name, clean)
 
     # -- after
-    # ----------------------------------------------------------------------------------------------
 
     def _projects(self, selected: list[SessionMemory]) -> set[str]:
         registry = Registry(self.home)

@@ -96,7 +96,6 @@ class Jobs:
         self.home, self.clock = home, clock
 
     # -- claiming
-    # -------------------------------------------------------------------------------------------
 
     def claim(
         self,
@@ -191,7 +190,6 @@ class Jobs:
         return None
 
     # -- while it runs
-    # --------------------------------------------------------------------------------------
 
     def heartbeat(self, claim: Claim) -> bool:
         """Prolong the lease. False where the claim is no longer ours."""
@@ -249,7 +247,6 @@ class Jobs:
             thread.join()
 
     # -- the end
-    # --------------------------------------------------------------------------------------------
 
     def succeed(
         self,
@@ -297,7 +294,6 @@ class Jobs:
             )
 
     # -- looking
-    # --------------------------------------------------------------------------------------------
 
     def get(self, kind: Kind, key: str) -> Job | None:
         with using(self.home, SCHEMA) as db:

@@ -137,7 +137,6 @@ class Result(msgspec.Struct):
 
 
 # -- where, and whose
-# ---------------------------------------------------------------------------------------
 
 
 def path_of(settings: Settings, project: Project, page: Page) -> str:
@@ -276,7 +275,6 @@ def _note_lines(
 
 
 # -- making
-# -------------------------------------------------------------------------------------------------
 
 
 def due(settings: Settings) -> list[Page]:
@@ -519,7 +517,6 @@ def _without_citations(line: str) -> str:
 
 
 # -- pieces
-# -------------------------------------------------------------------------------------------------
 
 
 def sections(text: str) -> dict[str, list[str]]:
@@ -642,7 +639,6 @@ def _place(lines: list[str], wanted: list[str], span: tuple[int, int]) -> int:
 
 
 # -- the owner's word
-# ---------------------------------------------------------------------------------------
 
 
 def pending(home: Home, project: Project) -> list[Draft]:

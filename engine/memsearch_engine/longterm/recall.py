@@ -277,7 +277,6 @@ def _day(seconds: float) -> str:
 
 
 # -- forgetting by hand
-# -------------------------------------------------------------------------------------
 
 
 class Match(msgspec.Struct, frozen=True):

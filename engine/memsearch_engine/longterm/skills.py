@@ -163,7 +163,6 @@ class Result(msgspec.Struct):
 
 
 # -- what is there
-# ------------------------------------------------------------------------------------------
 
 
 def store(project: Project) -> str:
@@ -279,7 +278,6 @@ def hash_of(text: str) -> str:
 
 
 # -- making
-# -------------------------------------------------------------------------------------------------
 
 
 def chosen(settings: Settings) -> tuple[str, SkillTask] | None:
@@ -588,7 +586,6 @@ def _put(path: str, text: str) -> None:
 
 
 # -- installing
-# ---------------------------------------------------------------------------------------------
 
 
 def note_installed(
@@ -618,7 +615,6 @@ def note_installed(
 
 
 # -- taking away
-# --------------------------------------------------------------------------------------------
 
 
 def remove(home: Home, project: Project, candidate: Candidate) -> int:

@@ -142,7 +142,6 @@ class SessionMemories:
         return SessionMemory(**dict(zip(_COLUMNS, rows[0]))) if len(rows) == 1 else None
 
     # -- forgetting
-    # -----------------------------------------------------------------------------------------
 
     def forget_unused(self, unused_days: float, pinned: Set[str] = frozenset()) -> list[str]:
         """Forget what nobody used within the window, and delete for good what was forgotten that
@@ -219,7 +218,6 @@ class SessionMemories:
         db.executemany("UPDATE longterm_memories SET selected=? WHERE id=? AND watermark=?", rows)
 
     # -- modes and refusals
-    # ---------------------------------------------------------------------------------
 
     def set_mode(self, agent: str, session: str, mode: Mode) -> None:
         with using(self.home, SCHEMA) as db:

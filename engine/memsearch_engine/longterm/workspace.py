@@ -84,7 +84,6 @@ def is_artifact(path: str) -> bool:
 
 
 # -- files
-# --------------------------------------------------------------------------------------------------
 
 
 def check_root(folder: Path) -> None:
@@ -164,7 +163,6 @@ def artifacts(home: Home, folder: Path) -> dict[str, str]:
 
 
 # -- inputs
-# -------------------------------------------------------------------------------------------------
 
 
 def write_inputs(
@@ -256,7 +254,6 @@ def _iso(seconds: float) -> str:
 
 
 # -- what was consolidated
-# ----------------------------------------------------------------------------------
 
 
 class ArtifactChange(msgspec.Struct, frozen=True):
@@ -395,7 +392,6 @@ def _unified(changes: Iterable[ArtifactChange]) -> Iterator[str]:
 
 
 # -- what consolidation made
-# --------------------------------------------------------------------------------
 
 
 def sections(text: str) -> list[ArtifactSection]:

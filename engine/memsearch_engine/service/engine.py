@@ -146,7 +146,6 @@ class Engine(Keeping):
         super().close()
 
     # -- requests
-    # -------------------------------------------------------------------------------------------
 
     def project_at(self, place: dict[str, str], *, register: bool = False) -> Project:
         """The project at a place that the client found (its environment counts, not the service's);

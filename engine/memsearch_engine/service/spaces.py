@@ -56,7 +56,6 @@ class Spaces:
             space.close()
 
     # -- while they are searched
-    # ----------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def searching(self) -> Iterator[None]:
@@ -87,7 +86,6 @@ class Spaces:
         threading.Thread(target=wait, name="closing", daemon=True).start()
 
     # -- the first model
-    # ------------------------------------------------------------------------------------
 
     def open(self) -> str:
         """Open what the settings name, but for Milvus Lite. Where that has to be built first, the
@@ -200,7 +198,6 @@ class Spaces:
             log.warning("collections of older models stay on the server: %s", said_by(error))
 
     # -- the second model
-    # -----------------------------------------------------------------------------------
 
     def is_second_due(self) -> bool:
         """Whether a second model is to be opened or closed."""

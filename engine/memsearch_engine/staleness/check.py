@@ -118,7 +118,6 @@ class Checker:
         }[reference.kind](reference, note.at)
 
     # -- files
-    # ----------------------------------------------------------------------------------------------
 
     def _file(self, reference: Reference, at: float) -> Finding:
         name = self._within(reference.name)
@@ -306,7 +305,6 @@ class Checker:
         )
 
     # -- symbols
-    # --------------------------------------------------------------------------------------------
 
     def _symbol(self, reference: Reference, at: float) -> Finding:
         name = reference.name
@@ -396,7 +394,6 @@ class Checker:
             yield from (os.path.join(folder, name) for name in files)
 
     # -- commands
-    # -------------------------------------------------------------------------------------------
 
     def _command(self, reference: Reference, at: float) -> Finding:
         words = reference.name.split()
@@ -474,7 +471,6 @@ class Checker:
         return found
 
     # -- commits and branches
-    # -------------------------------------------------------------------------------
 
     def _commit(self, reference: Reference, at: float) -> Finding:
         known = self._is_known(reference.name)

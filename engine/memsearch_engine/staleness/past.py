@@ -86,7 +86,6 @@ class Past:
         self._db.close()
 
     # -- reading
-    # --------------------------------------------------------------------------------------------
 
     def read(
         self,
@@ -268,7 +267,6 @@ class Past:
             self.present[presence.blob] = presence.path
 
     # -- asking
-    # ---------------------------------------------------------------------------------------------
 
     def number_at(self, at: float) -> int:
         """The newest commit of a time; -1 for one before the beginning."""

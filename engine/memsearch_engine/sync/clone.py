@@ -96,7 +96,6 @@ class Clone:
             self._opened.close()
 
     # -- the way to the remote
-    # ------------------------------------------------------------------------------
 
     def fetch(self, remote: str) -> str:
         """The remote's newest commit, its objects here; '' for an empty one. Raises Away, Foreign."""
@@ -237,7 +236,6 @@ class Clone:
             self.home.close_to_others(self.path)
 
     # -- objects
-    # --------------------------------------------------------------------------------------------
 
     @property
     def _repo(self) -> Any:

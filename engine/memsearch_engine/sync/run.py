@@ -238,7 +238,6 @@ class _Round:
             return Exchanged(problems=[f"conversations stay where they are: {error}"])
 
     # -- the remote
-    # ------------------------------------------------------------------------------------------
 
     def _fetch(self) -> str:
         head = self.clone.fetch(self.remote)
@@ -288,7 +287,6 @@ class _Round:
         return {name: root for name, root in done.items() if name not in self.skipped}
 
     # -- what there is
-    # ---------------------------------------------------------------------------------------
 
     def _base(self, project: str) -> str:
         """The commit that a project's files hold; '' where this folder held none yet: nothing of it
@@ -397,7 +395,6 @@ class _Round:
         return os.path.join(project.memory, match[2]), project.memory
 
     # -- putting together
-    # ------------------------------------------------------------------------------------
 
     def _merge(self, file: _File) -> bool:
         """Whether it could be merged."""
@@ -557,7 +554,6 @@ class _Round:
         return set(self.clone.blob(tree.get(key, "")).decode("utf-8", "replace").split("\n")) - {""}
 
     # -- what may not be lost
-    # --------------------------------------------------------------------------------
 
     def _unless_too_much_goes(self, files: list[_File]) -> list[_File]:
         """Leave projects out of which more would go, here or there, than anybody is known to have
@@ -651,7 +647,6 @@ class _Round:
                     )
 
     # -- writing
-    # ---------------------------------------------------------------------------------------------
 
     def _write(self, file: _File, standing: set[str]) -> bool:
         """Make the file here what was merged; what was written here meanwhile is merged, too.

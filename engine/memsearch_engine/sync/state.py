@@ -90,7 +90,6 @@ class State:
         return name
 
     # -- what the files hold
-    # --------------------------------------------------------------------------------
 
     def held(self) -> dict[str, tuple[str, str]]:
         """project -> (the folder that takes part, the commit that its files hold)."""
@@ -172,7 +171,6 @@ class State:
         self._db.execute("DELETE FROM sync_turns")
 
     # -- projects, rounds
-    # -----------------------------------------------------------------------------------
 
     def places(self) -> dict[str, str]:
         """Folder -> the identity that its project has elsewhere."""

@@ -113,7 +113,6 @@ class Ground:
         return None
 
     # -- what the owner says
-    # --------------------------------------------------------------------------------
 
     def holds(self, name: str) -> Note:
         """Say that a note is still true: what went before now does not count against it any more.
@@ -167,7 +166,6 @@ class Ground:
         return standing.stale
 
     # -- without the service
-    # --------------------------------------------------------------------------------
 
     def _here(self, progress: Callable[[dict[str, Any]], None] | None) -> Checked:
         """The same in this process, from the files; nothing of it is kept but what is known of the

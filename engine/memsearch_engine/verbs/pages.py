@@ -158,7 +158,6 @@ class Pages:
             pass  # the service sees it by itself
 
     # -- instruction files
-    # ----------------------------------------------------------------------------------
 
     def proposed(self, name: str, pages: Iterable[Page] = ("project",)) -> Patch:
         """What would become of an instruction file (AGENTS.md, CLAUDE.md) of the project: a marked

@@ -504,7 +504,6 @@ def _is_ours(name: str, given: Any) -> bool:
 
 
 # -- where a session was held
-# ---------------------------------------------------------------------------------
 
 
 def _folder_of(
@@ -600,7 +599,6 @@ def _by_slug(home: Path, minute: int) -> dict[str, set[str]]:
 
 
 # -- values
-# ---------------------------------------------------------------------------------------------------
 
 
 def _range(db: Any, prefix: str) -> list[tuple[str, Any]]:

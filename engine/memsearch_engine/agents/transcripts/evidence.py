@@ -89,7 +89,6 @@ class Archive:
         self._writer: sqlite3.Connection | None = None
 
     # -- writing
-    # --------------------------------------------------------------------------------------------
 
     def put(self, turn: Turn, *, at: float = 0.0) -> bool:
         """Keep *turn*; the newest words win. Returns whether anything was written. Raises
@@ -218,7 +217,6 @@ class Archive:
             self._writer = None
 
     # -- reading
-    # --------------------------------------------------------------------------------------------
 
     def get(self, agent: str, session: str, turn: str) -> Turn | None:
         """A kept turn, or None."""

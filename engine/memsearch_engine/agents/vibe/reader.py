@@ -143,7 +143,6 @@ class VibeConversation(Conversation):
         )
 
     # -- since 3.0
-    # ------------------------------------------------------------------------------------------
 
     def _of_entries(self, folder: Path) -> list[Turn]:
         entries, ended = _history(folder)
@@ -205,7 +204,6 @@ class VibeConversation(Conversation):
             )
 
     # -- before
-    # ---------------------------------------------------------------------------------------------
 
     def _of_lines(self, file: Path, began: str) -> list[Turn]:
         turns: list[Turn] = []

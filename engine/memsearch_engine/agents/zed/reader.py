@@ -202,7 +202,6 @@ class ZedConversation(Conversation):
         turn.status = "interrupted"  # until words follow
 
     # -- since 0.3.0
-    # ----------------------------------------------------------------------------------------
 
     def _new(self, message: Any, place: int) -> None:
         if message == "Resume":
@@ -254,7 +253,6 @@ class ZedConversation(Conversation):
             self._children.setdefault(turn.turn, []).append(child)
 
     # -- before
-    # ---------------------------------------------------------------------------------------------
 
     def _old(self, message: dict[str, Any], place: int) -> None:
         role = message.get("role")

@@ -160,7 +160,6 @@ def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]
 
 
 # -- HTTP
-# ---------------------------------------------------------------------------------------------------
 
 
 def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:

@@ -309,7 +309,6 @@ def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
 
 
 # -- before
-# -------------------------------------------------------------------------------------------------
 
 
 def _template(settings: Settings, asked: Asked) -> str:
