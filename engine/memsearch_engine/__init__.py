@@ -32,6 +32,7 @@ _PUBLIC = {
     "Amendment": "search.linked",
     "Anchor": "journal.model",
     "Answer": "search.hits",
+    "answer_view": "search.views",
     "Asked": "longterm.digest.compact",
     "Capture": "verbs.capture",
     "Change": "journal.history",
@@ -64,6 +65,7 @@ _PUBLIC = {
     "Held": "review.inbox",
     "Here": "capture.discover",
     "Hit": "search.hits",
+    "hit_view": "search.views",
     "Home": "core.home",
     "hook": "capture.hook:main",
     "Hunk": "longterm.review",
@@ -90,6 +92,7 @@ _PUBLIC = {
     "NativeMemory": "agents.agent_files",
     "NativeSection": "agents.agent_files",
     "Note": "journal.note",
+    "note_view": "search.views",
     "NotFound": "core.errors",
     "Outcome": "capture.ledger",
     "outcomes_in": "injection.notes:outcome_lines",
@@ -229,6 +232,7 @@ if TYPE_CHECKING:
     from memsearch_engine.search.query import parse as parse_query
     from memsearch_engine.search.sections import Section
     from memsearch_engine.search.sessions import Talk
+    from memsearch_engine.search.views import answer_view, hit_view, note_view
     from memsearch_engine.secrets.scan import redact
     from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
     from memsearch_engine.service.changes import Update, UpdateKind

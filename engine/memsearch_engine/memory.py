@@ -531,6 +531,30 @@ class Memory:
             others = Memory(self.place.root, home=self.home, everything=True)
             return sections.find(self.catalog, others.projects, name)
 
+    def section_view(
+        self, name: str, *, lines: int | None = None, whole: bool = True
+    ) -> dict[str, Any]:
+        """The section behind an entry or chunk id as ``expand --json`` prints it. Counts as a use.
+
+        Args:
+            lines: lines of the file before and after it.
+            whole: the whole section, or the lines of the chunk alone.
+        """
+        from memsearch_engine.search.overrides import said
+        from memsearch_engine.service import reading
+
+        found = self.section(name)
+        reading.note_opened(self.home, found)
+        return reading.section_view(
+            self.catalog,
+            self.journal.origin,
+            lambda: said(self.home),
+            found.project or self.project,
+            found,
+            lines=lines,
+            whole=whole,
+        )
+
     def days(self) -> list[DayFile]:
         """Dated files, newest first."""
         from memsearch_engine.journal.shared import list_dated

@@ -7,11 +7,10 @@ import sys
 from datetime import datetime
 
 import click
-from memsearch_engine import Change, Conflict, Memory, Note, UsageError
+from memsearch_engine import Change, Conflict, Memory, Note, UsageError, note_view
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import NOT_TEXT, as_json, as_text, day_of, scope
-from memsearch_tui.cli.recall import note_json
 from memsearch_tui.counted import many
 
 
@@ -81,7 +80,7 @@ def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
     now = memory.edit(before.id, _given(text), if_match=hash_ or before.hash, path=before.path)
     _say_replaced(now)
     if json_:
-        output.emit(note_json(now))
+        output.emit(note_view(now))
     else:
         output.say(f"entry {now.id} changed - `memsearch undo` takes it back")
 
@@ -112,7 +111,7 @@ def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: 
     if not dry_run:
         output.confirm(f"Delete {len(notes)} {'entry' if len(notes) == 1 else 'entries'}?", yes)
         memory.delete(*notes)  # as they were shown
-    gone = [note_json(note) for note in notes]
+    gone = [note_view(note) for note in notes]
     if json_:
         output.emit({"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []})
     else:
@@ -293,7 +292,7 @@ def export(
     else:
         notes = memory.entries(span)
     if json_ or format_ == "json":
-        entries = [note_json(note) for note in notes]
+        entries = [note_view(note) for note in notes]
         encoded = msgspec.json.encode({"schema_version": output.SCHEMA_VERSION, "entries": entries})
         data = msgspec.json.format(encoded, indent=2).decode()
     else:
@@ -312,7 +311,7 @@ def export(
 def _mark(name: str, mark: str, value: str | None, json_: bool) -> None:
     now = Memory().mark(name, mark, value)
     if json_:
-        output.emit(note_json(now))
+        output.emit(note_view(now))
     else:
         output.say(
             f"entry {now.id}: {', '.join(f'{k} {v}'.strip() for k, v in now.marks.items() if k != 'id') or 'no marks'}"

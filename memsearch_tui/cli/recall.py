@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from memsearch_engine import (
-    LONGTERM_KINDS,
     Answer,
-    Hit,
     Memory,
-    Note,
     Unreachable,
     UsageError,
+    answer_view,
+    hit_view,
+    note_view,
 )
 
-from memsearch_tui.cli import output
+from memsearch_tui.cli import output, results
 from memsearch_tui.cli.options import (
     as_json,
     by_the_peer,
@@ -29,22 +29,12 @@ from memsearch_tui.cli.options import (
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine import Amendment, Row, Section, Talk, Turn
+    from memsearch_engine import Amendment, Row, Talk, Turn
 
 _TOOL_LINES = 6
 #: Notes that are looked at for each conversation that is wanted, and at the least; those that are
 #: shown of one.
 _NOTES_OF_A_TALK, _DEEP, _NOTES_SHOWN = 5, 50, 3
-_BADGES = {
-    "pin": "pinned",
-    "superseded-by": "superseded",
-    "summary": "summary pending",
-    "trust": "{}",
-    "confidence": "{} confidence",
-    "conflict": "changed in two places",
-    "conflict-of": "another text of {}",
-    "contradicts": "contradicts your decision",
-}
 
 
 @click.command(
@@ -117,13 +107,17 @@ def search(
     deep = max(_DEEP, limit * _NOTES_OF_A_TALK) if of_sessions else limit
     answer = memory.search(text, deep, mode, fusion or "", wait=not no_wait)
     talks = answer.by_session()[:limit] if of_sessions else []
-    if answer.reason and mode != "lexical":
-        output.say(
-            f"note: {'words only: ' if answer.mode == 'lexical' else ''}{output.safe(answer.reason)}"
-        )
-    if bare:
-        output.emit([hit_json(hit, answer) for hit in answer.hits])
-    elif json_:
+    if of_sessions:
+        _print_sessions(answer, talks, mode, json_)
+        return 0 if answer.hits else 1
+    return results.print_search(
+        answer_view(answer), mode, as_json=json_, bare=bare, explain=explain
+    )
+
+
+def _print_sessions(answer: Answer, talks: list[Talk], mode: str, json_: bool) -> None:
+    results.say_reason(answer.reason, answer.mode, mode)
+    if json_:
         output.emit(
             {
                 "mode": answer.mode,
@@ -131,18 +125,11 @@ def search(
                 "corrected": answer.corrected,
                 "absent": answer.absent,
                 "took_ms": answer.took_ms,
-                **(
-                    {"sessions": [_talk_json(talk, answer) for talk in talks]}
-                    if of_sessions
-                    else {"hits": [hit_json(hit, answer) for hit in answer.hits]}
-                ),
+                "sessions": [_talk_json(talk, answer) for talk in talks],
             }
         )
-    elif of_sessions:
-        _print_talks(answer, talks)
     else:
-        _print_hits(answer, explain)
-    return 0 if answer.hits or bare else 1
+        _print_talks(answer, talks)
 
 
 def _talk_json(talk: Talk, answer: Answer) -> dict[str, Any]:
@@ -153,7 +140,7 @@ def _talk_json(talk: Talk, answer: Answer) -> dict[str, Any]:
         "first_day": talk.first_day,
         "last_day": talk.last_day,
         "confidence": talk.confidence,
-        "hits": [hit_json(hit, answer) for hit in talk.hits],
+        "hits": [hit_view(hit, answer) for hit in talk.hits],
     }
 
 
@@ -197,93 +184,6 @@ def _top_k(memory: Memory) -> int:
         return 10  # the answer's reason names the file
 
 
-def hit_json(hit: Hit, answer: Answer) -> dict[str, Any]:
-    row, newer, later = hit.row, answer.overtaken.get(hit.id), answer.preceded.get(hit.id)
-    return {
-        "content": row.text,
-        "asked": row.asked,
-        "source": row.path,
-        "heading": row.heading,
-        "chunk_hash": row.chunk_id,
-        "heading_level": row.level,
-        "start_line": row.start_line,
-        "end_line": row.end_line,
-        "score": round(hit.score, 6),
-        "entry_id": row.entry_id,
-        "hash": row.hash,
-        "agent": row.agent,
-        "author": row.author,
-        "session": row.session,
-        "turn": row.turn,
-        "kind": row.kind,
-        "day": row.day,
-        "time": row.time,
-        "rank": hit.rank,
-        "mode": answer.mode,
-        "ranks": hit.ranks,
-        "scores": hit.scores,
-        "reasons": hit.reasons,
-        "confidence": hit.confidence,
-        "overtaken_by": newer.id if newer else "",
-        "later": later.id if later else "",
-        "stale": row.stale,
-        "stale_why": row.stale_why,
-        "branch": row.marks.get("branch", ""),
-        "unmerged": row.unmerged,
-    }
-
-
-def _print_hits(answer: Answer, explain: bool) -> None:
-    room = output.width()
-    for word, near in answer.corrected.items():
-        output.say(f"note: no note has {word!r}; searched for {', '.join(near)}")
-    if answer.absent:
-        output.say(f"note: no note has {', '.join(map(repr, answer.absent))}")
-    if answer.is_unsure:
-        output.say("note: perhaps no note fits: none is much nearer than the rest")
-    doubtful = False
-    for hit in answer.hits:
-        if hit.is_doubtful and not doubtful:
-            output.echo(output.style("--  below: only faintly alike", dim=True))
-            doubtful = True
-        row = hit.row
-        badges = [
-            text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks
-        ]
-        newer = answer.overtaken.get(hit.id)
-        badges += [f"overtaken by {newer.rank}, of {newer.day}"] if newer else []
-        later = answer.preceded.get(hit.id)
-        badges += [f"where it differs, {later.rank} of {later.day} holds"] if later else []
-        badges += [f"shared by {output.safe(row.author)}"] if row.author else []
-        badges += [f"unmerged: {row.unmerged}"] if row.unmerged else []
-        where = "long-term" if row.kind in LONGTERM_KINDS.values() else os.path.basename(row.path)
-        where = "agents' own" if row.kind == "native" else where
-        head = f"{hit.rank:2d}  {row.day or where} {row.time}".rstrip()
-        name = row.entry_id if row.kind == "native" else row.chunk_id
-        facts = "  ".join(
-            [row.agent or row.kind, name, *badges, *(["by meaning"] if hit.by_meaning else [])]
-        )
-        output.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
-        for line in [line for line in row.embedded.splitlines() if line.strip()][:3]:
-            output.echo(f"    {output.clip(line, room - 4)}")
-        if row.stale:
-            output.echo(output.style(f"    ! {output.clip(row.stale_why, room - 6)}", dim=True))
-        if explain:
-            ranks = ", ".join(f"{name} #{place}" for name, place in hit.ranks.items())
-            sure = "" if hit.confidence is None else f"; confidence {hit.confidence:.2f}"
-            why = f"    why: {ranks or 'reached by vectors'}; {output.safe('; '.join(hit.reasons))}{sure}"
-            output.echo(output.style(why, dim=True))
-    if answer.hits:
-        first = answer.hits[0].row.chunk_id
-        output.say(
-            f"{many(len(answer.hits), 'hit')} ({answer.mode}, {answer.took_ms:.0f} ms) - `memsearch expand {first}` opens the first"
-        )
-    else:
-        output.say(
-            "nothing found - `memsearch why-not QUERY ENTRY` says why a note is missing; `--all` searches all projects"
-        )
-
-
 @click.command(epilog="\b\nExample:\n  memsearch expand 3fa9c1d2 --json")
 @click.argument("name")
 @click.option("--json-output", "-j", "bare", is_flag=True, help="As --json.")
@@ -311,97 +211,9 @@ def expand(
     json_: bool,
 ) -> None:
     """Show the whole section behind a hit (its chunk or entry id)."""
-    from memsearch_engine import Ground, shared_author  # 30 ms, which a search need not pay
-
     memory = memory_at(project, everything)
-    found = memory.section(name)
-    entry = found.entry
-    memory.opened(entry.id, entry.agent, entry.session)
-    amendments, standing = _amendments(memory, entry.id), Ground(memory).of(found)
-    newer = [pair for pair in amendments if pair.older.entry_id == entry.id]
-    shown = {
-        **note_json(Note.of(entry, found.path)),
-        "chunk_hash": found.own_chunk,
-        "heading": entry.heading,
-    }
-    shown |= {
-        "overtaken_by": [pair.newer.entry_id for pair in newer],
-        "amends": [pair.older.entry_id for pair in amendments if pair not in newer],
-    }
-    shown |= {
-        "stale": [finding.words for finding in standing.stale] if standing else [],
-        "unmerged": standing.unmerged if standing else "",
-    }
-    if lines is not None or not section:
-        shown |= _around(memory, found, lines or 0, section)
-    if json_ or bare:
-        output.emit(shown)
-        return
-    by = shared_author(found.path)
-    whose = f"  shared by {output.safe(by)}" if by else ""
-    output.echo(
-        output.style(
-            f"{found.day} {entry.time}  {entry.agent or 'note'}  {entry.id}{whose}", bold=True
-        )
-    )
-    output.echo(
-        output.style(
-            f"Source: {found.path} (lines {shown['start_line']}-{shown['end_line']})", dim=True
-        )
-    )
-    if entry.anchor:
-        output.echo(
-            f"Session: {entry.session}  Turn: {entry.turn}\n{entry.anchor.kind.title()}: {entry.anchor.path}"
-        )
-    for pair in amendments:
-        other, what = (pair.newer, "Overtaken by") if pair in newer else (pair.older, "Amends")
-        output.echo(
-            f"{what}: {other.entry_id} of {other.day}, {output.safe(other.title)} ({output.safe(pair.why)})"
-        )
-    for finding in standing.stale if standing else ():
-        output.echo(f"Since then: {output.safe(finding.words)}")
-    if standing and standing.unmerged:
-        output.echo(f"Unmerged: {output.safe(standing.unmerged)}")
-    output.echo("")
-    output.echo(shown["content"])
-    if entry.anchor and entry.anchor.path:
-        output.say(f"`memsearch transcript {entry.id}` opens the conversation")
-
-
-def _around(memory: Memory, found: Section, lines: int, section: bool) -> dict[str, Any]:
-    """Lines of the file around a section, or around the hit's own lines."""
-    first, last = (found.entry.start_line, found.entry.end_line) if section else found.own_lines
-    text = memory.source(found.path).splitlines()
-    first, last = max(1, first - lines), min(len(text), last + lines)
-    return {"start_line": first, "end_line": last, "content": "\n".join(text[first - 1 : last])}
-
-
-def note_json(note: Note) -> dict[str, Any]:
-    anchor = note.anchor
-    return {
-        "entry_id": note.id,
-        "hash": note.hash,
-        "day": note.day,
-        "time": note.time,
-        "agent": note.agent,
-        "author": note.author,
-        "session": note.session,
-        "turn": note.turn,
-        "kind": note.kind,
-        "source": note.path,
-        "start_line": note.start_line,
-        "end_line": note.end_line,
-        "content": note.content,
-        "body": note.text,
-        "marks": note.marks,
-        "anchor": {
-            "session": anchor.session,
-            "turn": anchor.turn,
-            anchor.kind or "path": anchor.path,
-        }
-        if anchor
-        else None,
-    }
+    view = memory.section_view(name, lines=lines, whole=section)
+    results.print_section(view, as_json=json_ or bare)
 
 
 @click.command(
@@ -516,7 +328,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
     memory = Memory(everything=everything, project=project)
     files = [file for file in memory.days() if file.day == day]
     if json_:
-        entries = [note_json(note) for note in memory.entries(day)]
+        entries = [note_view(note) for note in memory.entries(day)]
         output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
         return 0 if files else 1
     for file in files:
@@ -583,7 +395,7 @@ def entries(
     rows = memory.entries(first, last=last, agent=agent or "", limit=limit, as_of=then)
     output.say_shortfall(memory)
     if json_:
-        output.emit({"entries": [note_json(note) for note in rows]})
+        output.emit({"entries": [note_view(note) for note in rows]})
     else:
         for note in rows:
             head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"

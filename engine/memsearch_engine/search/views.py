@@ -1,0 +1,122 @@
+"""Search results and sections as plain dictionaries: what `--json` prints, and what a renderer
+needs beside it.
+
+The service builds them for clients that have the standard library alone; commands build them in
+their own process when no service answers. Both print the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memsearch_engine.index.rows import LONGTERM_KINDS
+from memsearch_engine.journal.note import Note
+from memsearch_engine.search.hits import Answer, Hit
+
+#: Key of the values that only a renderer needs. They are no part of the JSON output.
+DISPLAY = "display"
+
+
+def answer_view(answer: Answer) -> dict[str, Any]:
+    """An answer as a dictionary.
+
+    Returns:
+        The fields of ``search --json`` (without ``schema_version``) in their order; ``hits`` are
+        dictionaries of ``hit_view`` with ``DISPLAY``. ``is_unsure``: perhaps no note fits.
+    """
+    return {
+        "mode": answer.mode,
+        "reason": answer.reason,
+        "corrected": answer.corrected,
+        "absent": answer.absent,
+        "took_ms": answer.took_ms,
+        "hits": [hit_view(hit, answer) | {DISPLAY: _display(hit, answer)} for hit in answer.hits],
+        "is_unsure": answer.is_unsure,
+    }
+
+
+def hit_view(hit: Hit, answer: Answer) -> dict[str, Any]:
+    """A hit with the keys of ``search --json``, in their order."""
+    row, newer, later = hit.row, answer.overtaken.get(hit.id), answer.preceded.get(hit.id)
+    return {
+        "content": row.text,
+        "asked": row.asked,
+        "source": row.path,
+        "heading": row.heading,
+        "chunk_hash": row.chunk_id,
+        "heading_level": row.level,
+        "start_line": row.start_line,
+        "end_line": row.end_line,
+        "score": round(hit.score, 6),
+        "entry_id": row.entry_id,
+        "hash": row.hash,
+        "agent": row.agent,
+        "author": row.author,
+        "session": row.session,
+        "turn": row.turn,
+        "kind": row.kind,
+        "day": row.day,
+        "time": row.time,
+        "rank": hit.rank,
+        "mode": answer.mode,
+        "ranks": hit.ranks,
+        "scores": hit.scores,
+        "reasons": hit.reasons,
+        "confidence": hit.confidence,
+        "overtaken_by": newer.id if newer else "",
+        "later": later.id if later else "",
+        "stale": row.stale,
+        "stale_why": row.stale_why,
+        "branch": row.marks.get("branch", ""),
+        "unmerged": row.unmerged,
+    }
+
+
+def _display(hit: Hit, answer: Answer) -> dict[str, Any]:
+    """What a renderer needs of a hit beside its JSON keys.
+
+    Returns:
+        ``text``: the note without heading, anchors and marks; ``embedded``: the text that was
+        indexed; ``newer`` and ``later``: rank and day of the hit that replaces it, or None.
+    """
+    row, newer, later = hit.row, answer.overtaken.get(hit.id), answer.preceded.get(hit.id)
+    return {
+        "title": hit.title,
+        "text": hit.text,
+        "embedded": row.embedded,
+        "marks": row.marks,
+        "is_longterm": row.kind in LONGTERM_KINDS.values(),
+        "is_doubtful": hit.is_doubtful,
+        "by_meaning": hit.by_meaning,
+        "newer": {"rank": newer.rank, "day": newer.day} if newer else None,
+        "later": {"rank": later.rank, "day": later.day} if later else None,
+    }
+
+
+def note_view(note: Note) -> dict[str, Any]:
+    """A note with the keys that every command prints for one."""
+    anchor = note.anchor
+    return {
+        "entry_id": note.id,
+        "hash": note.hash,
+        "day": note.day,
+        "time": note.time,
+        "agent": note.agent,
+        "author": note.author,
+        "session": note.session,
+        "turn": note.turn,
+        "kind": note.kind,
+        "source": note.path,
+        "start_line": note.start_line,
+        "end_line": note.end_line,
+        "content": note.content,
+        "body": note.text,
+        "marks": note.marks,
+        "anchor": {
+            "session": anchor.session,
+            "turn": anchor.turn,
+            anchor.kind or "path": anchor.path,
+        }
+        if anchor
+        else None,
+    }

@@ -1,0 +1,142 @@
+"""Opening a note: the section behind a hit, with what replaces it and what it replaces.
+
+The service does it for its clients; ``Memory`` does it in its own process when no service answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.errors import NotFound, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import CatalogBroken
+from memsearch_engine.injection import injection_log
+from memsearch_engine.injection.notes import heeded
+from memsearch_engine.journal.note import Note
+from memsearch_engine.journal.origin import Origin
+from memsearch_engine.longterm.store import note_read
+from memsearch_engine.search import linked, sections
+from memsearch_engine.search.linked import Amendment
+from memsearch_engine.search.overrides import Said
+from memsearch_engine.search.sections import Section
+from memsearch_engine.search.views import DISPLAY, note_view
+from memsearch_engine.staleness.finding import Standing
+
+_MAX_LINKS = 20
+
+
+def find_section(
+    catalog: Catalog | None,
+    projects: list[Project],
+    others: Callable[[], list[Project]] | None,
+    name: str,
+) -> Section:
+    """The entry that *name* names, in *projects*, else in those of *others*.
+
+    Raises:
+        NotFound: no such entry. UsageError: too short a name, or one of several entries.
+    """
+    try:
+        return sections.find(catalog, projects, name)
+    except NotFound:
+        if others is None:
+            raise
+        return sections.find(catalog, others(), name)
+
+
+def note_opened(home: Home, found: Section) -> None:
+    """Record that an entry was read for its content: its session is remembered longer."""
+    note_read(home, found.entry.agent, found.entry.session)
+    injection_log.opened(home, found.entry.id)
+
+
+def section_view(
+    catalog: Catalog | None,
+    origin: Origin,
+    overrides: Callable[[], Said],
+    project: Project,
+    found: Section,
+    *,
+    lines: int | None = None,
+    whole: bool = True,
+) -> dict[str, Any]:
+    """A section with the keys of ``expand --json`` in their order, and ``DISPLAY`` for renderers.
+
+    Args:
+        project: whose notes it is among where the section names none.
+        lines: lines of the file before and after it.
+        whole: the whole section, or the lines of the chunk that was asked for.
+
+    Raises:
+        OSError: *lines* are wanted and the file is gone.
+    """
+    entry, project = found.entry, found.project or project
+    links = _links(catalog, origin, overrides, project, entry.id)
+    newer = [pair for pair in links if pair.older.entry_id == entry.id]
+    standing = _standing(catalog, project, found)
+    view = {
+        **note_view(Note.of(entry, found.path)),
+        "chunk_hash": found.own_chunk,
+        "heading": entry.heading,
+        "overtaken_by": [pair.newer.entry_id for pair in newer],
+        "amends": [pair.older.entry_id for pair in links if pair not in newer],
+        "stale": [finding.words for finding in standing.stale] if standing else [],
+        "unmerged": standing.unmerged if standing else "",
+    }
+    if lines is not None or not whole:
+        view |= _lines_around(found, lines or 0, whole)
+    anchor = entry.anchor
+    display = {
+        "anchor": {"kind": anchor.kind, "path": anchor.path} if anchor else None,
+        "supersession": [
+            {
+                "is_newer": pair in newer,
+                "entry_id": other.entry_id,
+                "day": other.day,
+                "title": other.title,
+                "why": pair.why,
+            }
+            for pair in links
+            for other in (pair.newer if pair in newer else pair.older,)
+        ],
+    }
+    return {**view, DISPLAY: display}
+
+
+def _links(
+    catalog: Catalog | None,
+    origin: Origin,
+    overrides: Callable[[], Said],
+    project: Project,
+    entry_id: str,
+) -> list[Amendment]:
+    """The notes that a note supersedes and those that supersede it; none where the catalog is
+    damaged.
+    """
+    if catalog is None:
+        return []
+    with contextlib.suppress(Unreachable):
+        found = linked.of_note(catalog, overrides(), project.id, entry_id)[:_MAX_LINKS]
+        return [pair for pair in heeded(found, project.memory, origin) if pair.holds]
+    return []
+
+
+def _standing(catalog: Catalog | None, project: Project, found: Section) -> Standing | None:
+    """How the note compares with its repository; None where it was not compared."""
+    with contextlib.suppress(CatalogBroken):
+        if catalog is not None:
+            return catalog.standing(project.id, found.entry.id, found.entry.hash)
+    return None
+
+
+def _lines_around(found: Section, lines: int, whole: bool) -> dict[str, Any]:
+    """*lines* lines of the file around a section, or around the chunk that was asked for."""
+    first, last = (found.entry.start_line, found.entry.end_line) if whole else found.own_lines
+    text = safe_files.read(found.path).decode("utf-8", "replace").splitlines()
+    first, last = max(1, first - lines), min(len(text), last + lines)
+    return {"start_line": first, "end_line": last, "content": "\n".join(text[first - 1 : last])}

@@ -1,0 +1,161 @@
+"""Printing to the terminal with the standard library alone: text, styles and JSON.
+
+Nothing that a note contains can act on the terminal: every text passes ``echo``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from memsearch_engine import plain, shown
+
+try:
+    from _json import encode_basestring
+except ImportError:  # an interpreter without the C part
+    from json.encoder import encode_basestring
+
+TYPE_CHECKING = False  # importing `typing` takes 2 ms
+if TYPE_CHECKING:
+    from typing import Any
+
+SCHEMA_VERSION = 1
+_MIN_WIDTH, _DEFAULT_WIDTH, _MAX_WIDTH = 40, 100, 200
+#: Escape sequences of the styles in use. ``style`` writes a private character for each, ``echo``
+#: replaces it with the sequence: no other text can bring a sequence to the terminal.
+_SEQUENCES: list[str] = []
+_FIRST, _END = 0xF0001, chr(0xF0000)
+_COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+#: Characters that JSON leaves as they are and a terminal acts on: C1 controls, DEL, bidirectional
+#: marks, line separators.
+_ACTIVE = {
+    code: f"\\u{code:04x}"
+    for span in (
+        (0x7F, 0xA0),
+        (0x61C, 0x61D),
+        (0x200E, 0x2010),
+        (0x2028, 0x202F),
+        (0x2066, 0x206A),
+        (0xFEFF, 0xFF00),
+    )
+    for code in range(*span)
+}
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print *text* to stdout, or to stderr. Only the styles of ``style`` become escapes."""
+    stream = sys.stderr if err else sys.stdout
+    if stream is None:
+        return
+    text = shown(text)
+    if _SEQUENCES:
+        is_styled = stream.isatty()
+        for number, sequence in enumerate(_SEQUENCES):
+            text = text.replace(chr(_FIRST + number), sequence if is_styled else "")
+        text = text.replace(_END, "\x1b[0m" if is_styled else "")
+    stream.write(f"{text}\n" if nl else text)
+    stream.flush()
+
+
+def say(text: str) -> None:
+    """Print a remark for a person to stderr, so that stdout holds data alone."""
+    echo(text, err=True)
+
+
+def print_json(value: object) -> None:
+    """Print plain values as JSON with an indent of two; an object gets ``schema_version`` first."""
+    if isinstance(value, dict):
+        value = {"schema_version": SCHEMA_VERSION, **value}
+    sys.stdout.write(to_json(value).translate(_ACTIVE) + "\n")
+    sys.stdout.flush()
+
+
+def to_json(value: object) -> str:
+    """*value* as indented JSON, written as ``msgspec.json.format`` writes it.
+
+    Raises:
+        TypeError: it holds something other than dict, list, str, numbers, bool and None.
+    """
+    parts: list[str] = []
+
+    def write(value: Any, indent: str) -> None:
+        if isinstance(value, str):
+            parts.append(encode_basestring(value))
+        elif value is None or value is True or value is False:
+            parts.append("null" if value is None else "true" if value else "false")
+        elif isinstance(value, int):
+            parts.append(str(value))
+        elif isinstance(value, float):
+            parts.append(_number(value))
+        elif isinstance(value, (list, tuple)):
+            rows(((None, item) for item in value), "[]", indent) if value else parts.append("[]")
+        elif isinstance(value, dict):
+            rows(value.items(), "{}", indent) if value else parts.append("{}")
+        else:
+            raise TypeError(f"{type(value).__name__} is no JSON value")
+
+    def rows(items: Any, brackets: str, indent: str) -> None:
+        inner, before = indent + "  ", brackets[0]
+        for key, item in items:
+            parts.append(f"{before}\n{inner}")
+            if key is not None:
+                parts.append(f"{encode_basestring(key)}: ")
+            write(item, inner)
+            before = ","
+        parts.append(f"\n{indent}{brackets[1]}")
+
+    write(value, "")
+    return "".join(parts)
+
+
+def _number(value: float) -> str:
+    """A float in its shortest form; an exponent without sign and zeros, and from 1e-5 on none."""
+    text = repr(value)
+    digits, e, exponent = text.partition("e")
+    if not e:
+        return "null" if text in ("nan", "inf", "-inf") else text
+    if exponent == "-05":
+        sign, digits = ("-", digits[1:]) if digits[0] == "-" else ("", digits)
+        return f"{sign}0.0000{digits.replace('.', '')}"
+    return f"{digits}e{int(exponent)}"
+
+
+def safe(text: str) -> str:
+    """Text from notes and transcripts without terminal escapes and bidirectional overrides."""
+    return plain(text)
+
+
+def colors() -> bool:
+    """Whether stdout shows styles: a terminal that is not `dumb`, and no NO_COLOR."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def style(text: str, *, bold: bool = False, dim: bool = False, fg: str | None = None) -> str:
+    """*text* in a style, where stdout shows styles. *fg*: a name of the eight ANSI colours."""
+    if not colors():
+        return text
+    sequence = f"\x1b[{30 + _COLORS.index(fg)}m" if fg else ""
+    sequence += ("\x1b[1m" if bold else "") + ("\x1b[2m" if dim else "")
+    if sequence not in _SEQUENCES:
+        _SEQUENCES.append(sequence)
+    return f"{chr(_FIRST + _SEQUENCES.index(sequence))}{text}{_END}"
+
+
+def width() -> int:
+    """Columns of the terminal, 40 to 200; 100 where there is none. COLUMNS overrides it."""
+    try:
+        columns = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        columns = 0
+    if columns <= 0:
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns if sys.__stdout__ else 0
+        except (ValueError, OSError):
+            columns = 0
+    return max(_MIN_WIDTH, min(columns or _DEFAULT_WIDTH, _MAX_WIDTH))
+
+
+def clip(text: str, room: int) -> str:
+    """*text* on one line of at most *room* characters."""
+    line = " ".join(safe(text).split())
+    return line if len(line) <= room else line[: room - 1] + "…"
