@@ -16,7 +16,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.injection import injection_log
-from memsearch_engine.injection.notes import heeded
+from memsearch_engine.injection.notes import mark_withheld
 from memsearch_engine.journal.note import Note
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.store import note_read
@@ -52,7 +52,7 @@ def find_section(
 def note_opened(home: Home, found: Section) -> None:
     """Record that an entry was read for its content: its session is remembered longer."""
     note_read(home, found.entry.agent, found.entry.session)
-    injection_log.opened(home, found.entry.id)
+    injection_log.mark_opened(home, found.entry.id)
 
 
 def section_view(
@@ -122,7 +122,7 @@ def _links(
         return []
     with contextlib.suppress(Unreachable):
         found = linked.of_note(catalog, overrides(), project.id, entry_id)[:_MAX_LINKS]
-        return [pair for pair in heeded(found, project.memory, origin) if pair.holds]
+        return [pair for pair in mark_withheld(found, project.memory, origin) if pair.holds]
     return []
 
 
