@@ -13,7 +13,7 @@ import pytest
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Embedding
-from memsearch_engine.index import embed
+from memsearch_engine.index import embed, embed_http
 
 
 class Service:
@@ -83,7 +83,7 @@ def service(monkeypatch) -> Iterator[Service]:
 def pauses(monkeypatch) -> list[float]:
     """The waits between tries, not waited."""
     found: list[float] = []
-    monkeypatch.setattr(embed.time, "sleep", found.append)
+    monkeypatch.setattr(embed_http.time, "sleep", found.append)
     return found
 
 

@@ -14,7 +14,7 @@ import pytest
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Embedding
-from memsearch_engine.index import embed
+from memsearch_engine.index import embed, embed_http
 
 from tests.index.provider_fakes import (
     EMBEDDINGS,
@@ -69,7 +69,7 @@ def fake(provider: str) -> Iterator[Fake]:
 def pauses(monkeypatch) -> list[float]:
     """The waits between tries, not waited."""
     found: list[float] = []
-    monkeypatch.setattr(embed.time, "sleep", found.append)
+    monkeypatch.setattr(embed_http.time, "sleep", found.append)
     return found
 
 
@@ -89,7 +89,7 @@ keyed = pytest.mark.parametrize("provider", WITH_KEY, indirect=True)
 @every
 def test_a_question_and_passages_with_the_defaults(fake, provider, tmp_path):
     embedder = load(fake, provider, tmp_path)
-    preset = embed.PRESETS[provider][1]
+    preset = embed_http.PRESETS[provider][1]
     assert embedder.dimension == fake.models[preset].dimension
     asked = embedder.query("how long does the cache live?")
     found = embedder.passages(
@@ -132,7 +132,7 @@ def test_every_known_model(fake, provider, model, tmp_path):
 @every
 def test_more_texts_than_a_batch(fake, provider, tmp_path):
     embedder = load(fake, provider, tmp_path)
-    batch = embed.PRESETS[provider][2]
+    batch = embed_http.PRESETS[provider][2]
     texts = [f"note number {n}" for n in range(2 * batch + 3)]
     found = embedder.passages(texts)
     assert found.shape == (len(texts), embedder.dimension)
@@ -147,7 +147,7 @@ def test_passages_as_long_as_chunks_are(fake, provider, tmp_path):
     are.
     """
     embedder = load(fake, provider, tmp_path)
-    texts = [f"{n} " + "word " * 300 for n in range(embed.PRESETS[provider][2])]
+    texts = [f"{n} " + "word " * 300 for n in range(embed_http.PRESETS[provider][2])]
     assert embedder.passages(texts).shape == (len(texts), embedder.dimension)
     assert fake.violations == []
 

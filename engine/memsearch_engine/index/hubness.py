@@ -201,7 +201,7 @@ class Sample:
         if self._common is None or not len(vectors):
             return vectors
         common = np.stack([self._common[script] for script in scripts])
-        return _unit(vectors - common)
+        return unit(vectors - common)
 
     def asked(self, question: Question) -> np.ndarray:
         """A question's vector as it is compared with notes'."""
@@ -247,6 +247,8 @@ def _common(vectors: np.ndarray, ordinary: np.ndarray) -> np.ndarray:
     return common.astype(np.float32)
 
 
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    unit: np.ndarray = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    return unit
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """*vectors*, of shape (n, dimension), scaled to length 1: float32."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: np.ndarray = (vectors / np.maximum(norms, 1e-9)).astype(np.float32)
+    return scaled

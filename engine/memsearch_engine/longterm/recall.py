@@ -145,7 +145,7 @@ def _missing_key(settings: Settings) -> str:
     models need none.
     """
     if settings.embedding.provider not in ("onnx", "local"):
-        from memsearch_engine.index.embed import key_of  # what most homes never need
+        from memsearch_engine.index.embed_http import key_of  # what most homes never need
 
         try:
             key_of(settings.embedding)

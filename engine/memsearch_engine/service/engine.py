@@ -35,7 +35,7 @@ from memsearch_engine.core.projects import Place, Project
 from memsearch_engine.index import models
 from memsearch_engine.index.analyze import is_english
 from memsearch_engine.index.catalog import Compared
-from memsearch_engine.index.embed import OtherLength
+from memsearch_engine.index.embed_http import OtherLength
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.injection import compaction, injection_log
 from memsearch_engine.injection import prompt as at_prompt

@@ -35,7 +35,7 @@ from memsearch_engine.core.project_location import shared_beside
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Embedding, Milvus, Settings, load
-from memsearch_engine.index import embed
+from memsearch_engine.index import embed_http
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import asked_before
 from memsearch_engine.index.milvus import said_by
@@ -903,7 +903,7 @@ class Indexer:
         self.given_up[work.job.project.root] = reason
         work.reason = work.reason or reason
         if isinstance(
-            error, embed.OtherLength
+            error, embed_http.OtherLength
         ):  # the model has changed under its name: what it made before is of no use
             self.reopen(reason)
         self._again[work.job.project.root] = time.monotonic() + _AGAIN_S
