@@ -13,22 +13,26 @@ import sys
 #: group -> command -> (module, function, one line of help)
 COMMANDS = {
     "Recall": {
-        "search": ("recall", "search", "Find memories by meaning and words."),
-        "expand": ("recall", "expand", "Show the whole section behind a hit."),
-        "transcript": ("recall", "transcript", "Open the conversation that a memory came from."),
-        "show": ("recall", "show", "Print a day."),
-        "days": ("recall", "days", "List the days that have memories."),
-        "entries": ("recall", "entries", "List entries."),
+        "search": ("find", "search", "Find memories by meaning and words."),
+        "expand": ("find", "expand", "Show the whole section behind a hit."),
+        "transcript": (
+            "conversation",
+            "transcript",
+            "Open the conversation that a memory came from.",
+        ),
+        "show": ("listing", "show", "Print a day."),
+        "days": ("listing", "days", "List the days that have memories."),
+        "entries": ("listing", "entries", "List entries."),
         "trace": (
-            "recall",
+            "supersession",
             "trace",
             "What was decided on a matter, in the order it was; the last holds.",
         ),
-        "amends": ("recall", "amends", "Say whether a note amends another, or not."),
+        "amends": ("supersession", "amends", "Say whether a note amends another, or not."),
         "how": ("done", "how", "How something was run: the commands that worked."),
         "fix": ("done", "fix", "Where an error was met, and what mended it."),
         "blame": ("done", "blame", "Which turns wrote to a file, and what was noted of them."),
-        "why-not": ("recall", "why_not", "Say why a note is not among the hits."),
+        "why-not": ("find", "why_not", "Say why a note is not among the hits."),
     },
     "Notes": {
         "add": ("notes", "add", "Write a note into today."),

@@ -10,6 +10,7 @@ import click
 from memsearch_engine import Change, Conflict, Memory, Note, UsageError, note_view
 
 from memsearch_tui.cli import output
+from memsearch_tui.cli.find import note_json
 from memsearch_tui.cli.options import NOT_TEXT, as_json, as_text, day_of, scope
 from memsearch_tui.counted import many
 

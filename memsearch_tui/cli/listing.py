@@ -1,0 +1,103 @@
+"""Plain lists: a day, the days, the entries."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+from memsearch_engine import Memory
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.find import note_json
+from memsearch_tui.cli.options import as_json, day_of, days_of, scope
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch show yesterday\n  memsearch show 2026-02-09")
+@click.argument("day", default="today")
+@scope
+@as_json
+def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
+    """Print a day (2026-02-09, today, yesterday, 7d) as it stands in its file."""
+    day = day_of(day)
+    memory = Memory(everything=everything, project=project)
+    files = [file for file in memory.days() if file.day == day]
+    if json_:
+        entries = [note_json(note) for note in memory.entries(day)]
+        output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
+        return 0 if files else 1
+    for file in files:
+        output.echo(output.safe(memory.files.source(file.path)), nl=False)
+    if not files:
+        output.say(f"no memories on {day} - `memsearch days` lists the days that have some")
+    return 0 if files else 1
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch days\n  memsearch days --all --json")
+@click.option("--limit", "-n", default=30, type=click.IntRange(1), show_default=True)
+@scope
+@as_json
+def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
+    """List the days that have memories, newest first."""
+    memory = Memory(everything=everything, project=project)
+    files = memory.days()[:limit]
+    output.say_shortfall(memory)
+    rows: list[dict[str, Any]] = [
+        {"day": file.day, "entries": len(memory.files.read(file)), "source": file.path} for file in files
+    ]
+    copies = memory.files.copies()
+    if json_:
+        output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
+    else:
+        for row in rows:
+            output.echo(
+                f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), dim=True)}"
+            )
+        for path, of in copies:
+            output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
+        if not rows:
+            output.say(
+                f'no memories in {memory.place.memory} yet - `memsearch add "…"` writes the first, `memsearch demo` shows a year'
+            )
+    return 0 if rows else 1
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch entries -n 20\n  memsearch entries --day 2026-02-09 --json\n  memsearch entries --as-of 2026-03-01   as they stood then"
+)
+@click.option("--day", help="Only this day (2026-02-09, today, 3d).")
+@click.option("--agent", help="Only this agent's.")
+@click.option(
+    "--as-of",
+    help="As they stood at the end of a day: what was edited or deleted since is put back.",
+)
+@click.option("--limit", "-n", default=50, type=click.IntRange(1), show_default=True)
+@scope
+@as_json
+def entries(
+    day: str | None,
+    agent: str | None,
+    as_of: str | None,
+    limit: int,
+    project: str | None,
+    everything: bool,
+    json_: bool,
+) -> int:
+    """List entries, newest day first, read from the files themselves."""
+    first, last = days_of(day or "")
+    _, then = days_of(as_of or "")
+    memory = Memory(everything=everything, project=project)
+    rows = memory.entries(first, last=last, agent=agent or "", limit=limit, as_of=then)
+    output.say_shortfall(memory)
+    if json_:
+        output.emit({"entries": [note_json(note) for note in rows]})
+    else:
+        for note in rows:
+            head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
+            head += f"  by {output.safe(note.author)}" if note.author else ""
+            output.echo(
+                f"{output.style(head, dim=True)}  {output.clip(note.title, output.width() - len(head) - 2)}"
+            )
+        if not rows:
+            output.say("no entries here - `memsearch days --all` looks in all projects")
+    return 0 if rows else 1

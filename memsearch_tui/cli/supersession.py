@@ -1,0 +1,144 @@
+"""Newer versions of notes: the notes on a topic in order, and which note supersedes which."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from memsearch_engine import Memory, UsageError
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.find import supersessions
+from memsearch_tui.cli.options import as_json
+
+if TYPE_CHECKING:
+    from memsearch_engine import Amendment, Row
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch trace CATALOG_CACHE_TTL\n  memsearch trace 'when may we deploy' --json"
+)
+@click.argument("query", nargs=-1, required=True)
+@as_json
+def trace(query: tuple[str, ...], json_: bool) -> int:
+    """What was noted on a matter, oldest first: each newer word with what it replaces. The last one
+    holds.
+
+    Which note amends which is told from their words; `memsearch amends` corrects that, `memsearch
+    supersede` marks a note for good.
+    """
+    memory = Memory()
+    words = memory.supersession.trace(" ".join(query))
+    days = {word.row.entry_id: word.row.day for word in words}
+    if json_:
+        notes = [{**_entry_json(word.row), "replaces": word.replaces} for word in words]
+        output.emit({"words": notes, "now": words[-1].row.entry_id if words else ""})
+        return 0 if words else 1
+    for word in words:
+        row = word.row
+        output.echo(
+            output.style(
+                f"{row.day} {row.time or '     '}  {row.agent or 'note'}  {row.entry_id}", bold=True
+            )
+        )
+        for older, sure in sorted(word.replaces.items(), key=lambda item: days.get(item[0], "")):
+            if older in days:
+                why = next(
+                    (
+                        f": {pair.why}"
+                        for pair in supersessions(memory, row.entry_id)
+                        if pair.older.entry_id == older
+                    ),
+                    "",
+                )
+                output.echo(
+                    output.style(
+                        f"  amends {older} of {days[older]} ({sure:.0%} sure){output.safe(why)}",
+                        dim=True,
+                    )
+                )
+        for line in row.text.splitlines():
+            if line.strip() and not line.startswith(("#", "<!--")):
+                output.echo(f"  {output.safe(line)}")
+    if len(words) == 1:
+        output.say("no other note amends it, or is amended by it")
+    elif not words:
+        output.say("nothing found")
+    return 0 if words else 1
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch amends                            pairs that wait for your word\n  memsearch amends 3fa9c1d2                   what this note amends, and what amends it\n  memsearch amends 3fa9c1d2 0b77e1aa          the first is the newer word on the second's matter\n  memsearch amends 3fa9c1d2 0b77e1aa --no     it is not"
+)
+@click.argument("newer", required=False)
+@click.argument("older", required=False)
+@click.option("--no", "verdict", flag_value="no", help="It is about something else.")
+@click.option("--off", "verdict", flag_value="off", help="Let their words tell again.")
+@as_json
+def amends(newer: str | None, older: str | None, verdict: str | None, json_: bool) -> int:
+    """Say whether the note NEWER amends the note OLDER; it outweighs what their words tell. Both
+    stay as they are.
+
+    Without OLDER, show what was found when notes were compared. `memsearch trace` shows a whole
+    matter.
+    """
+    memory = Memory()
+    if newer is None or older is None:
+        if verdict:
+            raise UsageError(
+                "a word on what amends what needs both notes", "memsearch amends NEWER OLDER --no"
+            )
+        return _show_amendments(memory.supersession.amendments(newer or ""), json_)
+    said = {"no": False, "off": None, None: True}[verdict]
+    before = memory.supersession.amends(newer, older, said)
+    if json_:
+        output.emit({"newer": newer, "older": older, "amends": said, "before": before})
+    else:
+        what = {True: "amends", False: "does not amend", None: "may or may not amend"}[said]
+        output.say(f"{newer} {what} {older}")
+    return 0
+
+
+def _show_amendments(found: list[Amendment], json_: bool) -> int:
+    if json_:
+        pairs = [
+            {
+                "newer": _entry_json(pair.newer),
+                "older": _entry_json(pair.older),
+                "sure": pair.sure,
+                "said": pair.said,
+                "shared": pair.shared,
+                "changes": pair.changes,
+                "holds": pair.holds,
+            }
+            for pair in found
+        ]
+        output.emit({"amendments": pairs})
+        return 0
+    for pair in found:
+        output.echo(
+            output.style(f"{pair.newer.entry_id} amends {pair.older.entry_id}", bold=True)
+            + f"  {pair.sure:.0%} sure"
+        )
+        for row in (pair.newer, pair.older):
+            output.echo(f"  {row.day} {row.time or '     '}  {output.safe(row.title)}")
+        output.echo(output.style(f"  {output.safe(pair.why)}", dim=True))
+    output.say(
+        "`memsearch amends NEWER OLDER` confirms one, `--no` rejects it"
+        if found
+        else "nothing was found, or all of it was decided"
+    )
+    return 0
+
+
+def _entry_json(row: Row) -> dict[str, Any]:
+    return {
+        "entry_id": row.entry_id,
+        "day": row.day,
+        "time": row.time,
+        "agent": row.agent,
+        "session": row.session,
+        "turn": row.turn,
+        "source": row.path,
+        "content": row.text,
+    }
