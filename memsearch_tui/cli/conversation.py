@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from memsearch_engine import Memory
 
-from memsearch_tui.cli import looks, output, render
+from memsearch_tui.cli import output, results
 from memsearch_tui.cli.options import as_json
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def transcript(
     """
     memory = Memory()
     if os.path.sep in target or os.path.exists(target):
-        found = memory.transcripts.file(
+        found = memory.transcript_file(
             target, turn=turn, session=session, context=context, full=full, raw=raw
         )
     else:
@@ -76,10 +76,7 @@ def transcript(
         "left_out": found.left_out,
         "turns": to_builtins(found.turns),
     }
-    if json_:
-        output.emit(shown)
-    else:
-        output.page(render.transcript(shown, width=looks.width()))
+    results.print_transcript(shown, as_json=json_)
 
 
 def _messages(item: Turn) -> list[dict[str, Any]]:

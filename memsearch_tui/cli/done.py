@@ -53,12 +53,12 @@ def how(
         )
         return 0 if ways else 1
     for way in ways:
-        output.echo(output.style(output.safe(way.command), bold=True))
+        output.echo(output.style(output.safe(way.command), "strong"))
         failed = f", failed {_times(way.failed)}" if way.failed else ""
         output.echo(
             output.style(
                 f"  worked {_times(way.worked)}{failed} · last {_when(way.last)} · {output.safe(way.why)}",
-                dim=True,
+                "dim",
             )
         )
     if not ways:
@@ -114,7 +114,8 @@ def fix(
         same = "the same error" if one.alike == 1 else f"an error alike ({one.alike:.0%})"
         output.echo(
             output.style(
-                f"{_when(one.met)} · {same} from {output.safe(one.met.command)}", bold=True
+                f"{_when(one.met)} · {same} from {output.safe(one.met.command)}",
+                "strong",
             )
         )
         output.echo(f"  {output.safe(one.met.complaint)}")
@@ -125,7 +126,7 @@ def fix(
             else "  not mended in that session, as far as is known"
         )
         for line in _noted(memory, (one.mended or one.met).entry):
-            output.echo(output.style(f"  {output.safe(line)}", dim=True))
+            output.echo(output.style(f"  {output.safe(line)}", "dim"))
     if not found:
         output.say(
             "no failed command with that error is known - `memsearch search` looks through the notes"
@@ -156,7 +157,7 @@ def blame(path: str, limit: int, project: str | None, everything: bool, json_: b
         output.echo(
             output.style(
                 f"{_when(act)}  {act.entry}{f'  {output.safe(act.path)}' if several else ''}",
-                bold=True,
+                "strong",
             )
         )
         for line in _noted(memory, act.entry):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import Memory, Note, Unreachable, shared_author
+from memsearch_engine import Memory, Unreachable, answer_view
 
-from memsearch_tui.cli import looks, output, render
+from memsearch_tui.cli import output, results
 from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
 
 if TYPE_CHECKING:
-    from memsearch_engine import Amendment, Answer, Section
+    from memsearch_engine import Amendment, Answer
 
 #: Notes to find for each conversation that is wanted, and at the least.
 _NOTES_PER_SESSION, _MIN_NOTES = 5, 50
@@ -100,33 +100,28 @@ def search(
     by_session = by == "session" and not bare
     wanted = max(_MIN_NOTES, limit * _NOTES_PER_SESSION) if by_session else limit
     answer = memory.search(asked, wanted, mode, fusion or "", wait=not no_wait)
-    if mode == "lexical":
-        answer.reason = ""  # words only is what was asked for
-    found = answer_json(answer)
-    if by_session:
-        found["sessions"] = _sessions(answer, limit, found.pop("hits"))
-    if json_ or bare:
-        if answer.reason:
-            words = "words only: " if answer.mode == "lexical" else ""
-            output.say(f"note: {words}{output.safe(answer.reason)}")
-        output.emit(found["hits"] if bare else found)
-    elif by_session:
-        looks.write(render.sessions(found, width=looks.width()))
+    view = answer_view(answer)
+    if not by_session:
+        return results.print_search(
+            view, mode, as_json=json_, bare=bare, explain=explain, query=text, weak=weak
+        )
+    results.say_reason(answer.reason, answer.mode, mode)
+    view["sessions"] = _sessions(answer, limit, view.pop("hits"), without_display=json_)
+    if json_:
+        del view["is_unsure"]
+        output.emit(view)
     else:
-        looks.write(render.search(found, text, width=looks.width(), explain=explain, weak=weak))
-    return 0 if answer.hits or bare else 1
+        results.write(results.session_lines(view, output.width()))
+    return 0 if answer.hits else 1
 
 
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """An answer as ``search --json`` prints it."""
-    from msgspec import to_builtins
-
-    return render.answer_json(to_builtins(answer), shared_author)
-
-
-def _sessions(answer: Answer, limit: int, hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _sessions(
+    answer: Answer, limit: int, hits: list[dict[str, Any]], *, without_display: bool
+) -> list[dict[str, Any]]:
     """The conversations behind an answer, each with its hits."""
     printed = {hit["entry_id"]: hit for hit in hits}
+    for hit in hits if without_display else ():
+        del hit["display"]
     return [
         {
             "rank": one.rank,
@@ -203,92 +198,15 @@ def expand(
 ) -> None:
     """Show a whole note: ENTRY is the id of a hit, or its first four characters or more."""
     memory = memory_at(project, everything)
-    shown = section_json(memory, name, lines=lines, whole=section)
-    if json_ or bare:
-        output.emit(shown)
-        return
-    # memsearch's skills read the anchor from what a pipe gets
-    raw = raw or lines is not None or not section or not output.is_shown()
-    output.page(render.note(shown, width=looks.width(), raw=raw))
-
-
-def section_json(
-    memory: Memory, name: str, *, lines: int | None = None, whole: bool = True
-) -> dict[str, Any]:
-    """A note as ``expand --json`` prints it; counts as a use of the note.
-
-    Args:
-        lines: so many lines of the file before and after it.
-        whole: the whole section; else the lines of the hit alone.
-    """
-
-    found = memory.files.section(name)
-    entry = found.entry
-    memory.opened(entry.id, entry.agent, entry.session)
-    pairs, standing = supersessions(memory, entry.id), memory.staleness.of(found)
-    newer = [pair for pair in pairs if pair.older.entry_id == entry.id]
-    older = [pair for pair in pairs if pair not in newer]
-    shown = {
-        **note_json(Note.of(entry, found.path)),
-        "chunk_hash": found.own_chunk,
-        "heading": entry.heading,
-        "overtaken_by": [pair.newer.entry_id for pair in newer],
-        "amends": [pair.older.entry_id for pair in older],
-        "superseded_by": [_version(pair.newer, pair.why) for pair in newer],
-        "supersedes": [_version(pair.older, pair.why) for pair in older],
-        "stale": [finding.words for finding in standing.stale] if standing else [],
-        "unmerged": standing.unmerged if standing else "",
-    }
-    if lines is not None or not whole:
-        shown |= _around(memory, found, lines or 0, whole)
-    return shown
-
-
-def _version(row: Any, why: str) -> dict[str, str]:
-    return {"entry_id": row.entry_id, "day": row.day, "title": row.title, "why": why}
-
-
-def _around(memory: Memory, found: Section, lines: int, whole: bool) -> dict[str, Any]:
-    """Lines of the file around a section, or around the hit's own lines."""
-    first, last = (found.entry.start_line, found.entry.end_line) if whole else found.own_lines
-    text = memory.files.source(found.path).splitlines()
-    first, last = max(1, first - lines), min(len(text), last + lines)
-    return {"start_line": first, "end_line": last, "content": "\n".join(text[first - 1 : last])}
-
-
-def note_json(note: Note) -> dict[str, Any]:
-    """A note as the commands print it with ``--json``."""
-    anchor = note.anchor
-    return {
-        "entry_id": note.id,
-        "hash": note.hash,
-        "day": note.day,
-        "time": note.time,
-        "agent": note.agent,
-        "author": note.author,
-        "session": note.session,
-        "turn": note.turn,
-        "kind": note.kind,
-        "source": note.path,
-        "start_line": note.start_line,
-        "end_line": note.end_line,
-        "content": note.content,
-        "body": note.text,
-        "marks": note.marks,
-        "anchor": {
-            "session": anchor.session,
-            "turn": anchor.turn,
-            anchor.kind or "path": anchor.path,
-        }
-        if anchor
-        else None,
-    }
+    view = memory.section_view(name, lines=lines, whole=section)
+    as_in_file = raw or lines is not None or not section
+    results.print_section(view, as_json=json_ or bare, raw=as_in_file or None)
 
 
 def supersessions(memory: Memory, name: str) -> list[Amendment]:
     """The pairs of a note and a newer version of it that count; [] where the catalog is damaged."""
     try:
-        return [pair for pair in memory.supersession.amendments(name) if pair.holds]
+        return [pair for pair in memory.amendments(name) if pair.holds]
     except Unreachable:
         return []
 
@@ -305,7 +223,7 @@ def why_not(query: str, name: str, project: str | None, everything: bool, json_:
 
 def explain_absence(memory: Memory, query: str, name: str, *, json_: bool) -> int:
     """Print the reasons why a note is not among the hits of a query."""
-    found = memory.queries.why_not(query, name)
+    found = memory.why_not(query, name)
     if json_:
         output.emit(found)
         return 0

@@ -41,12 +41,12 @@ def agents(versions: bool, json_: bool) -> int:
         return 0 if any(row.program or row.sessions for row in rows) else 1
     for row in rows:
         if not row.program and not row.sessions:
-            output.echo(f"{output.style(row.agent, bold=True):12s} not on this machine")
+            output.echo(f"{output.style(row.agent, 'strong'):12s} not on this machine")
             continue
         version = row.version or (
             f"wrote {row.wrote}" if row.wrote else "program not found on PATH"
         )
-        output.echo(f"{output.style(row.agent, bold=True)}  {output.safe(version)}")
+        output.echo(f"{output.style(row.agent, 'strong')}  {output.safe(version)}")
         for folder in row.folders:
             output.echo(f"  {output.safe(folder)}")
         told = [word for word in row.can if word not in ("sessions", "capture", "native", "mcp")]
@@ -61,7 +61,7 @@ def agents(versions: bool, json_: bool) -> int:
                 + (f"; told at {', '.join(told)}" if told else "")
                 + ("; its own model can write notes" if "native" in row.can else "")
                 + ("; MCP" if "mcp" in row.can else ""),
-                dim=True,
+                "dim",
             )
         )
         output.echo(
@@ -73,7 +73,7 @@ def agents(versions: bool, json_: bool) -> int:
             output.echo(
                 output.style(
                     f"  `memsearch import {row.agent} --dry-run` shows what could be brought in",
-                    dim=True,
+                    "dim",
                 )
             )
     return 0
@@ -223,7 +223,7 @@ def _show_plan(memory: Memory, old: engine.Import, made: engine.ImportPlan) -> N
     for agent, count in made.counts.items():
         days = f", {count.first_day} to {count.last_day}" if count.new else ""
         output.echo(
-            f"{output.style(agent, bold=True)}: {many(count.sessions, 'session')}, {many(count.turns, 'turn')}"
+            f"{output.style(agent, 'strong')}: {many(count.sessions, 'session')}, {many(count.turns, 'turn')}"
         )
         who = old.writer(agent)
         cost = (

@@ -205,9 +205,7 @@ def doctor(fix: bool, json_: bool) -> int:
         output.emit({"checks": checks, "ok": all(check["ok"] for check in checks)})
     else:
         for check in checks:
-            sign = (
-                output.style("ok  ", fg="green") if check["ok"] else output.style("FAIL", fg="red")
-            )
+            sign = output.style("ok  ", "good") if check["ok"] else output.style("FAIL", "bad")
             output.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
             if not check["ok"] and check["fix"]:
                 output.echo(f"       -> {check['fix']}")

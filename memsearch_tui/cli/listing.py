@@ -6,10 +6,9 @@ import os
 from typing import Any
 
 import click
-from memsearch_engine import Memory
+from memsearch_engine import Memory, note_view
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.find import note_json
 from memsearch_tui.cli.options import as_json, day_of, days_of, scope
 
 
@@ -23,11 +22,11 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
     memory = Memory(everything=everything, project=project)
     files = [file for file in memory.days() if file.day == day]
     if json_:
-        entries = [note_json(note) for note in memory.entries(day)]
+        entries = [note_view(note) for note in memory.entries(day)]
         output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
         return 0 if files else 1
     for file in files:
-        output.echo(output.safe(memory.files.source(file.path)), nl=False)
+        output.echo(output.safe(memory.source(file.path)), nl=False)
     if not files:
         output.say(f"no memories on {day} - `memsearch days` lists the days that have some")
     return 0 if files else 1
@@ -43,15 +42,15 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     files = memory.days()[:limit]
     output.say_shortfall(memory)
     rows: list[dict[str, Any]] = [
-        {"day": file.day, "entries": len(memory.files.read(file)), "source": file.path} for file in files
+        {"day": file.day, "entries": len(memory.read(file)), "source": file.path} for file in files
     ]
-    copies = memory.files.copies()
+    copies = memory.copies()
     if json_:
         output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
     else:
         for row in rows:
             output.echo(
-                f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), dim=True)}"
+                f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), 'dim')}"
             )
         for path, of in copies:
             output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
@@ -90,13 +89,13 @@ def entries(
     rows = memory.entries(first, last=last, agent=agent or "", limit=limit, as_of=then)
     output.say_shortfall(memory)
     if json_:
-        output.emit({"entries": [note_json(note) for note in rows]})
+        output.emit({"entries": [note_view(note) for note in rows]})
     else:
         for note in rows:
             head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
             head += f"  by {output.safe(note.author)}" if note.author else ""
             output.echo(
-                f"{output.style(head, dim=True)}  {output.clip(note.title, output.width() - len(head) - 2)}"
+                f"{output.style(head, 'dim')}  {output.clip(note.title, output.width() - len(head) - 2)}"
             )
         if not rows:
             output.say("no entries here - `memsearch days --all` looks in all projects")

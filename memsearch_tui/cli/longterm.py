@@ -372,11 +372,11 @@ def _show_proposal(learned: engine.LongTerm, proposal: engine.Proposal) -> None:
         output.echo(
             f"\n{proposal.id}.{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}"
         )
-        for sign, lines, color in (("-", hunk.before, "red"), ("+", hunk.after, "green")):
+        for sign, lines, role in (("-", hunk.before, "bad"), ("+", hunk.after, "good")):
             for line in lines:
-                output.echo(output.style(f"   {sign} {output.safe(line)}", fg=color))
+                output.echo(output.style(f"   {sign} {output.safe(line)}", role))
         sources = ", ".join(names.get(name, name) for name in hunk.memories) or "names no session"
-        output.echo(output.style(f"     from {output.safe(sources)}", dim=True))
+        output.echo(output.style(f"     from {output.safe(sources)}", "dim"))
 
 
 @longterm.command(epilog="\b\nExample:\n  memsearch longterm restore 3f9a2c1b")

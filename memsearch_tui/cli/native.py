@@ -45,7 +45,7 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
         output.emit({"memories": memories})
         return 0
     for memory in memories:
-        output.echo(output.style(output.safe(native_path(memory.path, root)), bold=True))
+        output.echo(output.style(output.safe(native_path(memory.path, root)), "strong"))
         facts = [
             native_titles(memory),
             output.safe(memory.title),
@@ -56,7 +56,7 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
             many(len(memory.sections), "section"),
         ]
         facts += [f"changed {memory.modified[:10]}" if memory.modified else ""]
-        output.echo(f"    {output.style(' · '.join(fact for fact in facts if fact), dim=True)}")
+        output.echo(f"    {output.style(' · '.join(fact for fact in facts if fact), 'dim')}")
         for problem in _problems(memory):
             output.echo(f"    ! {problem}")
     if not memories:
@@ -103,13 +103,13 @@ def show(name: str, project: str | None, everything: bool, json_: bool) -> int:
         memory.sections = sections
         output.emit(memory)
         return 0
-    output.echo(output.style(output.safe(memory.path), bold=True))
-    output.echo(output.style(f"{native_titles(memory)} · {output.safe(memory.title)}", dim=True))
+    output.echo(output.style(output.safe(memory.path), "strong"))
+    output.echo(output.style(f"{native_titles(memory)} · {output.safe(memory.title)}", "dim"))
     for problem in _problems(memory) if len(sections) != 1 else ():
         output.say(f"! {problem}")
     for section in sections:
         output.echo("")
-        output.echo(output.style(_head(section), dim=True))
+        output.echo(output.style(_head(section), "dim"))
         output.echo(output.safe(section.text))
     return 0
 

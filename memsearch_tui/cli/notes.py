@@ -10,7 +10,6 @@ import click
 from memsearch_engine import Change, Conflict, Memory, Note, UsageError, note_view
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.find import note_json
 from memsearch_tui.cli.options import NOT_TEXT, as_json, as_text, day_of, scope
 from memsearch_tui.counted import many
 
@@ -107,7 +106,7 @@ def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: 
         )
     if not json_:
         for note in notes:
-            output.say(output.style(f"{note.path}:{note.start_line}", dim=True))
+            output.say(output.style(f"{note.path}:{note.start_line}", "dim"))
             output.say(output.safe(note.content) + "\n")
     if not dry_run:
         output.confirm(f"Delete {len(notes)} {'entry' if len(notes) == 1 else 'entries'}?", yes)
@@ -356,5 +355,5 @@ def _print_diff(change: Change) -> None:
     before = change.before.decode("utf-8", "replace").splitlines()
     after = change.after.decode("utf-8", "replace").splitlines()
     for line in list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]:
-        color = {"+": "green", "-": "red"}.get(line[:1])
-        output.echo("       " + output.style(output.safe(line), fg=color))
+        role = {"+": "good", "-": "bad"}.get(line[:1], "dim")
+        output.echo("       " + output.style(output.safe(line), role))

@@ -81,7 +81,8 @@ def _print(hunks: list[Hunk]) -> None:
     for hunk in hunks:
         output.echo(
             output.style(
-                f"{hunk.number:2d}  {hunk.section.lstrip('# ') or 'at the top'}", bold=True
+                f"{hunk.number:2d}  {hunk.section.lstrip('# ') or 'at the top'}",
+                "strong",
             )
         )
         for line in hunk.before:

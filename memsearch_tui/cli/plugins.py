@@ -315,12 +315,12 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
             state = f"installed ({row.version})" if row.installed else "not installed"
             state += ", as a plugin of its marketplace" if row.plugin else ""
             output.echo(
-                f"{output.style(f'{row.agent:12s}', bold=True)} {state}{'' if row.program else ', program not on PATH'}"
+                f"{output.style(f'{row.agent:12s}', 'strong')} {state}{'' if row.program else ', program not on PATH'}"
             )
             for problem in row.problems:
                 output.echo(f"  ! {output.safe(problem)}")
             for note in row.notes:
-                output.echo(output.style(f"  {output.safe(note)}", dim=True))
+                output.echo(output.style(f"  {output.safe(note)}", "dim"))
             for peer in row.peer:
                 output.echo(f"  ! memsearch's own plugin is active: {output.safe(peer)}")
     return 5 if any(row.problems for row in rows) else 0
@@ -328,10 +328,10 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
 
 def _tell(agent: str, changes: list[Any], done: str, nothing: str) -> None:
     if not changes:
-        output.echo(f"{output.style(agent, bold=True)} {nothing}")
+        output.echo(f"{output.style(agent, 'strong')} {nothing}")
         return
-    output.echo(f"{output.style(agent, bold=True)} {done}:")
+    output.echo(f"{output.style(agent, 'strong')} {done}:")
     for patch in changes:
         gone = patch.after is None and not patch.by_agent
         verb = "add" if patch.before is None else "remove" if gone else "change"
-        output.echo(f"  {verb:6s} {output.safe(patch.path)}  {output.style(patch.why, dim=True)}")
+        output.echo(f"  {verb:6s} {output.safe(patch.path)}  {output.style(patch.why, 'dim')}")

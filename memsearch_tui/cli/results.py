@@ -1,22 +1,28 @@
-"""What `search` and `expand` print, from the plain dictionaries of the engine's views.
+"""What the hot commands print, from the plain dictionaries of the engine's views.
 
 Standard library only: the client that asks the running service prints with these functions as the
-commands do.
+commands do. ``search_lines``, ``session_lines`` and ``section_lines`` are pure; ``print_search`` and
+``print_section`` write what they return.
 """
 
 from __future__ import annotations
 
 import os
+import re
 
 from memsearch_tui.cli import terminal
+from memsearch_tui.cli.terminal import cells, clip, safe, style
 from memsearch_tui.counted import many
 
 TYPE_CHECKING = False  # importing `typing` takes 2 ms
 if TYPE_CHECKING:
     from typing import Any
 
+    #: Lines of one text, each with the name of its stream: ``out`` or ``err``.
+    Lines = list[tuple[str, str]]
+
 _DISPLAY = "display"  # search.views.DISPLAY
-_LINES_SHOWN = 3
+_LINES_SHOWN, _WEAK_SHOWN, _NOTES_SHOWN, _TOOL_LINES = 3, 3, 3, 6
 #: Badges of a note's marks; `{}` stands for the mark's value.
 _BADGES = {
     "pin": "pinned",
@@ -28,10 +34,26 @@ _BADGES = {
     "conflict-of": "another text of {}",
     "contradicts": "contradicts your decision",
 }
+_FILTER = re.compile(r"""(?:^|(?<=\s))(?:-?[a-z][a-z-]*:("[^"]*"|\S*)|-[^\s"]+|-"[^"]*")""", re.I)
+_WORD = re.compile(r"[^\W_]+")
+_ENDINGS = ("ations", "ation", "ings", "ing", "ied", "ies", "ed", "es", "ly", "er", "s", "e", "y")
+#: Words of a question that say nothing of its subject.
+_COMMON = frozenset(
+    "a an and are as at be but by can could did do does for from had has have how i if in into is it"
+    " its of on or our should so that the their then there these they this to was we were what when"
+    " where which who why will with would you".split()
+)
 
 
 def print_search(
-    answer: dict[str, Any], mode: str, *, as_json: bool, bare: bool, explain: bool
+    answer: dict[str, Any],
+    mode: str,
+    *,
+    as_json: bool,
+    bare: bool,
+    explain: bool,
+    query: str = "",
+    weak: bool = False,
 ) -> int:
     """Print an answer (``answer_view``) and return the exit code.
 
@@ -39,6 +61,8 @@ def print_search(
         mode: the one that was asked for.
         bare: only the list of hits, as memsearch prints it.
         explain: with each hit, why it is there.
+        query: what was asked: its words are marked in the hits.
+        weak: print the hits that are only faintly similar too.
     """
     say_reason(answer["reason"], answer["mode"], mode)
     hits = [{key: hit[key] for key in hit if key != _DISPLAY} for hit in answer["hits"]]
@@ -48,7 +72,7 @@ def print_search(
         keys = ("mode", "reason", "corrected", "absent", "took_ms")
         terminal.print_json({**{key: answer[key] for key in keys}, "hits": hits})
     else:
-        _print_hits(answer, explain)
+        write(search_lines(answer, query, terminal.width(), explain=explain, weak=weak))
     return 0 if hits or bare else 1
 
 
@@ -56,89 +80,380 @@ def say_reason(reason: str, done: str, asked: str) -> None:
     """Say why an answer is less than the mode that was *asked* for."""
     if reason and asked != "lexical":
         words = "words only: " if done == "lexical" else ""
-        terminal.say(f"note: {words}{terminal.safe(reason)}")
+        terminal.say(f"note: {words}{safe(reason)}")
 
 
-def _print_hits(answer: dict[str, Any], explain: bool) -> None:
-    room, hits = terminal.width(), answer["hits"]
-    for word, near in answer["corrected"].items():
-        terminal.say(f"note: no note has {word!r}; searched for {', '.join(near)}")
+def write(lines: Lines) -> None:
+    """Print lines in their order, which stays the same where a terminal shows both streams."""
+    for stream, text in lines:
+        terminal.echo(text, err=stream == "err")
+
+
+# -- search
+
+
+def search_lines(
+    answer: dict[str, Any], query: str, width: int, *, explain: bool = False, weak: bool = False
+) -> Lines:
+    """The hits of a search: of each its date, agent, id and the lines that answer.
+
+    A newer version of a note comes with the versions that it replaced. Hits that are only faintly
+    similar become a count, unless there are no others.
+
+    Args:
+        answer: an ``answer_view``.
+        query: what was asked: its words are marked in the hits.
+        width: columns of the output.
+        explain: with each hit, why it is there; every hit by itself.
+        weak: the faintly similar hits too.
+    """
+    stems = _stems(query, answer["corrected"])
+    hits = {hit["entry_id"]: hit for hit in answer["hits"]}
+    top, replaced = [], {}  # type: list[dict[str, Any]], dict[str, list[dict[str, Any]]]
+    for hit in hits.values():
+        newer = _newest(hit, hits)
+        if newer is hit or explain:
+            top.append(hit)
+        else:
+            replaced.setdefault(newer["entry_id"], []).append(hit)
+    strong = [hit for hit in top if not hit[_DISPLAY]["is_doubtful"]]
+    shown = top if weak or explain else strong or top[:_WEAK_SHOWN]
+    lines: Lines = [("err", f"note: {text}") for text in _remarks(answer, bool(strong))]
+    column = max((len(hit["agent"] or hit["kind"]) for hit in shown), default=0)
+    for number, hit in enumerate(shown):
+        block = _hit_lines(hit, hits, stems, column, width, explain)
+        block += [_replaced_line(old, width) for old in replaced.get(hit["entry_id"], ())]
+        gap = "\n" if number + 1 < len(shown) else ""
+        lines.append(("out", "\n".join(block) + gap))
+    return [*lines, ("err", _after(answer, shown, len(top) - len(shown)))]
+
+
+def _remarks(answer: dict[str, Any], is_close: bool) -> list[str]:
+    """What a reader has to know before the hits."""
+    remarks = [
+        f"no note has {word!r}; searched for {', '.join(near)}"
+        for word, near in answer["corrected"].items()
+    ]
     if answer["absent"]:
-        terminal.say(f"note: no note has {', '.join(map(repr, answer['absent']))}")
-    if answer["is_unsure"]:
-        terminal.say("note: perhaps no note fits: none is much nearer than the rest")
-    is_doubtful = False
-    for hit in hits:
-        display = hit[_DISPLAY]
-        if display["is_doubtful"] and not is_doubtful:
-            terminal.echo(terminal.style("--  below: only faintly alike", dim=True))
-            is_doubtful = True
-        _print_hit(hit, display, room, explain)
-    if hits:
-        found = f"{many(len(hits), 'hit')} ({answer['mode']}, {answer['took_ms']:.0f} ms)"
-        terminal.say(f"{found} - `memsearch expand {hits[0]['chunk_hash']}` opens the first")
-    else:
-        terminal.say(
-            "nothing found - `memsearch why-not QUERY ENTRY` says why a note is missing;"
+        remarks.append(f"no note has {', '.join(map(repr, answer['absent']))}")
+    if answer["hits"] and not is_close:
+        remarks.append("perhaps no note fits: these are only faintly similar")
+    elif answer["is_unsure"]:
+        remarks.append("perhaps no note fits: none is much nearer than the rest")
+    return remarks
+
+
+def _after(answer: dict[str, Any], shown: list[dict[str, Any]], hidden: int) -> str:
+    """The line after the hits: how many there are, and the next command."""
+    if not shown:
+        return (
+            "nothing found - `memsearch search --why-not ENTRY QUERY` says why a note is missing;"
             " `--all` searches all projects"
         )
+    found = f"{many(len(answer['hits']), 'hit')} ({answer['mode']}, {answer['took_ms']:.0f} ms)"
+    if hidden:
+        found += f", {hidden} only faintly similar (`--weak` shows them)"
+    return f"{found} - `memsearch expand {shown[0]['entry_id']}` opens the first"
 
 
-def _print_hit(hit: dict[str, Any], display: dict[str, Any], room: int, explain: bool) -> None:
-    is_native = hit["kind"] == "native"
-    where = "long-term" if display["is_longterm"] else os.path.basename(hit["source"])
-    where = "agents' own" if is_native else where
-    head = f"{hit['rank']:2d}  {hit['day'] or where} {hit['time']}".rstrip()
-    facts = [hit["agent"] or hit["kind"], hit["entry_id"] if is_native else hit["chunk_hash"]]
-    facts += [*_badges(hit, display), *(["by meaning"] if display["by_meaning"] else [])]
-    title = terminal.style(head, bold=True)
-    terminal.echo(f"{title}  {terminal.style('  '.join(facts), dim=True)}")
-    for line in [line for line in display["embedded"].splitlines() if line.strip()][:_LINES_SHOWN]:
-        terminal.echo(f"    {terminal.clip(line, room - 4)}")
+def _newest(hit: dict[str, Any], hits: dict[str, Any]) -> dict[str, Any]:
+    """The newest version of a hit's note among *hits*; the hit itself where there is none."""
+    seen = {hit["entry_id"]}
+    while (newer := hits.get(hit["overtaken_by"])) and newer["entry_id"] not in seen:
+        seen.add(newer["entry_id"])
+        hit = newer
+    return hit
+
+
+def _when(hit: dict[str, Any]) -> str:
+    """Day and time of a hit; what it is, where it has no day."""
+    if hit["day"]:
+        return f"{hit['day']} {hit['time']}".rstrip()
+    if hit["kind"] == "native":
+        return "agent files"
+    return "long term" if hit[_DISPLAY]["is_longterm"] else os.path.basename(hit["source"])
+
+
+def _hit_lines(
+    hit: dict[str, Any],
+    hits: dict[str, Any],
+    stems: list[str],
+    column: int,
+    width: int,
+    explain: bool,
+) -> list[str]:
+    """One hit: its head, the lines that answer, what has changed since, why it was found."""
+    who, when = hit["agent"] or hit["kind"], _when(hit)
+    head = f"{style(f'{when:16s}', 'date')}  {style(f'{who:{column}s}', 'agent')}"
+    head += f"  {style(hit['entry_id'], 'id')}"
+    if badges := "  ".join(_badges(hit, hits, explain)):
+        head += f"  {style(badges, 'dim')}"
+    lines = [head]
+    lines += [f"  {_marked(line, stems)}" for line in _answering(hit, stems, width - 2)]
     if hit["stale"]:
-        why = terminal.clip(hit["stale_why"], room - 6)
-        terminal.echo(terminal.style(f"    ! {why}", dim=True))
+        lines.append("  " + style(f"! {clip(hit['stale_why'], width - 4)}", "warn"))
     if explain:
         ranks = ", ".join(f"{name} #{place}" for name, place in hit["ranks"].items())
         sure = "" if hit["confidence"] is None else f"; confidence {hit['confidence']:.2f}"
-        why = f"{ranks or 'reached by vectors'}; {terminal.safe('; '.join(hit['reasons']))}{sure}"
-        terminal.echo(terminal.style(f"    why: {why}", dim=True))
+        why = f"{ranks or 'reached by vectors'}; {safe('; '.join(hit['reasons']))}{sure}"
+        lines.append("  " + style(f"why: {why}", "dim"))
+    return lines
 
 
-def _badges(hit: dict[str, Any], display: dict[str, Any]) -> list[str]:
-    marks, newer, later = display["marks"], display["newer"], display["later"]
-    badges = [text.format(marks[name]) for name, text in _BADGES.items() if name in marks]
-    badges += [f"overtaken by {newer['rank']}, of {newer['day']}"] if newer else []
-    badges += [f"where it differs, {later['rank']} of {later['day']} holds"] if later else []
-    badges += [f"shared by {terminal.safe(hit['author'])}"] if hit["author"] else []
-    return badges + ([f"unmerged: {hit['unmerged']}"] if hit["unmerged"] else [])
+def _badges(hit: dict[str, Any], hits: dict[str, Any], explain: bool) -> list[str]:
+    display = hit[_DISPLAY]
+    marks = display["marks"]
+    badges = [text.format(safe(marks[name])) for name, text in _BADGES.items() if name in marks]
+    if explain and (newer := hits.get(hit["overtaken_by"])):
+        badges.append(f"superseded by {newer['entry_id']} of {newer['day']}")
+    if later := hits.get(hit["later"]):
+        badges.append(f"where they differ, {later['entry_id']} of {later['day']} is later")
+    badges += [f"shared by {safe(hit['author'])}"] if hit["author"] else []
+    badges += [f"unmerged: {safe(hit['unmerged'])}"] if hit["unmerged"] else []
+    return badges + (["by meaning"] if display["by_meaning"] else [])
 
 
-def print_section(section: dict[str, Any], *, as_json: bool) -> None:
-    """Print the section behind a hit (``section_view``)."""
-    display = section[_DISPLAY]
+def _replaced_line(old: dict[str, Any], width: int) -> str:
+    """One line for a version that a hit replaced."""
+    head = f"↳ replaces {_when(old)}  {old['entry_id']}"
+    first = next(iter(_body(old)), old[_DISPLAY]["title"])
+    return "  " + style(f"{head}  {clip(first, max(20, width - cells(head) - 4))}", "dim")
+
+
+def _body(hit: dict[str, Any]) -> list[str]:
+    """The lines of a note that are not blank, without its heading, anchors and marks."""
+    lines = hit[_DISPLAY]["text"].splitlines() or hit[_DISPLAY]["embedded"].splitlines()
+    return [safe(line).strip() for line in lines if line.strip()]
+
+
+def _answering(hit: dict[str, Any], stems: list[str], room: int) -> list[str]:
+    """The lines of a note that have most of the asked words, in their order, each cut so that the
+    first such word is seen.
+    """
+    lines = _body(hit) or [safe(hit[_DISPLAY]["title"])]
+    counts = [sum(bool(_places(line, [stem])) for stem in stems) for line in lines]
+    order = sorted(range(len(lines)), key=lambda place: (-counts[place], place))
+    return [_cut(lines[place], stems, room) for place in sorted(order[:_LINES_SHOWN])]
+
+
+def _stems(query: str, corrected: dict[str, list[str]]) -> list[str]:
+    """The beginnings by which the words of a query are recognised in a note."""
+    text = " ".join([_FILTER.sub(" ", query), *(" ".join(near) for near in corrected.values())])
+    words = [word.casefold() for word in _WORD.findall(text)]
+    words = [word for word in words if word not in _COMMON and (len(word) > 1 or word.isdigit())]
+    return list(dict.fromkeys(_stem(word) for word in words))
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def _places(line: str, stems: list[str]) -> list[tuple[int, int]]:
+    """Where the asked words are in a line: whole words, or parts of identifiers."""
+    found = []
+    for match in _WORD.finditer(line):
+        word = match[0].casefold()
+        if _stem(word) in stems:
+            found.append(match.span())
+        elif not word.isascii() and len(word) == len(match[0]):  # no blanks, as in Chinese
+            for stem in stems:
+                if not stem.isascii() and (at := word.find(stem)) >= 0:
+                    found.append((match.start() + at, match.start() + at + len(stem)))
+                    break
+    return found
+
+
+def _marked(line: str, stems: list[str]) -> str:
+    """A line with the asked words in the look of a match."""
+    for start, end in reversed(_places(line, stems)):
+        line = f"{line[:start]}{style(line[start:end], 'match')}{line[end:]}"
+    return line
+
+
+def _cut(line: str, stems: list[str], room: int) -> str:
+    """A line in *room* columns, its first asked word among them."""
+    places = _places(line, stems) if cells(line) > room else []
+    if places and cells(line[: places[0][1]]) > room - 2:
+        start = max(0, places[0][0] - room // 3)
+        start = line.find(" ", start, places[0][0]) + 1 or start
+        line = "…" + line[start:]
+    return clip(line, room)
+
+
+def session_lines(answer: dict[str, Any], width: int) -> Lines:
+    """The hits of a search by conversation.
+
+    Args:
+        answer: what ``search --by session --json`` prints; its hits with ``DISPLAY``.
+        width: columns of the output.
+    """
+    lines: Lines = []
+    sessions = answer["sessions"]
+    for number, one in enumerate(sessions):
+        first, last = one["first_day"], one["last_day"]
+        days = first if first == last else f"{first} to {last}"
+        facts = [one["session"][:13], many(len(one["hits"]), "hit")]
+        facts += [f"{one['confidence']:.0%} likely"] if one["confidence"] is not None else []
+        head = f"{style(days, 'date')}  {style(one['agent'] or 'note', 'agent')}"
+        block = [f"{head}  {style('  '.join(fact for fact in facts if fact), 'dim')}"]
+        for hit in one["hits"][:_NOTES_SHOWN]:
+            title = clip(hit[_DISPLAY]["title"], width - 24)
+            block.append(f"  {hit['time'] or '     '}  {style(hit['entry_id'], 'id')}  {title}")
+        if len(one["hits"]) > _NOTES_SHOWN:
+            block.append(style(f"  and {len(one['hits']) - _NOTES_SHOWN} more", "dim"))
+        gap = "\n" if number + 1 < len(sessions) else ""
+        lines.append(("out", "\n".join(block) + gap))
+    if not sessions:
+        return [("err", "nothing found - `--all` searches all projects")]
+    first = sessions[0]["hits"][0]["entry_id"]
+    how = f"`memsearch {'transcript' if sessions[0]['session'] else 'expand'} {first}`"
+    count = f"{many(len(sessions), 'conversation')} ({answer['mode']})"
+    return [*lines, ("err", f"{count} - {how} opens the first")]
+
+
+# -- expand
+
+
+def print_section(section: dict[str, Any], *, as_json: bool, raw: bool | None = None) -> None:
+    """Print the section behind a hit (``section_view``).
+
+    Args:
+        raw: as the file has it, with its anchor; by default where a program reads it.
+    """
     if as_json:
         terminal.print_json({key: section[key] for key in section if key != _DISPLAY})
         return
-    by, name = section["author"], section["entry_id"]
-    whose = f"  shared by {terminal.safe(by)}" if by else ""
-    head = f"{section['day']} {section['time']}  {section['agent'] or 'note'}  {name}{whose}"
-    terminal.echo(terminal.style(head, bold=True))
-    lines = f"lines {section['start_line']}-{section['end_line']}"
-    terminal.echo(terminal.style(f"Source: {section['source']} ({lines})", dim=True))
-    anchor = display["anchor"]
-    if anchor:
-        terminal.echo(f"Session: {section['session']}  Turn: {section['turn']}")
-        terminal.echo(f"{anchor['kind'].title()}: {anchor['path']}")
+    # the skills of memsearch read the anchor from a pipe
+    raw = not terminal.is_read_by_a_person() if raw is None else raw
+    lines = section_lines(section, terminal.width(), raw=raw)
+    terminal.page("\n".join(text for stream, text in lines if stream == "out"))
+    write([line for line in lines if line[0] == "err"])
+
+
+def section_lines(section: dict[str, Any], width: int, *, raw: bool = False) -> Lines:
+    """A note with what supersedes it and what has changed since.
+
+    Args:
+        section: a ``section_view``.
+        width: columns of the output.
+        raw: the lines as the file has them, with the anchor, and where they are.
+    """
+    display = section[_DISPLAY]
+    anchor, name = display["anchor"], section["entry_id"]
+    head = f"{section['day']} {section['time']}".rstrip()
+    who = section["agent"] or "note"
+    whose = f"  shared by {safe(section['author'])}" if section["author"] else ""
+    lines = [f"{style(head, 'date')}  {style(who, 'agent')}  {style(name, 'id')}{whose}"]
+    if raw:
+        place = f"lines {section['start_line']}-{section['end_line']}"
+        lines.append(style(f"Source: {section['source']} ({place})", "dim"))
+        if anchor:
+            lines.append(f"Session: {section['session']}  Turn: {section['turn']}")
+            lines.append(f"{anchor['kind'].title()}: {anchor['path']}")
     for link in display["supersession"]:
-        what = "Overtaken by" if link["is_newer"] else "Amends"
-        title, why = terminal.safe(link["title"]), terminal.safe(link["why"])
-        terminal.echo(f"{what}: {link['entry_id']} of {link['day']}, {title} ({why})")
-    for words in section["stale"]:
-        terminal.echo(f"Since then: {terminal.safe(words)}")
+        what, role = ("Superseded by", "warn") if link["is_newer"] else ("Supersedes", "dim")
+        text = f"{what}: {link['entry_id']} of {link['day']}, {safe(link['title'])}"
+        lines.append(style(f"{text} ({safe(link['why'])})", role))
+    lines += [style(f"Since then: {safe(words)}", "warn") for words in section["stale"]]
     if section["unmerged"]:
-        terminal.echo(f"Unmerged: {terminal.safe(section['unmerged'])}")
-    terminal.echo("")
-    terminal.echo(section["content"])
+        lines.append(style(f"Unmerged: {safe(section['unmerged'])}", "warn"))
+    content = section["content"]
+    lines += ["", content] if raw else ["", *markdown_lines(without_anchor(content), width)]
+    said: Lines = [("out", "\n".join(lines))]
     if anchor and anchor["path"]:
-        terminal.say(f"`memsearch transcript {name}` opens the conversation")
+        said.append(("err", f"`memsearch transcript {name}` opens the conversation"))
+    return said
+
+
+_COMMENT = re.compile(r"\s*<!--.*-->\s*")
+_TIME_HEADING = re.compile(r"#{1,6}\s+\d\d:\d\d\s*")
+_FENCE = re.compile(r"\s*(```|~~~)")
+_ITEM = re.compile(r"\s*([-*+]|\d+[.)])\s+")
+_INLINE = re.compile(r"(`[^`\n]+`|\*\*[^*\n]+\*\*)")
+
+
+def without_anchor(content: str) -> str:
+    """A note without the heading that is its time, and the comments under it."""
+    lines = content.split("\n")
+    if _TIME_HEADING.fullmatch(lines[0]):
+        del lines[0]
+    while lines and (not lines[0].strip() or _COMMENT.fullmatch(lines[0])):
+        del lines[0]
+    return "\n".join(lines).rstrip("\n")
+
+
+def markdown_lines(text: str, width: int) -> list[str]:
+    """A note in *width* columns: text is wrapped at words, items hang, code and tables stay as
+    they are.
+    """
+    lines, in_code = [], False
+    for line in safe(text).split("\n"):
+        if _FENCE.match(line):
+            in_code = not in_code
+            lines.append(style(line, "dim"))
+        elif in_code:
+            lines.append(line)
+        elif "|" in line or cells(line) <= width:
+            lines.append(_inline(line))
+        else:
+            lines += [_inline(part) for part in _wrapped(line, width)]
+    return lines
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    import textwrap
+
+    item = _ITEM.match(line)
+    indent = len(item[0]) if item else len(line) - len(line.lstrip())
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _inline(line: str) -> str:
+    """A line of text with its heading, code and strong words in their looks."""
+    if line.startswith("#"):
+        return style(line, "strong")
+    return _INLINE.sub(lambda match: style(match[0], "strong"), line)
+
+
+# -- transcript
+
+
+def print_transcript(found: dict[str, Any], *, as_json: bool) -> None:
+    """Print turns of a conversation."""
+    if as_json:
+        terminal.print_json(found)
+        return
+    if found["left_out"]:
+        left = many(found["left_out"], "character")
+        terminal.say(f"note: {left} left out; --full has them")
+    if found["state"] == "archived":
+        terminal.say("note: the agent no longer has this conversation; this is the archived copy")
+    if found["turns"]:
+        terminal.page(transcript_text(found["turns"], terminal.width()))
+    else:
+        terminal.say("no turn in it")
+
+
+def transcript_text(turns: list[dict[str, Any]], width: int) -> str:
+    """Turns with who says what, and the tools that were called, in *width* columns."""
+    blocks = []
+    for turn in turns:
+        head = f"── {turn['started']}  turn {safe(turn['turn'])}  {turn['status']}"
+        lines = [style(head, "dim"), f"{style('you', 'strong')}  {safe(turn['user'])}"]
+        for tool in turn["tools"]:
+            called = clip(tool["input"], width - 8)
+            lines.append(style(f"  $ {safe(tool['name'])}: {called}", "dim"))
+            output = safe(tool["output"]).splitlines()[:_TOOL_LINES]
+            lines += [style(f"    {clip(line, width - 4)}", "dim") for line in output]
+        lines.append(f"{style(turn['agent'], 'agent')}  {safe(turn['assistant'])}")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)

@@ -161,7 +161,7 @@ def config_list(which: str, bare: bool, default_collection: str | None, json_: b
         )
         return
     for key, kind in own.types().items():
-        output.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + kind, dim=True)}")
+        output.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + kind, 'dim')}")
     for warning in settings.warnings:
         output.say(f"warning: {output.safe(warning)}")
 

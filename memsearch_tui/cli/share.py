@@ -226,10 +226,10 @@ def _list(memory: Memory, sharing: engine.Sharing, json_: bool) -> int:
     for one in found:
         title = output.safe(one.title)[:90]
         output.echo(
-            f"{one.day} {one.time or '     '}  {output.style(output.safe(one.author), bold=True)}  {one.entry_id[:8]}  {title}"
+            f"{one.day} {one.time or '     '}  {output.style(output.safe(one.author), 'strong')}  {one.entry_id[:8]}  {title}"
         )
         if states := _states(one):
-            output.echo(output.style(f"    {' · '.join(states)}", dim=True))
+            output.echo(output.style(f"    {' · '.join(states)}", "dim"))
     return 0
 
 
@@ -261,7 +261,7 @@ def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
             else ""
         )
         output.echo(
-            f"{_SIGNS[one.change]} {output.safe(where)}  {output.style(output.safe(one.title)[:70], bold=True)}{output.safe(why)}"
+            f"{_SIGNS[one.change]} {output.safe(where)}  {output.style(output.safe(one.title)[:70], 'strong')}{output.safe(why)}"
         )
         if one.change in (ShareChange.NEW, ShareChange.CHANGED):
             body = [
@@ -270,12 +270,10 @@ def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
             for line in body[:_LINES]:
                 output.echo(f"    {output.safe(line)}")
             if len(body) > _LINES:
-                output.echo(
-                    output.style(f"    … {many(len(body) - _LINES, 'more line')}", dim=True)
-                )
+                output.echo(output.style(f"    … {many(len(body) - _LINES, 'more line')}", "dim"))
             if one.replaced:
                 output.echo(
-                    output.style(f"    {many(len(one.replaced), 'secret')} left out", dim=True)
+                    output.style(f"    {many(len(one.replaced), 'secret')} left out", "dim")
                 )
 
 

@@ -222,7 +222,7 @@ def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool, json_: 
     changes = [patch for patch in planned if patch.changes]
     if not json_:
         for patch in changes:
-            output.echo(output.style(output.safe(patch.path), bold=True))
+            output.echo(output.style(output.safe(patch.path), "strong"))
             for line in _shown(patch):
                 output.echo(f"    {output.safe(line)}")
     if not changes and not json_:

@@ -28,7 +28,7 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
     supersede` marks a note for good.
     """
     memory = Memory()
-    words = memory.supersession.trace(" ".join(query))
+    words = memory.trace(" ".join(query))
     days = {word.row.entry_id: word.row.day for word in words}
     if json_:
         notes = [{**_entry_json(word.row), "replaces": word.replaces} for word in words]
@@ -38,7 +38,8 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
         row = word.row
         output.echo(
             output.style(
-                f"{row.day} {row.time or '     '}  {row.agent or 'note'}  {row.entry_id}", bold=True
+                f"{row.day} {row.time or '     '}  {row.agent or 'note'}  {row.entry_id}",
+                "strong",
             )
         )
         for older, sure in sorted(word.replaces.items(), key=lambda item: days.get(item[0], "")):
@@ -54,7 +55,7 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
                 output.echo(
                     output.style(
                         f"  amends {older} of {days[older]} ({sure:.0%} sure){output.safe(why)}",
-                        dim=True,
+                        "dim",
                     )
                 )
         for line in row.text.splitlines():
@@ -88,9 +89,9 @@ def amends(newer: str | None, older: str | None, verdict: str | None, json_: boo
             raise UsageError(
                 "a word on what amends what needs both notes", "memsearch amends NEWER OLDER --no"
             )
-        return _show_amendments(memory.supersession.amendments(newer or ""), json_)
+        return _show_amendments(memory.amendments(newer or ""), json_)
     said = {"no": False, "off": None, None: True}[verdict]
-    before = memory.supersession.amends(newer, older, said)
+    before = memory.amends(newer, older, said)
     if json_:
         output.emit({"newer": newer, "older": older, "amends": said, "before": before})
     else:
@@ -117,12 +118,12 @@ def _show_amendments(found: list[Amendment], json_: bool) -> int:
         return 0
     for pair in found:
         output.echo(
-            output.style(f"{pair.newer.entry_id} amends {pair.older.entry_id}", bold=True)
+            output.style(f"{pair.newer.entry_id} amends {pair.older.entry_id}", "strong")
             + f"  {pair.sure:.0%} sure"
         )
         for row in (pair.newer, pair.older):
             output.echo(f"  {row.day} {row.time or '     '}  {output.safe(row.title)}")
-        output.echo(output.style(f"  {output.safe(pair.why)}", dim=True))
+        output.echo(output.style(f"  {output.safe(pair.why)}", "dim"))
     output.say(
         "`memsearch amends NEWER OLDER` confirms one, `--no` rejects it"
         if found

@@ -289,7 +289,7 @@ def _as_json(case: engine.Contested) -> dict[str, Any]:
 def _say(case: engine.Contested) -> None:
     output.echo(f"{case.id}  {case.day} {case.other.time}  {output.clip(case.other.title, 60)}")
     for what, entry in (("shown", case.entry), ("other", case.other)):
-        output.echo(output.style(f"  {what}{'' if entry else ': it was deleted'}", dim=True))
+        output.echo(output.style(f"  {what}{'' if entry else ': it was deleted'}", "dim"))
         for line in entry.body.splitlines() if entry else ():
             output.echo(f"    {output.safe(line)}")
 
@@ -401,4 +401,4 @@ def _say_patches(found: list[Any], what: str) -> None:
             for side in (patch.before, patch.after)
         )
         for line in list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]:
-            output.echo(output.style(f"  {output.safe(line)}", dim=True))
+            output.echo(output.style(f"  {output.safe(line)}", "dim"))

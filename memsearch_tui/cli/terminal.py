@@ -21,11 +21,22 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 _MIN_WIDTH, _DEFAULT_WIDTH, _MAX_WIDTH = 40, 100, 200
-#: Escape sequences of the styles in use. ``style`` writes a private character for each, ``echo``
-#: replaces it with the sequence: no other text can bring a sequence to the terminal.
-_SEQUENCES: list[str] = []
-_FIRST, _END = 0xF0001, chr(0xF0000)
-_COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+#: Role of a text -> its SGR parameters (ECMA-48, 8.3.117): all colours of the command line.
+_ROLES = {
+    "strong": "1",
+    "dim": "2",
+    "match": "1;33",
+    "date": "34",
+    "agent": "36",
+    "id": "35",
+    "good": "32",
+    "warn": "33",
+    "bad": "31",
+}
+#: ``style`` writes a private character for a role, ``echo`` replaces it with the escape sequence: no
+#: other text can bring a sequence to the terminal. Fonts draw icons in the lower private plane.
+_FIRST, _END = 0x10FF01, chr(0x10FF00)
+_SIGNS = {role: chr(_FIRST + number) for number, role in enumerate(_ROLES)}
 #: Characters that JSON leaves as they are and a terminal acts on: C1 controls, DEL, bidirectional
 #: marks, line separators.
 _ACTIVE = {
@@ -47,14 +58,21 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     stream = sys.stderr if err else sys.stdout
     if stream is None:
         return
-    text = shown(text)
-    if _SEQUENCES:
-        is_styled = stream.isatty()
-        for number, sequence in enumerate(_SEQUENCES):
-            text = text.replace(chr(_FIRST + number), sequence if is_styled else "")
-        text = text.replace(_END, "\x1b[0m" if is_styled else "")
+    text = styled(text, is_colored=stream.isatty())
     stream.write(f"{text}\n" if nl else text)
     stream.flush()
+
+
+def styled(text: str, *, is_colored: bool) -> str:
+    """*text* as it may reach a terminal: controls are visible marks, roles are escape sequences or
+    nothing.
+    """
+    text = shown(text)
+    if text.isascii() or _END not in text:
+        return text
+    for role, sign in _SIGNS.items():
+        text = text.replace(sign, f"\x1b[{_ROLES[role]}m" if is_colored else "")
+    return text.replace(_END, "\x1b[0m" if is_colored else "")
 
 
 def say(text: str) -> None:
@@ -130,15 +148,42 @@ def colors() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
-def style(text: str, *, bold: bool = False, dim: bool = False, fg: str | None = None) -> str:
-    """*text* in a style, where stdout shows styles. *fg*: a name of the eight ANSI colours."""
-    if not colors():
-        return text
-    sequence = f"\x1b[{30 + _COLORS.index(fg)}m" if fg else ""
-    sequence += ("\x1b[1m" if bold else "") + ("\x1b[2m" if dim else "")
-    if sequence not in _SEQUENCES:
-        _SEQUENCES.append(sequence)
-    return f"{chr(_FIRST + _SEQUENCES.index(sequence))}{text}{_END}"
+def style(text: str, role: str) -> str:
+    """*text* in the look of a role (a key of ``_ROLES``), where stdout shows colours."""
+    return f"{_SIGNS[role]}{text}{_END}" if text and colors() else text
+
+
+def is_read_by_a_person() -> bool:
+    """Whether stdout is a terminal, not a pipe or a file."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def page(text: str) -> None:
+    """Print *text*; on a terminal that it overflows, through `$PAGER` (`less`). An empty PAGER, or
+    `cat`, prints it at once.
+    """
+    pager = os.environ.get("PAGER", "less -FRX")
+    if not is_read_by_a_person() or pager in ("", "cat") or text.count("\n") < _rows():
+        echo(text)
+        return
+    import shlex
+    import shutil
+    import subprocess
+
+    command = shlex.split(pager)
+    if not command or not (program := shutil.which(command[0])):
+        echo(text)
+        return
+    environment = {"LESS": "-FRX", **os.environ}
+    data = (styled(text, is_colored=colors()) + "\n").encode("utf-8", "replace")
+    subprocess.run([program, *command[1:]], input=data, env=environment, check=False)
+
+
+def _rows() -> int:
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).lines - 2
+    except (ValueError, OSError):
+        return 22
 
 
 def width() -> int:
@@ -155,7 +200,21 @@ def width() -> int:
     return max(_MIN_WIDTH, min(columns or _DEFAULT_WIDTH, _MAX_WIDTH))
 
 
+def cells(text: str) -> int:
+    """Columns that *text* takes: wide characters take two (UAX 11)."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
 def clip(text: str, room: int) -> str:
-    """*text* on one line of at most *room* characters."""
+    """*text* on one line of at most *room* columns."""
     line = " ".join(safe(text).split())
-    return line if len(line) <= room else line[: room - 1] + "…"
+    if cells(line) <= room:
+        return line
+    line = line[:room]
+    while cells(line) >= room:
+        line = line[:-1]
+    return line + "…"

@@ -201,9 +201,9 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
             f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}: {output.clip(note.title, 60)}"
         )
         if note.decision:
-            output.echo(output.style(f"          {note.decision}", fg="yellow"))
+            output.echo(output.style(f"          {note.decision}", "warn"))
         for line in note.lines:
-            output.echo(output.style(f"          > {output.clip(line, 100)}", fg="yellow"))
+            output.echo(output.style(f"          > {output.clip(line, 100)}", "warn"))
     output.say(
         f"{len(found)} waiting - `memsearch trust release ENTRY…` (or --here: all) lets sessions be told, `memsearch delete ENTRY…` forgets"
         if found
@@ -443,7 +443,7 @@ def _say_findings(found: list) -> None:
         keep, *others = finding.notes
         output.echo(f"{finding.id}  {finding.kind:9s} {keep.day}  {output.clip(keep.title, 60)}")
         output.echo(
-            output.style(f"          {finding.why}: {output.clip(finding.evidence, 90)}", dim=True)
+            output.style(f"          {finding.why}: {output.clip(finding.evidence, 90)}", "dim")
         )
         for other in others:
             output.echo(

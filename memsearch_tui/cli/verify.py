@@ -85,7 +85,7 @@ def _print(stale: list[Stale]) -> None:
         row = note.row
         facts = "  ".join([row.agent or row.kind, row.entry_id])
         output.echo(
-            f"{output.style(f'{row.day} {row.time}', bold=True)}  {output.style(facts, dim=True)}"
+            f"{output.style(f'{row.day} {row.time}', 'strong')}  {output.style(facts, 'dim')}"
         )
         output.echo(f"    {output.clip(row.title, room - 4)}")
         for finding in note.standing.stale:
@@ -94,7 +94,7 @@ def _print(stale: list[Stale]) -> None:
 
 def _sign(finding: GroundFinding) -> str:
     sign = {"gone": "✗", "moved": "→", "changed": "~", "fresh": "=", "unknown": "?"}[finding.state]
-    return output.style(sign, bold=finding.state in ("gone", "moved"))
+    return output.style(sign, "warn" if finding.state in ("gone", "moved") else "dim")
 
 
 def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], json_: bool) -> int:
@@ -128,7 +128,7 @@ def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], j
         else ""
     )
     for name, standing in shown:
-        output.echo(output.style(name, bold=True))
+        output.echo(output.style(name, "strong"))
         for finding in standing.findings if standing else ():
             output.echo(f"    {_sign(finding)} {output.safe(finding.words)}")
         if standing and standing.unmerged:
