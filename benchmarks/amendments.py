@@ -61,14 +61,16 @@ def measured(chunks: int) -> None:
         start = time.perf_counter()
         compare_all(catalog, space, project)
         none = time.perf_counter() - start
-        names = [name for (name,) in catalog.query("SELECT entry_id FROM entries LIMIT 500")]
+        names = [
+            name for (name,) in catalog.database.query("SELECT entry_id FROM entries LIMIT 500")
+        ]
         start = time.perf_counter()
         for name in names:
-            catalog.links(project.id, older=name)
+            catalog.links.of(project.id, older=name)
         read = (time.perf_counter() - start) / len(names)
         print(
             f"{chunks:>8,} {1000 * sum(slices) / chunks:10.2f} {1000 * statistics.median(slices):10.0f} {1000 * max(slices):10.0f}"
-            f" {1000 * one:10.0f} {1000 * none:10.1f} {1000 * read:10.3f} {len(catalog.links(project.id)):8d}"
+            f" {1000 * one:10.0f} {1000 * none:10.1f} {1000 * read:10.3f} {len(catalog.links.of(project.id)):8d}"
         )
         space.close()
         catalog.close()

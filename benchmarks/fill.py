@@ -72,8 +72,8 @@ def compared(catalog: Catalog, space: Space, project: str) -> None:
     service minutes once when it rests.
     """
     after = 0
-    while rows := catalog.not_compared(project, chains.judge(space), after, 1000):
-        catalog.put_links(rows, chains.judge(space), [])
+    while rows := catalog.links.not_compared(project, chains.judge(space), after, 1000):
+        catalog.links.put(rows, chains.judge(space), [])
         after = rows[-1].id
 
 

@@ -181,7 +181,7 @@ class Library:
         ):  # a catalog that is damaged is built anew meanwhile; the files tell
             if self.memory.catalog is not None:
                 for project in {p.id for p in self.memory.projects}:
-                    known.update(self.memory.catalog.file_counts(project))
+                    known.update(self.memory.catalog.files.entry_counts(project))
         counts: dict[str, int] = {}
         for file in self.memory.days():
             files.setdefault(file.day, []).append(file)
@@ -204,7 +204,9 @@ class Library:
             titles = None
             with contextlib.suppress(MemsearchError):
                 titles = (
-                    self.memory.catalog.titles(file) if self.memory.catalog is not None else None
+                    self.memory.catalog.files.titles(file)
+                    if self.memory.catalog is not None
+                    else None
                 )
             if titles is not None:
                 project = self._project_of(file.path)
@@ -401,7 +403,9 @@ class Library:
         catalog = self.memory.catalog
         with contextlib.suppress(MemsearchError):  # the note tells without it
             return (
-                catalog.standing(project.id, entry.id, entry.hash) if catalog is not None else None
+                catalog.staleness.standing(project.id, entry.id, entry.hash)
+                if catalog is not None
+                else None
             )
         return None
 
@@ -532,7 +536,7 @@ class Library:
         agents, pinned = [], []
         with contextlib.suppress(MemsearchError):
             if catalog is not None:
-                agents = catalog.agents(projects)
+                agents = catalog.statistics.agents(projects)
                 pinned = [self._of_row(row) for row in catalog.marked(projects, "pin", _PINNED)]
         try:
             known = engine.Capture(self.memory).standing(start=start)

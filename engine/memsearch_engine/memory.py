@@ -584,7 +584,7 @@ class Memory:
         ``days``, ``entries``, ``chunks``, and how many ``distinct`` ones; {} where there is no
         index. Raises MemsearchError where it is damaged.
         """
-        return self.catalog.counts((project or self.project).id) if self.catalog else {}
+        return self.catalog.statistics.counts((project or self.project).id) if self.catalog else {}
 
     def waits(self, name: str) -> Waits | None:
         """Why a note waits for its owner's word; None where it does not.

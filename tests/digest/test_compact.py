@@ -506,7 +506,9 @@ def test_a_digest_takes_no_room_from_the_notes_that_it_repeats(notes: Box):
         or len(here.search("sessions expire")) == 1
     )
     until(
-        lambda: here.catalog and here.catalog.query("SELECT count(*) FROM compared")[0][0] >= 4,
+        lambda: (
+            here.catalog and here.catalog.database.query("SELECT count(*) FROM compared")[0][0] >= 4
+        ),
         30,
         "notes to be compared",
     )

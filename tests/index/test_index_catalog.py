@@ -17,19 +17,22 @@ def test_counts_are_cached_over_threads_and_dropped_after_a_change(box, writable
     box.ok("service", "stop")
     catalog = Catalog(box.home.cache_db, writable=writable)
     other = catalog if writable else Catalog(box.home.cache_db, writable=True)
-    ((project,),) = catalog.query("SELECT DISTINCT project FROM files")
+    ((project,),) = catalog.database.query("SELECT DISTINCT project FROM files")
     asked: list[str] = []
-    query = catalog.query
-    catalog.query = lambda sql, values=(): (asked.append(sql), query(sql, values))[1]  # type: ignore[method-assign]
+    query = catalog.database.query
+    catalog.database.query = lambda sql, values=(): (asked.append(sql), query(sql, values))[1]  # type: ignore[method-assign]
     try:
         with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
 
             def sizes(*pools: ThreadPoolExecutor) -> set[int]:
-                return {pool.submit(catalog.size, project).result() for pool in pools * 3}
+                return {
+                    pool.submit(catalog.statistics.distinct_chunks, project).result()
+                    for pool in pools * 3
+                }
 
             assert sizes(first) == {5} and sum("DISTINCT" in sql for sql in asked) == 1
-            (path,) = [path for path in other.files(project) if "2026-02-09" in path]
-            other.drop_file(project, path)
+            (path,) = [path for path in other.files.known(project) if "2026-02-09" in path]
+            other.files.remove(project, path)
             asked.clear()
             assert sizes(second, first) == {
                 2
@@ -49,7 +52,7 @@ def test_a_catalog_that_is_deleted_under_a_reader_is_broken_and_nothing_worse(bo
         for suffix in ("", "-wal", "-shm"):
             box.home.cache_db.with_name(f"cache.db{suffix}").unlink(missing_ok=True)
         with pytest.raises(CatalogBroken):
-            reader.words()
+            reader.words.by_length()
     finally:
         reader.close()
 

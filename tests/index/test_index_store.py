@@ -428,7 +428,7 @@ def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
             near |= space.cosines(
                 collection,
                 Question(query),
-                [row[0] for row in catalog.query("SELECT chunk_id FROM chunks")],
+                [row[0] for row in catalog.database.query("SELECT chunk_id FROM chunks")],
             )
             found.append(
                 {

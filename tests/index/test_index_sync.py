@@ -273,7 +273,7 @@ def test_an_unreadable_folder_is_not_taken_for_deleted(catalog, notes, monkeypat
     monkeypatch.setattr(os, "scandir", scandir)
     found = run(catalog, notes)
     assert found.removed == 0 and (bad, os.strerror(number)) in found.failed
-    assert len(catalog.files("p")) == 3
+    assert len(catalog.files.known("p")) == 3
 
 
 def test_a_folder_that_fails_halfway_through_its_listing(catalog, notes, monkeypatch):
@@ -294,7 +294,7 @@ def test_a_folder_that_fails_halfway_through_its_listing(catalog, notes, monkeyp
             raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "scandir", Torn)
-    assert run(catalog, notes).removed == 0 and len(catalog.files("p")) == 3
+    assert run(catalog, notes).removed == 0 and len(catalog.files.known("p")) == 3
 
 
 def test_a_file_that_cannot_be_read_keeps_what_was_known(catalog, notes, monkeypatch):
@@ -313,9 +313,12 @@ def test_a_file_that_cannot_be_read_keeps_what_was_known(catalog, notes, monkeyp
     monkeypatch.setattr(safe_files, "open_in", refuse)
     found = run(catalog, notes)
     assert found.failed == [(bad, "Permission denied")] and found.removed == 0
-    assert catalog.counts("p")["entries"] == 3 and catalog.counts("p")["failed"] == 1
+    assert (
+        catalog.statistics.counts("p")["entries"] == 3
+        and catalog.statistics.counts("p")["failed"] == 1
+    )
     monkeypatch.undo()
-    assert run(catalog, notes).failed == [] and catalog.counts("p")["failed"] == 0
+    assert run(catalog, notes).failed == [] and catalog.statistics.counts("p")["failed"] == 0
 
 
 def test_a_root_that_is_not_mounted_is_not_taken_for_deleted(catalog, tmp_path):
@@ -324,7 +327,7 @@ def test_a_root_that_is_not_mounted_is_not_taken_for_deleted(catalog, tmp_path):
     (disk / "2026-01-01.md").write_text("### 10:00\n- x\n")
     run(catalog, disk)
     shutil.move(tmp_path / "mnt", tmp_path / "away")
-    assert run(catalog, disk).removed == 0 and len(catalog.files("p")) == 1
+    assert run(catalog, disk).removed == 0 and len(catalog.files.known("p")) == 1
     shutil.move(tmp_path / "away", tmp_path / "mnt")
     shutil.rmtree(disk)
     assert run(catalog, disk).removed == 1
@@ -351,7 +354,7 @@ def test_a_file_name_that_is_not_utf8_does_not_stop_the_others(catalog, notes):
     with open(os.fsencode(notes) + b"/2026-01-00-caf\xe9.md", "wb") as file:
         file.write(b"# cafe\n- x\n")
     found = run(catalog, notes)
-    assert found.changed >= 3 and catalog.counts("p")["entries"] >= 3
+    assert found.changed >= 3 and catalog.statistics.counts("p")["entries"] >= 3
 
 
 def test_a_catalog_of_another_layout_is_set_aside_and_said(tmp_path):
@@ -361,7 +364,7 @@ def test_a_catalog_of_another_layout_is_set_aside_and_said(tmp_path):
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE mine (x)")
     catalog, said = Catalog.open_or_rebuild(path)
-    assert "layout" in said and catalog.counts()["files"] == 0
+    assert "layout" in said and catalog.statistics.counts()["files"] == 0
     catalog.close()
     assert list(path.parent.glob("cache.db.broken-*"))
 

@@ -76,7 +76,7 @@ def found(box: Box, query: str) -> list[dict]:
 def catalog_rows(box: Box) -> list[tuple]:
     catalog = Catalog.open_readonly(box.home.cache_db)
     try:
-        return catalog.query(
+        return catalog.database.query(
             "SELECT e.asked, c.embedded, c.text_hash, c.chunk_id FROM chunks c JOIN entries e ON e.id=c.entry"
         )
     finally:
@@ -165,5 +165,5 @@ def test_a_catalog_from_before_prompts_is_kept_and_gets_them(box):
     assert found(box, "POOL_MAX --no-wait")
     until(lambda: any(hit["asked"] for hit in found(box, "crowded shop")))
     catalog = Catalog.open_readonly(box.home.cache_db)
-    assert catalog.query("SELECT id > 1000 FROM chunks") == [(1,)]  # nothing was read anew
+    assert catalog.database.query("SELECT id > 1000 FROM chunks") == [(1,)]  # nothing was read anew
     catalog.close()

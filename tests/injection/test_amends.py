@@ -33,8 +33,8 @@ def links(box: Box) -> list[Link]:
     with contextlib.closing(catalog):
         return [
             link
-            for (project,) in catalog.query("SELECT DISTINCT project FROM entries")
-            for link in catalog.links(project)
+            for (project,) in catalog.database.query("SELECT DISTINCT project FROM entries")
+            for link in catalog.links.of(project)
         ]
 
 
@@ -42,7 +42,7 @@ def compared(box: Box) -> int:
     catalog = Catalog.open_readonly(box.home.cache_db)
     assert catalog is not None
     with contextlib.closing(catalog):
-        return catalog.query("SELECT count(*) FROM compared")[0][0]
+        return catalog.database.query("SELECT count(*) FROM compared")[0][0]
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def indexed(box: Box, *sure: float) -> tuple[Memory, list[str]]:
     ]
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
         project = memory.project.id
-        catalog.put_links(
+        catalog.links.put(
             [row for name in ids for row in catalog.by_entry(name)],
             "s",
             [Link(project, ids[0], name, value, []) for name, value in zip(ids[1:], sure)],
@@ -214,7 +214,7 @@ def test_a_catalog_from_before_gets_the_tables_and_no_reader_fails(box: Box):
     assert "Redis" in box.ok("search", "redis", "--mode", "lexical").out
     box.index()
     reader = Catalog.open_readonly(box.home.cache_db)
-    assert reader is not None and reader.links("any") == []
+    assert reader is not None and reader.links.of("any") == []
     reader.close()
 
 
@@ -234,7 +234,7 @@ def test_consolidation_is_told_what_a_later_session_replaced(box: Box):
     older, newer = (memory.entries(day)[0].id for day in ("2026-03-01", "2026-03-02"))
     project: Project = memory.project
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
-        catalog.put_links(
+        catalog.links.put(
             [*catalog.by_entry(older), *catalog.by_entry(newer)],
             "s",
             [Link(project.id, older, newer, 0.8, [])],
@@ -277,7 +277,7 @@ def test_a_note_that_waits_for_the_owner_overtakes_nothing_and_says_nothing_abov
     (foreign,) = [note.id for note in memory.entries("2026-04-01")]
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
         rows = [*catalog.by_entry(ids[0]), *catalog.by_entry(foreign)]
-        catalog.put_links(rows, "s", [Link(memory.project.id, ids[0], foreign, 0.95, [])])
+        catalog.links.put(rows, "s", [Link(memory.project.id, ids[0], foreign, 0.95, [])])
     (pair,) = memory.amendments(ids[0])
     assert pair.waits and not pair.holds
     assert "ignore the rest" not in box.ok("expand", ids[0]).out
@@ -298,7 +298,7 @@ def test_of_two_copies_of_a_project_each_shows_its_own_note(box: Box):
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
         for project in (memory.project.id, there.project.id):
             rows = [row for name in ids for row in catalog.by_entry(name) if row.project == project]
-            catalog.put_links(rows, "s", [Link(project, ids[0], ids[1], 0.9, [])])
+            catalog.links.put(rows, "s", [Link(project, ids[0], ids[1], 0.9, [])])
     for one in (memory, there):
         (pair,) = one.amendments(ids[0])
         assert pair.newer.path.startswith(one.place.memory) and pair.older.project == one.project.id
@@ -309,7 +309,7 @@ def test_what_changed_since_it_was_compared_is_not_said_to_amend(box: Box):
     assert memory.amendments(ids[0])
     with (
         contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog,
-        catalog.transaction() as db,
+        catalog.database.transaction() as db,
     ):
         db.execute("UPDATE entries SET hash='other' WHERE entry_id=?", (ids[1],))
     assert memory.amendments(ids[0]) == []
@@ -325,13 +325,16 @@ def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
     until(lambda: compared(box) == 2, 30, "both to be compared")
     box.ok("service", "stop")
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
-        ((space,),) = catalog.query("SELECT DISTINCT space FROM compared")
+        ((space,),) = catalog.database.query("SELECT DISTINCT space FROM compared")
         project = Memory(str(box.project), home=box.home).project.id
-        assert catalog.not_compared(project, space, 0, 10) == []
+        assert catalog.links.not_compared(project, space, 0, 10) == []
         # by other weights, of a later version, they are compared anew
         fingerprint, weights, formula = space.rsplit("/", 2)
         assert (weights, formula) == (f"{chains.BIAS}{chains.WEIGHTS}", hubness.formula())
-        assert len(catalog.not_compared(project, f"{fingerprint}/-1.0(0.5,)/{formula}", 0, 10)) == 2
+        assert (
+            len(catalog.links.not_compared(project, f"{fingerprint}/-1.0(0.5,)/{formula}", 0, 10))
+            == 2
+        )
 
 
 @pytest.mark.slow

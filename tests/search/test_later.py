@@ -233,23 +233,23 @@ def test_what_has_no_day_is_neither_earlier_nor_later(fleet):
 def linked(fleet) -> Iterator[Callable[..., None]]:
     """Say of a note of a talk that one of another talk amends it; taken back at the end."""
     _, project, catalog, _ = fleet.world
-    before = catalog.links(project.id)
+    before = catalog.links.of(project.id)
 
     def say(older: str, newer: str, sure: float) -> None:
-        with catalog.transaction() as db:
+        with catalog.database.transaction() as db:
             db.execute(
                 "INSERT OR REPLACE INTO links (project, older, newer, sure, shared) VALUES (?,?,?,?,?)",
                 (project.id, older, newer, sure, b"[]"),
             )
 
     yield say
-    with catalog.transaction() as db:
+    with catalog.database.transaction() as db:
         db.execute("DELETE FROM links")
         db.executemany(
             "INSERT INTO links (project, older, newer, sure, shared) VALUES (?,?,?,?,?)",
             [(k.project, k.older, k.newer, k.sure, msgspec.json.encode(k.shared)) for k in before],
         )
-    assert [Link(*msgspec.structs.astuple(link)) for link in catalog.links(project.id)] == before
+    assert [Link(*msgspec.structs.astuple(link)) for link in catalog.links.of(project.id)] == before
 
 
 def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbours(fleet, linked):

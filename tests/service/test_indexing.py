@@ -47,7 +47,7 @@ def test_a_catalog_from_before_that_was_counted_has_read_what_it_holds(box):
     box.fill()
     assert not behind(box, read=True)
     catalog = Catalog(box.home.cache_db, writable=True)
-    with catalog.transaction() as db:
+    with catalog.database.transaction() as db:
         db.execute("DROP TABLE taken_in")
     catalog.close()
     assert not behind(box)

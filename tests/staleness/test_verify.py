@@ -312,7 +312,9 @@ def test_what_is_known_stays_where_it_can_not_be_looked_again(box, memory):
 def test_the_catalog_knows_of_notes_that_were_not_looked_at(memory):
     def is_new() -> bool:
         memory.index()
-        return Memory(memory.place.root, home=memory.home).catalog.has_ungrounded(memory.project.id)
+        return Memory(memory.place.root, home=memory.home).catalog.staleness.has_unchecked(
+            memory.project.id
+        )
 
     assert is_new()
     Ground(memory).verify()

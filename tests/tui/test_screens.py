@@ -478,7 +478,7 @@ def test_a_note_says_what_has_overtaken_it(world):
         newer, older = (
             next(iter(note.id for note in memory.entries(file.day))) for file in memory.days()[:2]
         )
-        catalog.put_links(
+        catalog.links.put(
             [*catalog.by_entry(older), *catalog.by_entry(newer)],
             "s",
             [Link(memory.project.id, older, newer, 0.9, [])],

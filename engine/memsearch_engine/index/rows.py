@@ -26,7 +26,7 @@ LONGTERM_KINDS = {
     "native.md": "native",
 }
 #: Kinds that are found by who asks for them alone: agents have read these themselves.
-APART = frozenset({"native"})
+HIDDEN_KINDS = frozenset({"native"})
 
 
 def comparable(score: float, digits: int = 9) -> float:
@@ -185,7 +185,7 @@ class Filter(msgspec.Struct, frozen=True):
         """The same conditions, on values."""
         return not (
             (self.agents and agent not in self.agents)
-            or (kind not in self.kinds if self.kinds else kind in APART)
+            or (kind not in self.kinds if self.kinds else kind in HIDDEN_KINDS)
             or (self.sessions and not session.startswith(self.sessions))
             or (self.first_day and day < self.first_day)
             or (self.last_day and not "" < day <= self.last_day)

@@ -36,7 +36,7 @@ from memsearch_engine.index.hubness import (
     rounded,
     sampled,
 )
-from memsearch_engine.index.rows import APART, Filter, comparable
+from memsearch_engine.index.rows import HIDDEN_KINDS, Filter, comparable
 from memsearch_engine.index.store import Nowhere, Store, StoreBusy, StoreRow, open_store
 
 _LAYOUT = 1
@@ -199,7 +199,9 @@ class Resident:
     def apart(self) -> np.ndarray:
         """Which rows only they find who ask for their kind: bool of shape (rows,)."""
         if self._apart is None:
-            self._apart = np.array([scalars[-1] in APART for scalars in self.scalars], dtype=bool)
+            self._apart = np.array(
+                [scalars[-1] in HIDDEN_KINDS for scalars in self.scalars], dtype=bool
+            )
         return self._apart
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
@@ -502,12 +504,9 @@ class Space:
 
     def missing(self, catalog: Catalog, project: str) -> dict[str, str]:
         """text hash -> text of the project's chunks without a vector, newest day first."""
-        rows = catalog.query(
-            "SELECT c.text_hash, c.id FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY e.day DESC",
-            (project,),
-        )
-        known = self.known(row[0] for row in rows)
-        wanted = {hash_: chunk for hash_, chunk in rows if hash_ not in known}
+        keys = catalog.chunk_keys(project)[::-1]
+        known = self.known(key.text_hash for key in keys)
+        wanted = {key.text_hash: key.row for key in keys if key.text_hash not in known}
         texts = catalog.texts(wanted.values())
         return {hash_: texts[chunk] for hash_, chunk in wanted.items() if chunk in texts}
 
@@ -534,9 +533,7 @@ class Space:
             rows = self._db.execute(
                 "SELECT rowid, text_hash FROM vectors ORDER BY rowid DESC"
             ).fetchall()
-        used = {
-            text_hash for (text_hash,) in catalog.query("SELECT DISTINCT text_hash FROM chunks")
-        }
+        used = catalog.text_hashes()
         unused = [rowid for rowid, text_hash in rows if text_hash not in used][_KEPT_UNUSED:]
         if len(unused) < _WORTH_PRUNING:
             return 0
@@ -584,12 +581,8 @@ class Space:
         self._behind.add(collection)
         self._compare(collection)
         wanted: dict[str, tuple[Any, ...]] = {}
-        for row in catalog.query(
-            "SELECT c.chunk_id, c.text_hash, e.day, e.agent, e.session, e.kind, c.id FROM chunks c"
-            " JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY e.day",
-            (project,),
-        ):
-            wanted.setdefault(row[0], row[1:])
+        for key in catalog.chunk_keys(project):
+            wanted.setdefault(key.chunk_id, key[1:])
         with self._lock:
             known = self._db.execute(
                 "SELECT chunk_id, scalars, text_hash FROM stored WHERE collection=?", (collection,)

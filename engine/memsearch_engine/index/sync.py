@@ -19,7 +19,7 @@ from memsearch_engine.agents.transcripts.model import TurnName
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import Settings
-from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.catalog import Catalog, IndexedEntry
 from memsearch_engine.index.chunk import asked_before, chunks_of, text_of
 from memsearch_engine.index.rows import LONGTERM_KINDS
 from memsearch_engine.journal.files import DayFile, Listing, list_files
@@ -67,7 +67,7 @@ def scan(
         prompts: what was asked is embedded before notes; None where nothing is.
     """
     result = Scan(failed=[])
-    known = catalog.files(project)
+    known = catalog.files.known(project)
     present: set[str] = set()
     listed: list[tuple[str, bool]] = []  # (root, whether what is not in it is gone)
     unreadable: set[str] = set()
@@ -105,7 +105,7 @@ def scan(
                     result.changed += 1
             except OSError as error:
                 reason = error.strerror or str(error)
-                catalog.fail_file(project, root, file.path, reason)
+                catalog.files.fail(project, root, file.path, reason)
                 result.failed.append((file.path, reason))
             if progress:
                 progress(number + 1, len(keep))
@@ -122,7 +122,7 @@ def scan(
         if path not in unreadable or not os.path.exists(
             path
         ):  # a broken link, or vanished between listing and stat
-            catalog.drop_file(project, path)
+            catalog.files.remove(project, path)
             result.removed += 1
     return result
 
@@ -162,19 +162,19 @@ def _refresh(
     file = DayFile(file.path, file.day, info.st_mtime_ns, len(data))
     now = digest(data, str(settings.chunking.max_chars), size=10)
     if known and now == content_hash and state == "fresh":
-        catalog.touch_file(project, file)
+        catalog.files.touch(project, file)
         return False
     document = parse(data, Path(file.path).stem)
     asked = _asked(catalog, project, document.entries, prompts) if prompts else {}
     entries = [
-        (
+        IndexedEntry(
             entry,
             asked.get(entry.id),
             chunks_of(entry, settings.chunking.max_chars, asked.get(entry.id) or ""),
         )
         for entry in document.entries
     ]
-    catalog.put_file(project, root, file, now, entries, kind)
+    catalog.files.put(project, root, file, now, entries, kind)
     return True
 
 
@@ -185,7 +185,7 @@ def _asked(
     entry is as before.
     """
     turns = [entry for entry in entries if entry.agent and entry.turn]
-    before = catalog.asked(project, [entry.id for entry in turns])
+    before = catalog.prompts.known(project, [entry.id for entry in turns])
     asked = {
         entry.id: before[entry.id][1]
         for entry in turns

@@ -54,11 +54,11 @@ def beside(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) ->
         if hit.row.session:
             talks.setdefault((hit.row.path, hit.row.agent, hit.row.session), []).append(hit)
     vectors = space.vectors(project.collection, [hit.row.chunk_id for hit in hits])
-    usual, notes = space.usual(project.collection), catalog.size(project.id)
+    usual, notes = space.usual(project.collection), catalog.statistics.distinct_chunks(project.id)
     found: dict[int, float] = {}
     for talk in talks.values():
         by_chance = (
-            (len(hits) - 1) * (len(catalog.talk(talk[0].row)) - 1) / max(1, notes - 1)
+            (len(hits) - 1) * (len(catalog.conversation(talk[0].row)) - 1) / max(1, notes - 1)
             if len(talk) > 1
             else 0.0
         )

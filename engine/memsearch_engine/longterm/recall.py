@@ -171,7 +171,7 @@ def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
     if catalog is None:
         return {}
     try:
-        return catalog.outdated(project)
+        return catalog.staleness.remarks(project)
     except Unreachable:  # damaged: the notes are told without it
         return {}
     finally:
@@ -199,11 +199,7 @@ def pinned(home: Home) -> set[str]:
     if catalog is None:
         return set()
     try:
-        rows = catalog.query(
-            "SELECT DISTINCT agent, session FROM entries WHERE session<>'' AND CAST(marks AS TEXT) LIKE '%\"pin\"%'",
-            (),
-        )
-        return {id_of(agent, session) for agent, session in rows}
+        return {id_of(agent, session) for agent, session in catalog.marked_sessions("pin")}
     finally:
         catalog.close()
 

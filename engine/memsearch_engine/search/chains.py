@@ -137,8 +137,10 @@ def candidates(
     """Newer notes that may amend a note, each with how likely it does: 1 or 0 where the owner has
     said so.
     """
-    if catalog.is_compared(older, judge(space)):
-        sure = {link.newer: link.sure for link in catalog.links(project.id, older=older.entry_id)}
+    if catalog.links.is_compared(older, judge(space)):
+        sure = {
+            link.newer: link.sure for link in catalog.links.of(project.id, older=older.entry_id)
+        }
     else:  # the comparing has not come to it yet
         sure = {
             link.newer: link.sure
@@ -257,7 +259,9 @@ def _last_word(catalog: Catalog, project: Project, note: Row) -> Row:
     """
     for _ in range(_STEPS):
         links = [
-            link for link in catalog.links(project.id, older=note.entry_id) if link.sure >= ENOUGH
+            link
+            for link in catalog.links.of(project.id, older=note.entry_id)
+            if link.sure >= ENOUGH
         ]
         best = max(links, key=lambda link: (link.sure, link.newer), default=None)
         newer = (
@@ -310,7 +314,7 @@ def pairs(
     }
     has = catalog.terms({row.id for row in (*rows, *known.values())})
     idf = weights(catalog, sorted(set().union(*(has.get(row.id, set()) for row in rows))))
-    total = catalog.query("SELECT count(*) FROM chunks")[0][0]
+    total = catalog.words.chunk_count()
     rare, few = idf_of(_RARE, total), 1 - min(1.0, total / _MANY)
     found: list[
         tuple[Pair, float]

@@ -130,7 +130,9 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
             continue
         for stated in stated_in(row):
             by_name[stated.name].append(stated)
-    amended = {(link.older, link.newer) for link in catalog.links(project) if link.sure >= ENOUGH}
+    amended = {
+        (link.older, link.newer) for link in catalog.links.of(project) if link.sure >= ENOUGH
+    }
     for name, several in by_name.items():
         several.sort(key=lambda stated: (stated.row.day, stated.row.time))
         for places in {stated.places for stated in several}:

@@ -140,7 +140,7 @@ def _fused(
     fetch = max(_OVERFETCH, limit * 4) * (10 if query.is_picky else 1)
     terms, corrected = lexical.correct(catalog, analyze.query_terms(query.text), query)
     asked = [(space, space.ask(query.text))] if mode in ("hybrid", "dense") else []
-    total = sum(catalog.size(project.id) for project in projects)
+    total = sum(catalog.statistics.distinct_chunks(project.id) for project in projects)
     if (
         asked
         and second is not None
@@ -317,7 +317,7 @@ def _amending(catalog: Catalog, hits: list[Hit]) -> dict[tuple[str, str], float]
     return {
         (link.older, link.newer): link.sure
         for hit in hits
-        for link in catalog.links(hit.row.project, older=hit.id)
+        for link in catalog.links.of(hit.row.project, older=hit.id)
         if link.sure >= ENOUGH
     }
 

@@ -159,7 +159,7 @@ def pairs(
     ] = []  # without how many rare words they share; and what they share
     for earlier in leading:
         links = [
-            link for name in matter[earlier.id] for link in catalog.links(project.id, older=name)
+            link for name in matter[earlier.id] for link in catalog.links.of(project.id, older=name)
         ]
         for talk, later in best.items():
             one, other = earlier.row, later.row
@@ -178,7 +178,7 @@ def pairs(
             if pair.sure >= least:
                 found.append((pair, shared))
     idf = weights(catalog, sorted(set().union(*(shared for _, shared in found))))
-    rare = idf_of(_RARE, catalog.query("SELECT count(*) FROM chunks")[0][0])
+    rare = idf_of(_RARE, catalog.words.chunk_count())
     for pair, shared in found:
         count = sum(idf[term] >= rare for term in shared)
         yield pair._replace(features=(*pair.features[:-1], math.log1p(count)))

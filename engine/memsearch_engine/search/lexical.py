@@ -17,9 +17,9 @@ from typing import Any
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
-from memsearch_engine.index.catalog import HIT_FROM, Catalog
+from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
-from memsearch_engine.index.rows import APART, CatalogBroken, Filter, Row, comparable
+from memsearch_engine.index.rows import HIDDEN_KINDS, CatalogBroken, Filter, Row, comparable
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse as parse_day
@@ -62,7 +62,7 @@ def search(
     reason = query.remark
     try:
         if catalog is not None:
-            catalog.files("")
+            catalog.files.known("")
     except CatalogBroken as error:
         catalog, reason = None, f"the catalog is damaged ({error}), files were read instead"
     if catalog is None or check_files:
@@ -89,13 +89,7 @@ def admitted(catalog: Catalog | None, projects: list[Project], query: Query) -> 
     today = query.as_of or date.today().isoformat()
     stale, skip = changed_files(catalog, projects)
     if catalog is not None:
-        where, values = _conditions(projects, query.filter)
-        ids = [
-            row[0]
-            for row in catalog.query(
-                f"SELECT c.id FROM {HIT_FROM} WHERE {where} AND c.part = 0", values
-            )
-        ]
+        ids = catalog.words.entries([project.id for project in projects], query.filter)
         for start in range(0, len(ids), _AT_ONCE):
             for row in catalog.rows(ids[start : start + _AT_ONCE]):
                 if row.path not in skip and query.admits(row, today):
@@ -115,7 +109,7 @@ def changed_files(
     stale: list[tuple[Project, DayFile]] = []
     skip: set[str] = set()
     for project in projects:
-        known = catalog.files(project.id) if catalog else {}
+        known = catalog.files.known(project.id) if catalog else {}
         listing = list_notes(project.memory)
         for file in listing.files:
             before = known.get(file.path)
@@ -133,32 +127,36 @@ def changed_files(
 def _from_catalog(
     catalog: Catalog, projects: list[Project], query: Query, limit: int, skip: set[str], today: str
 ) -> tuple[list[Hit], dict[str, list[str]]]:
-    where, values = _conditions(projects, query.filter)
+    ids = [project.id for project in projects]
     want = max(min(limit * _OVERFETCH, _MAX_OVER), limit * 2)
-    if query.is_empty:
-        terms: list[str] = []
-        corrected: dict[str, list[str]] = {}
-        sql = f"SELECT c.id, 0 FROM {HIT_FROM} WHERE {where} ORDER BY e.day DESC, e.start_line DESC LIMIT ? OFFSET ?"
-    else:
+    terms: list[str] = []
+    corrected: dict[str, list[str]] = {}
+    expression, is_latest = "", False
+    if not query.is_empty:
         terms, corrected = correct(catalog, analyze.query_terms(query.text), query)
         expression = _expression(terms, query)
-        if _is_one_letter(
-            query
-        ):  # it is in half of all notes: those indexed last, without a rank for each
-            sql, terms = _matches("c.id, w.score", "0", "rowid DESC", where), []
-        else:
-            sql = _matches("c.id, w.score", f"bm25(words, 1.0, {_WRITTEN_WEIGHT})", "score", where)
-        values = [expression, *values]
+        if is_latest := _is_one_letter(query):  # half of all notes have it: no score for each
+            terms = []
     hits: list[Hit] = []
     start = 0
     while True:  # a picky query may sort out all of the first rows
-        scores = dict(catalog.query(sql, [*values, want, start]))
+        scores: dict[int, float]
+        if is_latest:
+            latest = catalog.words.latest(expression, ids, query.filter, want, start)
+            scores = dict.fromkeys(latest, 0.0)
+        elif expression:
+            best = catalog.words.best(
+                expression, ids, query.filter, want, start, written_weight=_WRITTEN_WEIGHT
+            )
+            scores = {row: score for row, _, score in best}
+        else:
+            scores = dict.fromkeys(catalog.words.newest(ids, query.filter, want, start), 0.0)
         for row in catalog.rows(scores):
             if row.path in skip or not query.admits(row, today):
                 continue
             place = len(hits) + 1
             if terms:
-                hits.append(_hit(row, -scores[row.id], place, terms))
+                hits.append(_hit(row, scores[row.id], place, terms))
             else:
                 how = "newest first" if query.is_empty else "indexed last"
                 hits.append(Hit(0, 1.0 / place, row, {"lexical": place}, {}, [how]))
@@ -179,55 +177,11 @@ def ranked(
     """
     if not terms:
         return []
-    where, values = _conditions([project], wanted)
-    sql = _matches("c.chunk_id, w.score", "bm25(words, 1.0, 0.0)", "score", where)
-    found = catalog.query(sql, [f"terms : ({_either(terms)})", *values, limit, 0])
+    found = catalog.words.best(f"terms : ({_either(terms)})", [project.id], wanted, limit)
     best: dict[str, float] = {}
-    for chunk_id, score in found:  # the same words may stand in two files
-        best.setdefault(chunk_id, -score)
+    for _, chunk_id, score in found:  # two files may have the same chunk
+        best.setdefault(chunk_id, score)
     return list(best.items())
-
-
-def _conditions(projects: list[Project], wanted: Filter) -> tuple[str, list[Any]]:
-    """What can be asked of a catalog's entry ``e``, as SQL with its values."""
-    where, values = (
-        [f"e.project IN ({','.join('?' * len(projects))})"],
-        [project.id for project in projects],
-    )
-    for column, names in (("e.agent", wanted.agents), ("e.kind", wanted.kinds)):
-        if names:
-            where.append(f"{column} IN ({','.join('?' * len(names))})")
-            values.extend(names)
-    if not wanted.kinds:
-        where.append(f"e.kind NOT IN ({','.join('?' * len(APART))})")
-        values.extend(APART)
-    if wanted.sessions:
-        where.append(
-            f"({' OR '.join('substr(e.session, 1, length(?)) = ?' for _ in wanted.sessions)})"
-        )
-        values.extend(session for name in wanted.sessions for session in (name, name))
-    if wanted.first_day:
-        where.append("e.day >= ?")
-        values.append(wanted.first_day)
-    if wanted.last_day:
-        where.append("e.day <= ? AND e.day <> ''")
-        values.append(wanted.last_day)
-    if wanted.as_of:
-        where.append("e.day <= ?")
-        values.append(wanted.as_of)
-    return " AND ".join(where), values
-
-
-def _matches(columns: str, score: str, order_by: str, where: str) -> str:
-    """SQL for the best matches of an FTS5 expression: the score of every match, then only the joins
-    that fill a page.
-    """
-    return (
-        f"SELECT {columns} FROM (SELECT rowid AS id, {score} AS score FROM words"
-        f" WHERE words MATCH ? ORDER BY {order_by} LIMIT -1) w"
-        " CROSS JOIN chunks c ON c.id = w.id CROSS JOIN entries e ON e.id = c.entry"
-        f" WHERE {where} LIMIT ? OFFSET ?"
-    )
 
 
 def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:
@@ -287,8 +241,8 @@ def correct(
     Returns the terms to search for and {word: [replacements]}. A half-typed last word is left
     alone.
     """
-    apart = not set(query.filter.kinds) & APART and catalog.has_apart()
-    unknown = [term for term in terms if not _known(catalog, term, apart)]
+    hidden = bool(set(query.filter.kinds) & HIDDEN_KINDS) or not catalog.words.has_hidden()
+    unknown = [term for term in terms if not catalog.words.has(term, hidden=hidden)]
     last = analyze.words(query.text).split()[-1:] if query.last_is_partial else []
     filters = set(
         analyze.query_terms(" ".join(query.misread))
@@ -299,14 +253,14 @@ def correct(
         if len(term) >= 4
         and term.isascii()
         and term not in filters
-        and not _begins(catalog, last, term, apart)
+        and not _begins(catalog, last, term, hidden)
     ]
     if not unknown:
         return terms, {}
     from rapidfuzz.distance import OSA
     from rapidfuzz.process import extract
 
-    words = catalog.words()
+    words = catalog.words.by_length()
     corrected: dict[str, list[str]] = {}
     for term in unknown:
         edits = _MAX_EDITS.get(len(term), 2)
@@ -316,12 +270,12 @@ def correct(
             for word in words.get(size, ())
         ]
         near = extract(
-            term, alike, scorer=OSA.distance, score_cutoff=edits, limit=_NEAR if apart else 3
+            term, alike, scorer=OSA.distance, score_cutoff=edits, limit=3 if hidden else _NEAR
         )
         near = [
             found
             for found in near
-            if not apart or (found[0] != term and _known(catalog, found[0], apart))
+            if hidden or (found[0] != term and catalog.words.has(found[0], hidden=hidden))
         ][:3]
         if near:
             best = near[0][1]
@@ -337,20 +291,20 @@ def correct(
 def absent(catalog: Catalog, query: Query, corrected: dict[str, list[str]]) -> list[str]:
     """Words of *query* that no note has, nor any near one; the last may be the beginning of one."""
     words = [word for word in analyze.words(query.text).split() if word not in corrected]
-    apart = not set(query.filter.kinds) & APART and catalog.has_apart()
+    hidden = bool(set(query.filter.kinds) & HIDDEN_KINDS) or not catalog.words.has_hidden()
     made = {
         word: (word, *analyze.terms(word)) for word in words
     }  # as written, too: `maxRetries` is more than its stem
     unknown = [
         word
         for word, forms in made.items()
-        if forms[1:] and not any(_known(catalog, form, apart) for form in forms)
+        if forms[1:] and not any(catalog.words.has(form, hidden=hidden) for form in forms)
     ]
     if (
         query.last_is_partial
         and unknown
         and unknown[-1] == words[-1]
-        and _is_beginning(catalog, words[-1], apart)
+        and catalog.words.has_beginning(words[-1], hidden=hidden)
     ):
         unknown.pop()
     return unknown
@@ -364,44 +318,15 @@ def _written(query: Query, term: str) -> str:
 
 def _word_of(catalog: Catalog, stem: str) -> str:
     """A written word for a stem: what a person can read."""
-    low = stem[: max(3, len(stem) - 2)]
-    rows = catalog.query(
-        "SELECT term FROM vocabulary WHERE col='written' AND term >= ? AND term < ? ORDER BY cnt DESC LIMIT 200",
-        (low, low + "\U0010ffff"),
-    )
-    return next((word for (word,) in rows if analyze.stem(word) == stem), stem)
+    words = catalog.words.written(stem[: max(3, len(stem) - 2)])
+    return next((word for word in words if analyze.stem(word) == stem), stem)
 
 
-def _known(catalog: Catalog, term: str, apart: bool = False) -> bool:
-    """
-    Args:
-        apart: what stands apart is looked past.
-    """
-    known = bool(catalog.query("SELECT 1 FROM vocabulary WHERE term=? LIMIT 1", (term,)))
-    return known and (not apart or _in_a_note(catalog, f'"{term}"'))
-
-
-def _begins(catalog: Catalog, last: list[str], term: str, apart: bool) -> bool:
+def _begins(catalog: Catalog, last: list[str], term: str, hidden: bool) -> bool:
     """Whether *term* comes from the half-typed last word and some written word begins like it."""
     if not last or not (analyze.stem(last[0]) == term or term.endswith(f"_{last[0]}")):
         return False
-    return _is_beginning(catalog, last[0], apart)
-
-
-def _is_beginning(catalog: Catalog, prefix: str, apart: bool) -> bool:
-    """Whether some word begins so."""
-    sql = "SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? LIMIT 1"
-    known = bool(catalog.query(sql, (prefix, prefix + "\U0010ffff")))
-    return known and (not apart or _in_a_note(catalog, f'"{prefix}"*'))
-
-
-def _in_a_note(catalog: Catalog, expression: str) -> bool:
-    """Whether anything matches that does not stand apart."""
-    sql = (
-        "SELECT 1 FROM words w CROSS JOIN chunks c ON c.id=w.rowid CROSS JOIN entries e ON e.id=c.entry"
-        f" WHERE words MATCH ? AND e.kind NOT IN ({','.join('?' * len(APART))}) LIMIT 1"
-    )
-    return bool(catalog.query(sql, [expression, *APART]))
+    return catalog.words.has_beginning(last[0], hidden=hidden)
 
 
 def _from_files(
@@ -458,12 +383,8 @@ def _frequencies(
     local = {term: sum(term in counts for _, counts, _, _ in scored) for term in terms}
     if catalog is None:
         return local, len(scored)
-    rows = catalog.query(
-        f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})",
-        terms,
-    )
-    known = dict(rows)
-    total = catalog.query("SELECT count(*) FROM chunks")[0][0]
+    known = catalog.words.document_frequencies(terms)
+    total = catalog.words.chunk_count()
     return {term: known.get(term, 0) + local[term] for term in terms}, total + len(scored)
 
 

@@ -72,7 +72,7 @@ def of_note(catalog: Catalog, said: Said, project: str, name: str) -> list[Amend
     """
     found = {
         (link.older, link.newer): link
-        for link in catalog.links(project, older=name) + catalog.links(project, newer=name)
+        for link in catalog.links.of(project, older=name) + catalog.links.of(project, newer=name)
     }
     for names in said:
         if name in names and names not in found:
@@ -91,7 +91,7 @@ def undecided(catalog: Catalog, said: Said, projects: Iterable[str], limit: int)
     found = [
         amendment
         for project in projects
-        for link in catalog.links(project)
+        for link in catalog.links.of(project)
         if _ASKED <= link.sure <= _CLEAR and (link.older, link.newer) not in said
         if (amendment := _of(catalog, said, link)) is not None
         and "superseded-by" not in amendment.older.marks
@@ -108,7 +108,7 @@ def _of(catalog: Catalog, said: Said, link: Link) -> Amendment | None:
     if older is None or newer is None:
         return None
     word = said.get((link.older, link.newer))
-    if word is None and not (catalog.was_compared(older) and catalog.was_compared(newer)):
+    if word is None and not (catalog.links.is_compared(older) and catalog.links.is_compared(newer)):
         return None  # one of them has changed since
     return amendment(older, newer, link.sure if word is None else float(word), link.shared, word)
 

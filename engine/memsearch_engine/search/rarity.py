@@ -13,13 +13,8 @@ def weights(catalog: Catalog, terms: list[str]) -> dict[str, float]:
     """
     if not terms:
         return {}
-    known = dict(
-        catalog.query(
-            f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})",
-            terms,
-        )
-    )
-    total = catalog.query("SELECT count(*) FROM chunks")[0][0]
+    known = catalog.words.document_frequencies(terms)
+    total = catalog.words.chunk_count()
     return {term: idf_of(known.get(term, 1), total) for term in terms}
 
 

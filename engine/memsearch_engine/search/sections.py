@@ -103,17 +103,8 @@ def _likely(catalog: Catalog | None, name: str, projects: list[Project]) -> list
     """
     if catalog is None:
         return []
-    owners = ",".join("?" * len(projects))
-    ids = [project.id for project in projects]
-    upper = name + "\U0010ffff"
     try:
-        return catalog.query(
-            "SELECT f.path, e.entry_id FROM entries e JOIN files f ON f.id=e.file"
-            f" WHERE e.entry_id >= ? AND e.entry_id < ? AND e.project IN ({owners})"
-            " UNION SELECT f.path, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file"
-            f" WHERE c.chunk_id >= ? AND c.chunk_id < ? AND e.project IN ({owners}) LIMIT 20",
-            (name, upper, *ids, name, upper, *ids),
-        )
+        return catalog.find_entries(name, [project.id for project in projects], limit=20)
     except CatalogBroken:
         return []
 

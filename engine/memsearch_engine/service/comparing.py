@@ -54,15 +54,17 @@ class Comparer:
         name, waiting = next(iter(self._waiting.items()))
         project = waiting.project
         try:
-            rows = catalog.not_compared(project.id, chains.judge(space), waiting.after, _AT_ONCE)
+            rows = catalog.links.not_compared(
+                project.id, chains.judge(space), waiting.after, _AT_ONCE
+            )
             if rows:
                 held = space.vectors(project.collection, [row.chunk_id for row in rows])
                 rows, waiting.after = [row for row in rows if row.chunk_id in held], rows[-1].id
-                catalog.put_links(
+                catalog.links.put(
                     rows, chains.judge(space), chains.compare(catalog, space, project, rows)
                 )
                 return
-            catalog.forget_links(project.id)
+            catalog.links.prune(project.id)
         except Exception:  # what amends what is found when somebody asks
             log.exception("the notes of %s are not compared", project.slug)
         self._waiting.pop(name, None)

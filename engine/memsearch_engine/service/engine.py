@@ -34,7 +34,7 @@ from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.projects import Place, Project
 from memsearch_engine.index import models
 from memsearch_engine.index.analyze import is_english
-from memsearch_engine.index.catalog import Compared
+from memsearch_engine.index.catalog import RepositoryCheck
 from memsearch_engine.index.embed_http import OtherLength
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.injection import compaction, injection_log
@@ -306,15 +306,7 @@ class Engine(Keeping):
         space, catalog = indexer.spaces.serving, indexer.catalog
         if space is None or not space.is_local:
             return []
-        names = catalog.query(
-            "SELECT DISTINCT entry_id FROM entries WHERE project=? AND kind='native'", (project.id,)
-        )
-        rows = [
-            row
-            for (name,) in names
-            for row in catalog.by_entry(name)
-            if row.project == project.id and row.part == 0
-        ]
+        rows = catalog.first_chunks_of_kind(project.id, "native")
         return chains.against(catalog, space, project, rows)
 
     def verify(
@@ -331,7 +323,7 @@ class Engine(Keeping):
             try:
                 compared = self.grounder.check(project, report, call.cancelled)
             except Unreachable as error:
-                compared = Compared("", time.time(), str(error))
+                compared = RepositoryCheck("", time.time(), str(error))
             found.append(
                 Verified(project.id, project.slug, compared.head, compared.at, compared.problem)
             )
@@ -552,11 +544,8 @@ class Engine(Keeping):
         """
         if not models.is_carried_english(self.settings.embedding):
             return 0.0
-        rows = self.indexer.catalog.query(
-            "SELECT c.embedded FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY c.id DESC LIMIT 300",
-            (project.id,),
-        )
-        return round(sum(not is_english(text) for (text,) in rows) / len(rows), 3) if rows else 0.0
+        texts = self.indexer.catalog.latest_texts(project.id, 300)
+        return round(sum(not is_english(text) for text in texts) / len(texts), 3) if texts else 0.0
 
     def _second_model(self, projects: list[Project]) -> SecondModel:
         """How the second model stands, and what it would bring where it is not asked."""
@@ -621,12 +610,10 @@ class Engine(Keeping):
         rows: list[Indexed] = []
         unread: list[tuple[str, str]] = []
         for project in distinct(projects):
-            counts = indexer.catalog.counts(project.id)
+            counts = indexer.catalog.statistics.counts(project.id)
             held = space.held(project.collection) if space else 0
-            failed = indexer.catalog.query(
-                "SELECT path, reason FROM files WHERE project=? AND state='failed'", (project.id,)
-            )
-            unread += failed
+            failed = indexer.catalog.files.failures(project.id)
+            unread += [(failure.path, failure.reason) for failure in failed]
             rows.append(
                 Indexed(
                     project.slug,
@@ -635,7 +622,7 @@ class Engine(Keeping):
                     project.memory,
                     **counts,
                     vectors=held if held < counts["distinct"] else counts["chunks"],
-                    failed_files=[Unread(path, reason) for path, reason in failed],
+                    failed_files=[Unread(failure.path, failure.reason) for failure in failed],
                 )
             )
         problems = [Problem(indexer.problem, indexer.fix)] if indexer.problem else []

@@ -19,7 +19,7 @@ from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.core.repository import current_branch, head_of
-from memsearch_engine.index.catalog import Catalog, Compared
+from memsearch_engine.index.catalog import Catalog, RepositoryCheck
 from memsearch_engine.journal.model import branch_said
 from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.staleness import ask
@@ -111,7 +111,7 @@ class Grounder:
 
     def _is_compared(self, project: Project, common_dir: str) -> bool:
         """Whether an earlier service has compared the notes, as they are, with what HEAD is now."""
-        compared = self._indexer.catalog.ground(project.id)
+        compared = self._indexer.catalog.staleness.last_check(project.id)
         return (
             compared is not None
             and compared.head == head_of(common_dir)
@@ -119,14 +119,14 @@ class Grounder:
         )
 
     def _has_new(self, project: Project) -> bool:
-        return self._indexer.catalog.has_ungrounded(project.id)
+        return self._indexer.catalog.staleness.has_unchecked(project.id)
 
     def check(
         self,
         project: Project,
         progress: Progress = lambda what, done, total: None,
         cancelled: Callable[[], bool] = lambda: False,
-    ) -> Compared:
+    ) -> RepositoryCheck:
         """Compare the notes of a project now. Raises Unreachable: it has no repository, the process
         failed, or it was cancelled.
         """
@@ -144,7 +144,7 @@ class Grounder:
 
     def _check(
         self, project: Project, common_dir: str, progress: Progress, cancelled: Callable[[], bool]
-    ) -> Compared:
+    ) -> RepositoryCheck:
         catalog, stamp = self._indexer.catalog, _stamp(common_dir)
         notes = notes_of(catalog, project)
         failures = seen.failures + 1 if (seen := self._seen.get(project.root)) else 1
@@ -159,11 +159,11 @@ class Grounder:
         )
         if answer is None:
             raise Unreachable("cancelled")
-        compared = Compared(answer.head, time.time(), answer.problem)
+        compared = RepositoryCheck(answer.head, time.time(), answer.problem)
         if answer.problem:  # what is known of the notes stays, until it can be looked again
-            catalog.put_problem(project.id, compared)
+            catalog.staleness.put_problem(project.id, compared)
         else:
-            catalog.put_ground(project.id, compared, answer.notes)
+            catalog.staleness.put(project.id, compared, answer.notes)
         self._seen[project.root] = _Seen(time.monotonic(), stamp, failures if answer.problem else 0)
         log.info(
             "%d notes of %s compared with %s",
@@ -179,11 +179,11 @@ def notes_of(catalog: Catalog, project: Project) -> list[ask.NoteToCheck]:
     """All notes of a project's journal, as they are asked about: those that were looked at before
     with what they name, others with their text.
     """
-    known = catalog.grounded(project.id)
+    known = catalog.staleness.references(project.id)
     found = []
-    for note in catalog.dated(project.id):
+    for note in catalog.dated_notes(project.id):
         names = known.get((note.entry_id, note.hash))
-        text = catalog.text_of(note.id) if names is None else ""
+        text = catalog.entry_text(note.id) if names is None else ""
         branch = branch_said(note.marks.get("branch", ""))
         found.append(
             ask.NoteToCheck(

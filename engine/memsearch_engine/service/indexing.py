@@ -238,11 +238,11 @@ class Indexer:
             raise job.error
 
     def _forget(self, project: Project) -> None:
-        for (path,) in self.catalog.query("SELECT path FROM files WHERE project=?", (project.id,)):
-            self.catalog.drop_file(project.id, path)
-        self.catalog.forget_links(project.id)
-        self.catalog.forget_ground(project.id)
-        self.catalog.taken_in(project.id, is_so=False)
+        for path in self.catalog.files.known(project.id):
+            self.catalog.files.remove(project.id, path)
+        self.catalog.links.prune(project.id)
+        self.catalog.staleness.forget(project.id)
+        self.catalog.files.set_scanned(project.id, False)
         self._read.discard(project.id)
         for space in self.spaces:
             space.forget(project.collection)
@@ -341,7 +341,8 @@ class Indexer:
         themselves answer.
         """
         return not all(
-            project.id in self._read or self.catalog.is_taken_in(project.id) for project in projects
+            project.id in self._read or self.catalog.files.is_scanned(project.id)
+            for project in projects
         )
 
     def catch_up(self, projects: list[Project], call: Call) -> bool:
@@ -593,10 +594,12 @@ class Indexer:
         project = self._without_prompts[-1]
         try:
             rows = (
-                self.catalog.not_asked(project.id, _PROMPTS_AT_ONCE) if self._prompts_wanted else []
+                self.catalog.prompts.missing(project.id, _PROMPTS_AT_ONCE)
+                if self._prompts_wanted
+                else []
             )
             is_done, asked = not rows, self._asked_in(rows)
-            self.catalog.set_asked(asked)
+            self.catalog.prompts.put(asked)
         except Exception:  # what is not found today is looked for at the next start
             log.exception("the prompts of %s are not searched", project.slug)
             is_done, asked = True, {}
@@ -619,7 +622,7 @@ class Indexer:
         known = [row.id for row in rows if names[row.id] in found]
         return {
             row: asked_before(text, found[names[row]])
-            for row, text in self.catalog.whole_texts(known).items()
+            for row, text in self.catalog.prompts.entry_texts(known).items()
         }
 
     def _finish(self, work: _Work) -> None:
@@ -745,14 +748,14 @@ class Indexer:
             prompts=Archive(self.home).prompts if self._prompts_wanted else None,
         )
         while not self._prompts_wanted and (
-            unwanted := self.catalog.with_asked(project.id, _PROMPTS_AT_ONCE)
+            unwanted := self.catalog.prompts.chunks_with_prompt(project.id, _PROMPTS_AT_ONCE)
         ):
-            self.catalog.set_asked(
+            self.catalog.prompts.put(
                 dict.fromkeys(unwanted)
             )  # before anything of it is embedded or stored
         found.failed += bad
         if self.is_behind([project]):
-            self.catalog.taken_in(project.id)
+            self.catalog.files.set_scanned(project.id)
         self._read.add(project.id)
         if found.changed or found.removed:
             self._changed()
@@ -910,7 +913,7 @@ class Indexer:
 
     def _result(self, work: _Work) -> IndexResult:
         project, found = work.job.project, work.found
-        counts = self.catalog.counts(project.id)
+        counts = self.catalog.statistics.counts(project.id)
         return IndexResult(
             project=project.slug,
             collection=project.collection,
@@ -935,8 +938,7 @@ class Indexer:
         Another clone's memory folder is not one of them: it is indexed as what it is, by that
         clone's own runs.
         """
-        known = self.catalog.query("SELECT DISTINCT root FROM files WHERE project=?", (project.id,))
-        roots = {os.path.abspath(path) for path in paths} | {root for (root,) in known}
+        roots = {os.path.abspath(path) for path in paths} | self.catalog.files.roots(project.id)
         own = {
             folder
             for other in (project, *self.registry.all())

@@ -378,12 +378,9 @@ class Keeping:
         if not names:
             return []
         memories = {project.id: project.memory for project in self._registered()}
-        rows = self.indexer.catalog.query(
-            "SELECT agent, session, turn, entry_id, project FROM entries WHERE turn<>''"
-        )
         notes = {
-            (a, s, t): (memories[project], entry)
-            for a, s, t, entry, project in rows
+            turn: (memories[project], entry)
+            for turn, (project, entry) in self.indexer.catalog.turns().items()
             if project in memories
         }
         return [(name, notes[name]) for name in sorted(names & notes.keys())]

@@ -12,7 +12,7 @@ import msgspec
 
 from memsearch_engine.core.errors import MemsearchError, NotFound, Unreachable, UsageError
 from memsearch_engine.core.projects import Project, locate
-from memsearch_engine.index.catalog import Compared, Stale
+from memsearch_engine.index.catalog import RepositoryCheck, Stale
 from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.model import branch_said
 from memsearch_engine.journal.note import Note
@@ -78,7 +78,7 @@ class Ground:
         found = [
             stale
             for name in {p.id for p in self._memory.projects}
-            for stale in catalog.stale(name, limit)
+            for stale in catalog.staleness.stale(name, limit)
         ]
         return sorted(found, key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
 
@@ -94,19 +94,19 @@ class Ground:
         catalog, project = self._memory.catalog, section.project or self._memory.project
         with contextlib.suppress(CatalogBroken):  # the note tells without it
             return (
-                catalog.standing(project.id, section.entry.id, section.entry.hash)
+                catalog.staleness.standing(project.id, section.entry.id, section.entry.hash)
                 if catalog
                 else None
             )
         return None
 
-    def compared(self) -> Compared | None:
+    def compared(self) -> RepositoryCheck | None:
         """With which commit, and when, this project's notes were compared last; None where they
         never were.
         """
         with contextlib.suppress(CatalogBroken):
             return (
-                self._memory.catalog.ground(self._memory.project.id)
+                self._memory.catalog.staleness.last_check(self._memory.project.id)
                 if self._memory.catalog
                 else None
             )

@@ -118,11 +118,7 @@ class NativeMemories:
         catalog = self._memory.catalog
         if catalog is None or not _CHUNK.fullmatch(name):
             return []
-        rows = catalog.query(
-            "SELECT DISTINCT e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.kind='native' AND c.chunk_id >= ? AND c.chunk_id < ?",
-            (name, name + "g"),
-        )
-        wanted = {entry for (entry,) in rows}
+        wanted = catalog.entries_of_chunk(name, "native")
         return [(m, [s]) for m in memories for s in m.sections if s.id in wanted]
 
     def take(self, memory: NativeMemory, section: NativeSection) -> Note:
@@ -159,11 +155,7 @@ class NativeMemories:
         if catalog is None:
             return {}
         projects = sorted({project.id for project in self._memory.projects})
-        rows = catalog.query(
-            "SELECT c.text, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
-            f" WHERE e.project IN ({','.join('?' * len(projects))}) AND e.kind='note' AND c.text LIKE '%- Taken from: %(native:%'",
-            projects,
-        )
+        rows = catalog.notes_like(projects, "%- Taken from: %(native:%")
         return {name: entry for text, entry in rows for name in _TAKEN.findall(text)}
 
     def _contradicted(self) -> dict[str, Amendment]:

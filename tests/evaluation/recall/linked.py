@@ -95,7 +95,7 @@ def against(folder: Path, noise: int) -> None:
         if len(said) > 1
     }
     with short.world(folder, voice, noise) as (_, project, catalog, space):
-        rows = catalog.not_compared(project.id, "none", 0, 1_000_000)
+        rows = catalog.links.not_compared(project.id, "none", 0, 1_000_000)
         compare_all(catalog, space, project)
         found = [
             (row.entry_id, pair.newer.entry_id)
@@ -190,7 +190,7 @@ def _every(
     right: set[tuple[str, str]],
     topics: dict[str, int],
 ) -> Iterator[Judged]:
-    rows = catalog.not_compared(project.id, "none", 0, 1_000_000)
+    rows = catalog.links.not_compared(project.id, "none", 0, 1_000_000)
     for start in range(0, len(rows), _AT_ONCE):
         for pair in chains.pairs(catalog, space, project, rows[start : start + _AT_ONCE]):
             names = pair.older.entry_id, pair.newer.entry_id

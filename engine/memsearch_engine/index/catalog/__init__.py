@@ -1,0 +1,348 @@
+"""The catalog: what is indexed, in ``cache.db`` (SQLite with full text).
+
+It answers lists, counts, word searches and health without Milvus and without a model. The service
+writes it; any process may read it. It is a cache: a damaged file or one of another layout is
+replaced and filled again from the day files. Nothing outside this package knows its tables.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from memsearch_engine.index.catalog.database import CatalogDatabase
+from memsearch_engine.index.catalog.files import IndexedEntry, IndexedFiles, KnownFile
+from memsearch_engine.index.catalog.links import Link, RevisionLinks
+from memsearch_engine.index.catalog.prompts import TurnPrompts
+from memsearch_engine.index.catalog.schema import (
+    IS_NOTE,
+    LAYOUT,
+    ROW_COLUMNS,
+    ROW_TABLES,
+    placeholders,
+)
+from memsearch_engine.index.catalog.staleness import RepositoryCheck, Stale, StalenessTable
+from memsearch_engine.index.catalog.statistics import CatalogStatistics
+from memsearch_engine.index.catalog.words import WordIndex
+from memsearch_engine.index.rows import CatalogBroken, Row, decode_marks
+from memsearch_engine.journal.files import original_of
+
+__all__ = [
+    "LAYOUT",
+    "Catalog",
+    "ChunkKey",
+    "DatedNote",
+    "IndexedEntry",
+    "KnownFile",
+    "Link",
+    "RepositoryCheck",
+    "Stale",
+]
+
+
+class DatedNote(msgspec.Struct, frozen=True):
+    """A note by its catalog id, with when it was made."""
+
+    id: int
+    entry_id: str
+    hash: str
+    day: str
+    time: str
+    marks: dict[str, str] = {}
+
+
+class ChunkKey(NamedTuple):
+    """What the vector index needs of a chunk.
+
+    Attributes:
+        row: its catalog id.
+        text_hash: of the text that is embedded.
+        day, agent, session, kind: what searches filter by.
+    """
+
+    chunk_id: str
+    text_hash: str
+    day: str
+    agent: str
+    session: str
+    kind: str
+    row: int
+
+
+class Catalog:
+    """An open catalog: chunks and entries here, the other subjects in its parts.
+
+    Args:
+        path: the database; created when *writable*.
+        writable: only the service writes.
+
+    Attributes:
+        files: the indexed files.
+        words: full text.
+        prompts: what is embedded before notes.
+        links: which note supersedes which.
+        staleness: references to the repository.
+        statistics: counts.
+
+    Raises:
+        CatalogBroken: from any method, where the file can't be used.
+    """
+
+    def __init__(self, path: Path, *, writable: bool = False) -> None:
+        self.database = CatalogDatabase(path, writable=writable)
+        self.files = IndexedFiles(self.database)
+        self.words = WordIndex(self.database)
+        self.prompts = TurnPrompts(self.database)
+        self.links = RevisionLinks(self.database)
+        self.staleness = StalenessTable(self.database)
+        self.statistics = CatalogStatistics(self.database)
+        self._query = self.database.query
+
+    @classmethod
+    def open_or_rebuild(cls, path: Path) -> tuple[Catalog, str]:
+        """Open a writable catalog; replace the file where it can't be used.
+
+        Returns:
+            The catalog, and a sentence on what was replaced ('' for nothing).
+        """
+        try:
+            return cls(path, writable=True), ""
+        except CatalogBroken as error:
+            parts = [Path(f"{path}{suffix}") for suffix in ("", "-wal", "-shm")]
+            parts = [part for part in parts if part.exists()]
+            if error.is_ours:
+                # of another version: a copy of all notes that nobody would ever remove
+                for part in parts:
+                    part.unlink()
+                done = f"the catalog is built again for this version ({error})"
+            else:
+                aside = path.with_name(f"{path.name}.broken-{int(time.time())}")
+                for part in parts:
+                    os.replace(part, f"{aside}{part.name.removeprefix(path.name)}")
+                done = f"the catalog was unusable ({error}); set aside as {aside.name}, rebuilt"
+            return cls(path, writable=True), done
+
+    @classmethod
+    def open_readonly(cls, path: Path) -> Catalog | None:
+        """Open a catalog as a reader; None where there is none that can be read."""
+        try:
+            return cls(path) if path.exists() else None
+        except CatalogBroken:
+            return None
+
+    def is_current(self) -> bool:
+        """Return whether the open file is still the one on disk."""
+        return self.database.is_current()
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        self.database.close()
+
+    # -- chunks
+
+    def rows(self, chunk_rows: Iterable[int]) -> list[Row]:
+        """Return chunks by their catalog ids, in the order given; missing ones are left out."""
+        ids = list(chunk_rows)
+        sql = f"SELECT {ROW_COLUMNS} FROM {ROW_TABLES} WHERE c.id IN ({{}})"
+        found = {row[0]: Row.of(row) for row in self.database.query_in(sql, ids)}
+        return [found[i] for i in ids if i in found]
+
+    def by_chunk_id(self, chunk_ids: Iterable[str], project: str = "") -> dict[str, Row]:
+        """Return chunks by chunk id.
+
+        A chunk may be in several files; the original of a copied file wins.
+
+        Args:
+            project: only of this one.
+        """
+        # the sign keeps SQLite from the project's index: its entries are many, these chunks few
+        where = "+e.project=? AND" if project else ""
+        sql = f"SELECT {ROW_COLUMNS} FROM {ROW_TABLES} WHERE {where} c.chunk_id IN ({{}})"
+        found: dict[str, Row] = {}
+        for row in self.database.query_in(sql, chunk_ids, [project] if project else []):
+            if row[1] not in found or original_of(found[row[1]].path):
+                found[row[1]] = Row.of(row)
+        return found
+
+    def by_entry(self, entry_id: str) -> list[Row]:
+        """Return all chunks of an entry, in every file that has it."""
+        return self._rows("e.entry_id=? ORDER BY f.path, c.part", entry_id)
+
+    def texts(self, chunk_rows: Iterable[int]) -> dict[int, str]:
+        """Return catalog id -> embedded text of chunks, with the prompt before a first chunk."""
+        from memsearch_engine.index.chunk import with_asked
+
+        rows = self.database.query_in(
+            "SELECT c.id, c.embedded, CASE WHEN c.part=0 THEN coalesce(e.asked, '') ELSE '' END"
+            " FROM chunks c JOIN entries e ON e.id=c.entry WHERE c.id IN ({})",
+            chunk_rows,
+        )
+        return {row: with_asked(prompt, embedded) for row, embedded, prompt in rows}
+
+    def terms(self, chunk_rows: Iterable[int]) -> dict[int, set[str]]:
+        """Return catalog id -> terms (``analyze.terms``) of chunks."""
+        rows = self.database.query_in(
+            "SELECT rowid, terms FROM words WHERE rowid IN ({})", chunk_rows
+        )
+        return {row: set(terms.split()) for row, terms in rows}
+
+    def chunk_keys(self, project: str) -> list[ChunkKey]:
+        """Return what the vector index needs of all chunks of a project, oldest day first."""
+        rows = self._query(
+            "SELECT c.chunk_id, c.text_hash, e.day, e.agent, e.session, e.kind, c.id FROM chunks c"
+            " JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY e.day",
+            (project,),
+        )
+        return [ChunkKey(*row) for row in rows]
+
+    def text_hashes(self) -> set[str]:
+        """Return the hashes of all embedded texts of all projects."""
+        return {name for (name,) in self._query("SELECT DISTINCT text_hash FROM chunks")}
+
+    def latest_texts(self, project: str, limit: int) -> list[str]:
+        """Return the embedded texts that were indexed last, without prompts."""
+        rows = self._query(
+            "SELECT c.embedded FROM chunks c JOIN entries e ON e.id=c.entry"
+            " WHERE e.project=? ORDER BY c.id DESC LIMIT ?",
+            (project, limit),
+        )
+        return [text for (text,) in rows]
+
+    # -- entries
+
+    def dated_notes(self, project: str) -> list[DatedNote]:
+        """Return every note of the journal of a project with its time and marks."""
+        rows = self._query(
+            "SELECT id, entry_id, hash, day, time, marks FROM entries"
+            f" WHERE project=? AND day<>'' AND {IS_NOTE}",
+            (project,),
+        )
+        return [
+            DatedNote(row, entry_id, hash_, day, at, decode_marks(marks))
+            for row, entry_id, hash_, day, at, marks in rows
+        ]
+
+    def entry_text(self, entry: int) -> str:
+        """Return the whole text of an entry by its catalog id."""
+        rows = self._query("SELECT text FROM chunks WHERE entry=? ORDER BY part", (entry,))
+        return "\n".join(text for (text,) in rows)
+
+    def first_chunks_of_kind(self, project: str, kind: str) -> list[Row]:
+        """Return the first chunk of each entry of one kind."""
+        return self._rows(
+            "e.project=? AND e.kind=? AND c.part=0 ORDER BY e.entry_id, f.path", project, kind
+        )
+
+    def find_entries(self, prefix: str, projects: list[str], limit: int) -> list[tuple[str, str]]:
+        """Return (file, entry id) of entries whose id, or a chunk's id, begins with *prefix*."""
+        owners = placeholders(len(projects))
+        values = (prefix, prefix + "\U0010ffff", *projects)
+        rows = self._query(
+            "SELECT f.path, e.entry_id FROM entries e JOIN files f ON f.id=e.file"
+            f" WHERE e.entry_id >= ? AND e.entry_id < ? AND e.project IN ({owners})"
+            " UNION SELECT f.path, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
+            " JOIN files f ON f.id=e.file"
+            f" WHERE c.chunk_id >= ? AND c.chunk_id < ? AND e.project IN ({owners}) LIMIT ?",
+            (*values, *values, limit),
+        )
+        return [(path, entry_id) for path, entry_id in rows]
+
+    def entries_of_chunk(self, prefix: str, kind: str) -> set[str]:
+        """Return the ids of entries of one kind with a chunk whose id begins with *prefix*."""
+        rows = self._query(
+            "SELECT DISTINCT e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
+            " WHERE e.kind=? AND c.chunk_id >= ? AND c.chunk_id < ?",
+            (kind, prefix, prefix + "\U0010ffff"),
+        )
+        return {entry_id for (entry_id,) in rows}
+
+    def notes_like(self, projects: list[str], pattern: str) -> list[tuple[str, str]]:
+        """Return (text of a chunk, entry id) of notes whose text is LIKE *pattern*."""
+        rows = self._query(
+            "SELECT c.text, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
+            f" WHERE e.project IN ({placeholders(len(projects))}) AND e.kind='note'"
+            " AND c.text LIKE ?",
+            [*projects, pattern],
+        )
+        return [(text, entry_id) for text, entry_id in rows]
+
+    def turns(self) -> dict[tuple[str, str, str], tuple[str, str]]:
+        """Return (agent, session, turn) -> (project, entry id), of all projects."""
+        rows = self._query(
+            "SELECT agent, session, turn, project, entry_id FROM entries WHERE turn<>''"
+        )
+        return {(agent, session, turn): (p, e) for agent, session, turn, p, e in rows}
+
+    def marked(self, projects: Iterable[str], mark: str, limit: int) -> list[Row]:
+        """Return the first chunks of the newest entries with a mark, newest first."""
+        rows: list[Row] = []
+        for project in projects:
+            rows += self._rows(
+                "e.project=? AND c.part=0 AND instr(e.marks, ?)"
+                " ORDER BY e.day DESC, e.time DESC LIMIT ?",
+                project,
+                f'"{mark}":',
+                limit,
+            )
+        return sorted(rows, key=lambda row: (row.day, row.time), reverse=True)[:limit]
+
+    def marked_sessions(self, mark: str) -> set[tuple[str, str]]:
+        """Return (agent, session) of all sessions with a note that has a mark."""
+        rows = self._query(
+            "SELECT DISTINCT agent, session FROM entries WHERE session<>'' AND instr(marks, ?)",
+            (f'"{mark}":',),
+        )
+        return {(agent, session) for agent, session in rows}
+
+    def likely_to_state(self, project: str) -> list[Row]:
+        """Return dated chunks that may give a name a value.
+
+        Such a chunk has an underscore, a dot or code in it, and a sign or a word of assignment.
+        """
+        patterns = ("%=%", "%` is %", "%` stays%", "% set to %", "%defaults to %", "%: %`%")
+        where = " OR ".join(["c.text LIKE '%\\_% is %' ESCAPE '\\'", *["c.text LIKE ?"] * 6])
+        return self._rows(f"e.project=? AND e.day<>'' AND ({where})", project, *patterns)
+
+    # -- conversations
+
+    def of_session(self, project: str, agent: str, session: str, limit: int) -> list[Row]:
+        """Return the first chunk of each own note of a session, newest first."""
+        return self._rows(
+            "e.project=? AND e.session=? AND e.agent=? AND c.part=0"
+            " AND f.root NOT LIKE '%/.memsearch/shared'"
+            " ORDER BY e.day DESC, e.time DESC, c.start_line DESC LIMIT ?",
+            project,
+            session,
+            agent,
+            limit,
+        )
+
+    def conversation(self, row: Row) -> list[tuple[str, int]]:
+        """Return the notes of a row's session in the same file, oldest first.
+
+        Returns:
+            (entry id, catalog id of its first chunk).
+        """
+        rows = self._query(
+            "SELECT e.entry_id, c.id FROM entries e JOIN files f ON f.id = e.file"
+            " JOIN chunks c ON c.entry = e.id AND c.part=0"
+            " WHERE e.project=? AND e.day=? AND e.agent=? AND e.session=? AND f.path=?"
+            " ORDER BY e.time, c.start_line",
+            (row.project, row.day, row.agent, row.session, row.path),
+        )
+        return [(entry_id, chunk) for entry_id, chunk in rows]
+
+    def around(self, row: Row, beside: int) -> list[Row]:
+        """Return the first chunks of a row's note and of *beside* notes before and after it."""
+        notes = self.conversation(row)
+        place = next((place for place, (name, _) in enumerate(notes) if name == row.entry_id), 0)
+        return self.rows(chunk for _, chunk in notes[max(0, place - beside) : place + beside + 1])
+
+    def _rows(self, condition: str, *values: str | int) -> list[Row]:
+        found = self._query(f"SELECT {ROW_COLUMNS} FROM {ROW_TABLES} WHERE {condition}", values)
+        return [Row.of(row) for row in found]

@@ -1,0 +1,151 @@
+"""The SQLite file of the catalog: connections, transactions, damage."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memsearch_engine.core.migrations import Database, transaction, write_ahead
+from memsearch_engine.index.catalog import schema
+from memsearch_engine.index.rows import CatalogBroken
+
+T = TypeVar("T")
+_BATCH = 500  # values in one ``IN (…)``
+
+
+class CatalogDatabase:
+    """``cache.db``, with one connection for each thread.
+
+    Args:
+        path: the database; created when *writable*.
+        writable: only the service writes.
+
+    Raises:
+        CatalogBroken: the file is damaged, foreign, or of another layout.
+    """
+
+    def __init__(self, path: Path, *, writable: bool = False) -> None:
+        self.path = path
+        self.writable = writable
+        self._local = threading.local()
+        self._write_lock = threading.RLock()
+        self._writes = 0
+        self._version_reader: sqlite3.Connection | None = None
+        self._version_lock = threading.Lock()
+        self._connections: list[sqlite3.Connection] = []
+        try:
+            schema.prepare(self._connection(), writable=writable)
+            self._inode = path.stat().st_ino
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise CatalogBroken(str(error)) from error
+        except CatalogBroken:
+            self.close()
+            raise
+
+    def is_current(self) -> bool:
+        """Return whether the open file is still the one on disk."""
+        try:
+            return self.path.stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        for db in self._connections:
+            db.close()
+        self._connections.clear()
+        self._version_reader = None
+        self._local = threading.local()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write all of it, or nothing. Threads take turns."""
+        with self._write_lock:
+            db = self._connection()
+            with transaction(db):
+                yield db
+            self._writes += 1
+
+    def query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a query. Only the parts of the catalog know its tables.
+
+        Raises:
+            CatalogBroken: SQLite can't read the file.
+        """
+        try:
+            return self._connection().execute(sql, tuple(values)).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise CatalogBroken(str(error)) from error
+
+    def query_in(
+        self, sql: str, names: Iterable[Any], before: Sequence[Any] = ()
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query that has ``IN (…)`` with any number of *names*.
+
+        Args:
+            sql: with ``{}`` in place of the parameters of *names*.
+            before: values of the parameters before them.
+        """
+        names = list(names)
+        for start in range(0, len(names), _BATCH):
+            batch = names[start : start + _BATCH]
+            yield from self.query(sql.format(schema.placeholders(len(batch))), [*before, *batch])
+
+    def version(self) -> int:
+        """Return a number that differs after every change.
+
+        The writer counts its transactions. A reader asks SQLite, always through the same
+        connection: ``data_version`` of two connections can't be compared.
+        """
+        if self.writable:
+            return self._writes
+        try:
+            with self._version_lock:
+                if self._version_reader is None:
+                    self._version_reader = self._connect()
+                    self._connections.append(self._version_reader)
+                return int(self._version_reader.execute("PRAGMA data_version").fetchone()[0])
+        except sqlite3.DatabaseError as error:  # the file was deleted, for example
+            raise CatalogBroken(str(error)) from error
+
+    def _connection(self) -> sqlite3.Connection:
+        db: sqlite3.Connection | None = getattr(self._local, "db", None)
+        if db is None:
+            db = self._local.db = self._connect()
+            self._connections.append(db)
+        return db
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.writable:
+            db = _open(str(self.path), timeout=20)
+            write_ahead(db)
+            db.execute("PRAGMA synchronous=NORMAL")
+            db.execute("PRAGMA foreign_keys=ON")
+            return db
+        uri = f"{self.path.as_uri()}?mode=ro"
+        try:
+            db = _open(uri, timeout=5)
+            # each thread of an app has its own cache, and the system caches the file's pages too
+            db.execute("PRAGMA cache_size=-500")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            # a read-only mount: WAL needs a writable -shm file. Notes newer than the catalog are
+            # read from their files anyway.
+            db = _open(f"{uri}&immutable=1", timeout=5)
+        return db
+
+
+def _open(name: str, timeout: float) -> sqlite3.Connection:
+    return sqlite3.connect(
+        name,
+        uri=name.startswith("file:"),
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=Database,
+    )

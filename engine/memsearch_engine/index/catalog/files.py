@@ -1,0 +1,246 @@
+"""The indexed files: what is known of each, and how its entries are written."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from memsearch_engine.index.catalog.database import CatalogDatabase
+from memsearch_engine.index.rows import Failure, Title, decode_marks
+from memsearch_engine.journal.files import DayFile
+from memsearch_engine.journal.model import Entry
+
+if TYPE_CHECKING:
+    from memsearch_engine.index.chunk import Chunk
+
+_MAX_TITLE = 300  # characters
+
+
+class IndexedEntry(NamedTuple):
+    """An entry as it is written to the catalog.
+
+    Attributes:
+        prompt: what is embedded before its first chunk; None: not looked up.
+    """
+
+    entry: Entry
+    prompt: str | None
+    chunks: list[Chunk]
+
+
+class KnownFile(NamedTuple):
+    """A file as it was indexed, with its content hash and ``fresh`` or ``failed``."""
+
+    file: DayFile
+    hash: str
+    state: str
+
+
+class IndexedFiles:
+    """The files of all projects. One scan writes them (``index.scan``), anybody reads them."""
+
+    def __init__(self, database: CatalogDatabase) -> None:
+        self._database = database
+
+    # -- reading
+
+    def is_scanned(self, project: str) -> bool:
+        """Return whether all files of a project were read once, by this process or an earlier."""
+        return bool(self._database.query("SELECT 1 FROM taken_in WHERE project=?", (project,)))
+
+    def known(self, project: str) -> dict[str, KnownFile]:
+        """Return the files of a project by path."""
+        rows = self._database.query(
+            "SELECT path, day, mtime_ns, size, hash, state FROM files WHERE project=?", (project,)
+        )
+        return {
+            path: KnownFile(DayFile(path, day, mtime, size), hash_, state)
+            for path, day, mtime, size, hash_, state in rows
+        }
+
+    def roots(self, project: str) -> set[str]:
+        """Return the folders that the files of a project were found in."""
+        rows = self._database.query("SELECT DISTINCT root FROM files WHERE project=?", (project,))
+        return {root for (root,) in rows}
+
+    def failures(self, project: str) -> list[Failure]:
+        """Return the files of a project that could not be read."""
+        rows = self._database.query(
+            "SELECT path, reason FROM files WHERE project=? AND state='failed'", (project,)
+        )
+        return [Failure(path, reason) for path, reason in rows]
+
+    def entry_counts(self, project: str) -> dict[str, tuple[int, int, int]]:
+        """Return path -> (mtime_ns, size in bytes, number of entries), as indexed."""
+        rows = self._database.query(
+            # counted in the index of each file: six times as fast as a join, and the start of the
+            # app waits for it
+            "SELECT path, mtime_ns, size, (SELECT count(*) FROM entries WHERE file=files.id)"
+            " FROM files WHERE project=? AND state<>'failed'",
+            (project,),
+        )
+        return {path: (mtime_ns, size, count) for path, mtime_ns, size, count in rows}
+
+    def titles(self, file: DayFile) -> list[Title] | None:
+        """Return the entries of a file in its order; None where this version is not indexed."""
+        known = self._database.query(
+            "SELECT id FROM files WHERE path=? AND mtime_ns=? AND size=? AND state<>'failed'",
+            (file.path, file.mtime_ns, file.size),
+        )
+        if not known:
+            return None
+        rows = self._database.query(
+            "SELECT e.entry_id, e.hash, time, agent, title, marks, coalesce(g.stale, ''),"
+            " coalesce(g.unmerged, '') FROM entries e LEFT JOIN grounded g"
+            " ON g.project=e.project AND g.entry_id=e.entry_id AND g.hash=e.hash"
+            " WHERE file=? ORDER BY start_line",
+            known[0],
+        )
+        return [
+            Title(name, hash_, at, agent, title, decode_marks(marks), stale, unmerged)
+            for name, hash_, at, agent, title, marks, stale, unmerged in rows
+        ]
+
+    # -- writing
+
+    def set_scanned(self, project: str, is_scanned: bool = True) -> None:
+        """Save that all files of a project were read, or that they must be read again."""
+        with self._database.transaction() as db:
+            change = (
+                "INSERT OR IGNORE INTO taken_in (project) VALUES (?)"
+                if is_scanned
+                else "DELETE FROM taken_in WHERE project=?"
+            )
+            db.execute(change, (project,))
+
+    def put(
+        self,
+        project: str,
+        root: str,
+        file: DayFile,
+        content_hash: str,
+        entries: list[IndexedEntry],
+        kind: str = "",
+    ) -> None:
+        """Replace all that is known of one file, in one transaction.
+
+        Args:
+            kind: of all entries; '' for the kind of each.
+        """
+        with self._database.transaction() as db:
+            _delete(db, project, file.path)
+            file_row = db.execute(
+                "INSERT INTO files (project, root, path, day, mtime_ns, size, hash, state, at)"
+                " VALUES (?,?,?,?,?,?,?,'fresh',?)",
+                (
+                    project,
+                    root,
+                    file.path,
+                    file.day,
+                    file.mtime_ns,
+                    file.size,
+                    content_hash,
+                    time.time(),
+                ),
+            ).lastrowid
+            for indexed in entries:
+                _insert(db, file_row, project, file.day, indexed, kind)
+
+    def touch(self, project: str, file: DayFile) -> None:
+        """Save the new time stamp of a file whose content is the same."""
+        with self._database.transaction() as db:
+            db.execute(
+                "UPDATE files SET mtime_ns=?, size=? WHERE project=? AND path=?",
+                (file.mtime_ns, file.size, project, file.path),
+            )
+
+    def remove(self, project: str, path: str) -> None:
+        """Delete a file and its entries."""
+        with self._database.transaction() as db:
+            _delete(db, project, path)
+
+    def fail(self, project: str, root: str, path: str, reason: str) -> None:
+        """Save why a file could not be read. Entries of its last version stay findable."""
+        with self._database.transaction() as db:
+            db.execute(
+                "INSERT INTO files"
+                " (project, root, path, day, mtime_ns, size, hash, state, reason, at)"
+                " VALUES (?,?,?,'',0,0,'','failed',?,?) ON CONFLICT (project, path)"
+                " DO UPDATE SET state='failed', reason=excluded.reason",
+                (project, root, path, reason, time.time()),
+            )
+
+
+def _delete(db: sqlite3.Connection, project: str, path: str) -> None:
+    rows = db.execute(
+        "SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file"
+        " WHERE f.project=? AND f.path=?",
+        (project, path),
+    ).fetchall()
+    db.executemany("DELETE FROM words WHERE rowid=?", rows)
+    db.execute("DELETE FROM files WHERE project=? AND path=?", (project, path))
+
+
+def _insert(
+    db: sqlite3.Connection,
+    file_row: int | None,
+    project: str,
+    day: str,
+    indexed: IndexedEntry,
+    kind: str,
+) -> None:
+    # not at the top: readers do without the stemmer, and the start of the app reads
+    from memsearch_engine.index import analyze
+    from memsearch_engine.index.chunk import with_asked
+
+    entry = indexed.entry
+    values = {
+        "file": file_row,
+        "entry_id": entry.id,
+        "hash": entry.hash,
+        "project": project,
+        "day": day,
+        "time": entry.time,
+        "agent": entry.agent,
+        "session": entry.session,
+        "turn": entry.turn,
+        "kind": kind or entry.kind,
+        "heading": entry.heading,
+        "level": entry.level,
+        "title": entry.title[:_MAX_TITLE],
+        "start_line": entry.start_line,
+        "end_line": entry.end_line,
+        "anchors": msgspec.json.encode(entry.anchors),
+        "marks": msgspec.json.encode(entry.marks),
+        "asked": indexed.prompt,
+    }
+    entry_row = db.execute(
+        f"INSERT INTO entries ({', '.join(values)}) VALUES ({', '.join(f':{k}' for k in values)})",
+        values,
+    ).lastrowid
+    for chunk in indexed.chunks:
+        chunk_row = db.execute(
+            "INSERT INTO chunks"
+            " (entry, chunk_id, part, text_hash, start_line, end_line, text, embedded)"
+            " VALUES (?,?,?,?,?,?,?,?)",
+            (
+                entry_row,
+                chunk.chunk_id,
+                chunk.part,
+                chunk.text_hash,
+                chunk.start_line,
+                chunk.end_line,
+                chunk.text,
+                chunk.embedded,
+            ),
+        ).lastrowid
+        text = chunk.embedded
+        if chunk.part == 0:
+            text = with_asked(indexed.prompt or "", text)
+        db.execute(
+            "INSERT INTO words (rowid, terms, written) VALUES (?,?,?)",
+            (chunk_row, " ".join(analyze.terms(text)), analyze.words(text)),
+        )

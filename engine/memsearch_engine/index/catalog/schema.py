@@ -1,0 +1,154 @@
+"""The tables of ``cache.db``, their upgrades, and the columns that make one ``Row``."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken
+
+#: ``PRAGMA user_version`` of a catalog of this version. Another number means: build it again.
+LAYOUT = 4
+
+_TABLES = """
+CREATE TABLE files (
+  id INTEGER PRIMARY KEY, project TEXT NOT NULL, root TEXT NOT NULL, path TEXT NOT NULL,
+  day TEXT NOT NULL, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, hash TEXT NOT NULL,
+  state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', at REAL NOT NULL,
+  UNIQUE (project, path));
+CREATE INDEX files_project ON files(project, day);
+CREATE TABLE entries (
+  id INTEGER PRIMARY KEY, file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+  entry_id TEXT NOT NULL, hash TEXT NOT NULL, project TEXT NOT NULL, day TEXT NOT NULL,
+  time TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL,
+  kind TEXT NOT NULL, heading TEXT NOT NULL, level INTEGER NOT NULL, title TEXT NOT NULL,
+  start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, anchors BLOB NOT NULL,
+  marks BLOB NOT NULL, asked TEXT);
+CREATE INDEX entries_file ON entries(file);
+CREATE INDEX entries_id ON entries(entry_id);
+CREATE INDEX entries_day ON entries(project, day, time);
+CREATE INDEX entries_not_asked ON entries(project, day, time)
+  WHERE asked IS NULL AND agent<>'' AND turn<>'';
+CREATE TABLE chunks (
+  id INTEGER PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries(id) ON DELETE CASCADE,
+  chunk_id TEXT NOT NULL, part INTEGER NOT NULL, text_hash TEXT NOT NULL,
+  start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
+  embedded TEXT NOT NULL);
+CREATE INDEX chunks_entry ON chunks(entry, chunk_id);
+CREATE INDEX chunks_id ON chunks(chunk_id);
+CREATE INDEX chunks_text ON chunks(text_hash);
+CREATE VIRTUAL TABLE words USING fts5(
+  terms, written, tokenize="unicode61 remove_diacritics 0 tokenchars '_'");
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, col);
+"""
+
+#: ``entries.asked`` is the prompt that is embedded before the first chunk. NULL: not looked up yet.
+#: Earlier programs read and write a catalog that has this column.
+_ADD_PROMPTS = """
+BEGIN;
+ALTER TABLE entries ADD COLUMN asked TEXT;
+CREATE INDEX entries_not_asked ON entries(project, day, time)
+  WHERE asked IS NULL AND agent<>'' AND turn<>'';
+COMMIT;
+"""
+
+#: ``compared``: which notes were compared with their nearest notes, by which model's vectors.
+#: ``links``: which note supersedes which. Earlier programs ignore both tables.
+_LINKS = """
+CREATE TABLE IF NOT EXISTS compared (
+  project TEXT NOT NULL, entry_id TEXT NOT NULL, hash TEXT NOT NULL, space TEXT NOT NULL,
+  PRIMARY KEY (project, entry_id, hash, space)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS links (
+  project TEXT NOT NULL, older TEXT NOT NULL, newer TEXT NOT NULL, sure REAL NOT NULL,
+  shared BLOB NOT NULL, PRIMARY KEY (project, older, newer)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS links_newer ON links(project, newer);
+"""
+
+#: ``grounded``: what a note names of its project's repository, and what became of that.
+#: ``ground``: the last comparison of a project's notes with its repository.
+_STALENESS = """
+CREATE TABLE IF NOT EXISTS grounded (
+  project TEXT NOT NULL, entry_id TEXT NOT NULL, hash TEXT NOT NULL, names BLOB NOT NULL,
+  standing BLOB NOT NULL, stale TEXT NOT NULL, words TEXT NOT NULL, unmerged TEXT NOT NULL,
+  PRIMARY KEY (project, entry_id, hash)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS grounded_stale ON grounded(project, stale)
+  WHERE stale<>'' OR unmerged<>'';
+CREATE TABLE IF NOT EXISTS ground (
+  project TEXT PRIMARY KEY, head TEXT NOT NULL, at REAL NOT NULL,
+  problem TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+#: The projects whose files were read to the end at least once. Until then the files themselves are
+#: searched.
+_SCANNED = """
+BEGIN;
+CREATE TABLE taken_in (project TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO taken_in (project) SELECT DISTINCT project FROM files;
+COMMIT;
+"""
+
+#: The columns of a ``Row``, in the order of its fields: a chunk with its entry and its file.
+ROW_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part,
+ e.entry_id, e.hash, e.project, e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading,
+ e.level, e.title, e.anchors, e.marks, f.path,
+ CASE WHEN c.part=0 THEN coalesce(e.asked, '') ELSE '' END, coalesce(g.stale, ''),
+ coalesce(g.words, ''), coalesce(g.unmerged, '')"""
+
+#: The joined tables that ``ROW_COLUMNS`` reads: ``c`` chunks, ``e`` entries, ``f`` files.
+ROW_TABLES = """chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file
+ LEFT JOIN grounded g ON g.project = e.project AND g.entry_id = e.entry_id AND g.hash = e.hash"""
+
+#: A condition on ``kind``: entries of the journal, without the long-term memory and agent files.
+IS_NOTE = f"kind NOT IN ({', '.join(repr(kind) for kind in LONGTERM_KINDS.values())})"
+
+
+def placeholders(count: int) -> str:
+    """``?,?,?``: as many SQL parameters as *count* says."""
+    return ",".join("?" * count)
+
+
+def prepare(db: sqlite3.Connection, *, writable: bool) -> None:
+    """Create the tables of an empty database, upgrade an earlier one, and check it.
+
+    Args:
+        writable: a reader upgrades nothing and trusts the writer's check of the pages.
+
+    Raises:
+        CatalogBroken: of another layout, not a catalog, or damaged.
+    """
+    version = _number(db, "PRAGMA user_version")
+    is_new = not _number(db, "SELECT count(*) FROM sqlite_master")
+    if is_new and writable:
+        db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={LAYOUT}; COMMIT;")
+    elif version != LAYOUT:
+        is_ours = _count_tables(db, "files", "entries", "chunks", "words") == 4
+        raise CatalogBroken(f"layout {version}, this version uses {LAYOUT}", is_ours=is_ours)
+    if writable:
+        _upgrade(db)
+        if not is_new:
+            problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if problem != "ok":
+                raise CatalogBroken(problem)
+    elif not _has_prompts(db) or _count_tables(db, "links", "ground") < 2:
+        raise CatalogBroken("it is of an earlier version", is_ours=True)
+
+
+def _upgrade(db: sqlite3.Connection) -> None:
+    if not _has_prompts(db):
+        db.executescript(_ADD_PROMPTS)
+    db.executescript(_LINKS + _STALENESS)
+    if not _count_tables(db, "taken_in"):
+        db.executescript(_SCANNED)
+
+
+def _has_prompts(db: sqlite3.Connection) -> bool:
+    query = "SELECT count(*) FROM pragma_table_info('entries') WHERE name='asked'"
+    return bool(_number(db, query))
+
+
+def _count_tables(db: sqlite3.Connection, *names: str) -> int:
+    query = f"SELECT count(*) FROM sqlite_master WHERE name IN ({placeholders(len(names))})"
+    return int(db.execute(query, names).fetchone()[0])
+
+
+def _number(db: sqlite3.Connection, query: str) -> int:
+    return int(db.execute(query).fetchone()[0])

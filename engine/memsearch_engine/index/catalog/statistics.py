@@ -1,0 +1,88 @@
+"""Counts over the catalog: entries by day and agent, chunks by project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memsearch_engine.index.catalog.database import CatalogDatabase
+from memsearch_engine.index.catalog.schema import IS_NOTE
+
+
+class CatalogStatistics:
+    """Numbers for lists, status and health."""
+
+    def __init__(self, database: CatalogDatabase) -> None:
+        self._database = database
+        self._chunks: dict[str, tuple[int, int]] = {}  # project -> version, number
+
+    def counts(self, project: str = "") -> dict[str, int]:
+        """Return how many files, failed files, entries, days and chunks there are.
+
+        Args:
+            project: its id; '' for all projects.
+
+        Returns:
+            The keys ``files``, ``failed``, ``entries``, ``days``, ``chunks`` and ``distinct``
+            (chunks without repetitions).
+        """
+        where, values = ("project=?", (project,)) if project else ("1", ())
+        query = self._database.query
+        ((files, failed),) = query(
+            f"SELECT count(*), total(state='failed') FROM files WHERE {where}", values
+        )
+        ((entries, days),) = query(
+            f"SELECT count(*), count(DISTINCT day) FROM entries WHERE {where} AND {IS_NOTE}", values
+        )
+        ((chunks, distinct),) = query(
+            "SELECT count(*), count(DISTINCT c.chunk_id) FROM chunks c"
+            f" JOIN entries e ON e.id=c.entry WHERE {where}",
+            values,
+        )
+        return {
+            "files": files,
+            "failed": int(failed),
+            "entries": entries,
+            "days": days,
+            "chunks": chunks,
+            "distinct": distinct,
+        }
+
+    def days(self, project: str = "") -> list[tuple[str, int]]:
+        """Return (day, number of entries), newest first."""
+        where, values = ("AND project=?", (project,)) if project else ("", ())
+        rows = self._database.query(
+            f"SELECT day, count(*) FROM entries WHERE day<>'' {where}"
+            " GROUP BY day ORDER BY day DESC",
+            values,
+        )
+        return [(day, count) for day, count in rows]
+
+    def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
+        """Return (agent, number of entries, newest day and time), the most entries first.
+
+        Agent '' stands for entries that people wrote.
+        """
+        found: dict[str, tuple[int, str]] = {}
+        for project in projects:
+            rows = self._database.query(
+                "SELECT agent, count(*), max(day || ' ' || time) FROM entries"
+                f" WHERE project=? AND {IS_NOTE} GROUP BY agent",
+                (project,),
+            )
+            for agent, count, last in rows:
+                before, newest = found.get(agent, (0, ""))
+                found[agent] = before + count, max(last, newest)
+        return sorted(((agent, *rest) for agent, rest in found.items()), key=lambda row: -row[1])
+
+    def distinct_chunks(self, project: str) -> int:
+        """Return how many distinct chunks a project has; counted again only after a change."""
+        version = self._database.version()
+        cached = self._chunks.get(project)
+        if cached is None or cached[0] != version:
+            ((count,),) = self._database.query(
+                "SELECT count(DISTINCT c.chunk_id) FROM entries e JOIN chunks c ON c.entry = e.id"
+                " WHERE e.project=?",
+                (project,),
+            )
+            cached = self._chunks[project] = (version, count)
+        return cached[1]
