@@ -130,7 +130,7 @@ def _standing(catalog: Catalog | None, project: Project, found: Section) -> Stan
     """How the note compares with its repository; None where it was not compared."""
     with contextlib.suppress(CatalogBroken):
         if catalog is not None:
-            return catalog.standing(project.id, found.entry.id, found.entry.hash)
+            return catalog.staleness.standing(project.id, found.entry.id, found.entry.hash)
     return None
 
 
