@@ -1,6 +1,6 @@
-"""What a session is told unasked while it works: the notes that bear on what it is about to do, or
-nothing.
+"""What memsearch puts into an agent's session: at its start, at a prompt, around an action, and
+after a context compaction.
 
-Knows search, the journal and trust; knows no agent's hooks and no sockets. Silence is the default:
-a note that is beside the point costs the agent's attention and the owner's tokens.
+Uses search and the journal. Knows nothing of hooks, sockets or how notes are captured. The default
+is silence: a note that is not relevant costs the agent attention and the owner tokens.
 """

@@ -1,5 +1,5 @@
-"""After a compaction: what this very session had noted, touched and run, as far as its agent's
-summary has lost it.
+"""After a context compaction: notes, files and commands of this session that the agent's summary
+lacks.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import plain
 
 _TURNS = 60
-#: A line is in the summary when it has this share of its words.
+#: A line counts as summarised if the summary has this share of its words.
 _THERE = 0.7
 _COMMANDS, _COMMAND = 12, 120
 _FENCE_TOKENS, _ROW_TOKENS = 25, 6
-#: What files and commands may take of the budget, each.
+#: Share of the budget for files, and the same for commands.
 _SHARE = 0.2
 _NUMBER = re.compile(r"\d[\d.,:/-]*\d|\d")
 _HEAD = (
@@ -36,8 +36,8 @@ _HEAD = (
 )
 
 
-class _Said(msgspec.Struct):
-    """Lines of a note, in the order of its session."""
+class _MissingLines(msgspec.Struct):
+    """Lines of a note that the summary lacks."""
 
     row: Row
     lines: list[str]
@@ -54,15 +54,18 @@ def carried(
     turn_of: Callable[[str, str, str], Turn | None],
     max_tokens: int,
 ) -> tuple[Telling, list[injection_log.InjectedNote]]:
-    """What a session is told when it goes on, and its receipts.
+    """Build the text that is injected when a session continues after a context compaction.
 
     Args:
-        who: agent and session. summary: what its agent made of it, '' where that is not known.
-            turn_of: a kept turn by agent,
-            session and turn, with the commands that it ran.
+        project: its identity. memory: its memory folder. who: (agent, session).
+        summary: the agent's own summary, ``""`` if unknown.
+        turn_of: (agent, session, turn) -> the archived turn. max_tokens: cap.
+
+    Returns:
+        The injection, and the notes to log.
     """
     words, numbers = set(analyze.terms(summary)), set(_NUMBER.findall(summary))
-    said: list[_Said] = []
+    said: list[_MissingLines] = []
     paths: dict[str, None] = {}
     commands: dict[str, None] = {}
     files = notes.NoteFiles(memory, origin)
@@ -71,7 +74,7 @@ def carried(
         if entry is None or files.withheld_reason(entry, row.path):
             continue
         said.append(
-            _Said(
+            _MissingLines(
                 row,
                 [
                     line
@@ -124,8 +127,10 @@ def _name(row: Row) -> str:
 
 
 def _worked(turn: Turn | None) -> list[str]:
-    """Commands of a turn that ended well, the last first; none of a turn that was cut off, where it
-    is not known which did. What reads like an order or a citation is no use to anybody.
+    """Successful commands of a finished turn, the last first.
+
+    An interrupted turn has none: it is unknown which succeeded. Commands that read like an
+    instruction or a citation are left out.
     """
     if turn is None or turn.status != "done":
         return []
@@ -142,7 +147,7 @@ def _worked(turn: Turn | None) -> list[str]:
 
 
 def _is_in(line: str, words: set[str], numbers: set[str]) -> bool:
-    """Whether a summary says what *line* says: most of its words, and all of its numbers."""
+    """Whether the summary has most words and all numbers of *line*."""
     terms = set(analyze.terms(line))
     return (
         bool(terms)
@@ -157,7 +162,7 @@ def _one_line(command: str) -> str:
 
 
 def _within(label: str, items: list[str], room: int) -> str:
-    """Those of *items* that fit, the first ones first; '' for none."""
+    """*label* with the first *items* that fit into *room* tokens; ``""`` if none fits."""
     kept: list[str] = []
     for item in items:
         if estimate(label + ", ".join(f"`{name}`" for name in [*kept, item])) <= room:

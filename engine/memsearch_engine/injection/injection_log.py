@@ -1,9 +1,8 @@
-"""What agents were told unasked, and what came of it: every telling leaves a receipt. Kept in
-``state.db``.
+"""The injection log: which text and which notes each session was given, and whether they were used.
 
-A note that was told at a prompt was *cited* where the agent's reply names it
-(``[mem:3f9a2c1b77aa]``), *opened* where it was expanded soon after. "Less of this" keeps a note
-from being told at prompts like the one that it was told at.
+The log is a set of tables in ``state.db``. A note that was injected at a prompt counts as *cited*
+when the agent's reply names it (``[mem:3f9a2c1b77aa]``) and as *opened* when someone expands it
+within a day. A demoted note is not injected at prompts like the one where it was injected.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ CREATE INDEX IF NOT EXISTS told_notes_entry ON told_notes(entry);
 CREATE TABLE IF NOT EXISTS told_less (
   entry TEXT NOT NULL, terms TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (entry, terms)) WITHOUT ROWID;
 """
-#: The event of what a session is told when it goes on after one.
+#: Event under which the text after a context compaction is logged.
 AFTER_COMPACTION = "PostCompact"
 BEFORE_ACTION, AFTER_ERROR = "PreToolUse", "PostToolUse"
 _COMPACTED = "compacted"
@@ -49,7 +48,7 @@ _MOMENTS = {
     BEFORE_ACTION: "before an action",
     AFTER_ERROR: "after an error",
 }
-#: What is told at these is paid from one budget.
+#: Events whose injections share one budget of tokens per session.
 _BUDGETED = ("UserPromptSubmit", BEFORE_ACTION, AFTER_ERROR)
 _ORPHAN_TEXT_S = 3600.0
 _OPENED_WITHIN_S = 24 * 3600.0
@@ -57,8 +56,13 @@ _RETENTION_S = 365 * 86400.0
 
 
 class InjectedNote(msgspec.Struct, kw_only=True):
-    """A note as a session was told it. ``terms``: what the prompt and the note have in common;
-    ``outcome``: '', cited or opened.
+    """A note as it was injected into a session.
+
+    Attributes:
+        entry: the entry's id. tokens: estimated size of what was injected of it.
+        confidence: probability that it is relevant, 0 to 1. why: reasons in words.
+        terms: words that the prompt and the note share; nothing else of the prompt is stored.
+        outcome: ``""``, ``"cited"`` or ``"opened"``.
     """
 
     entry: str
@@ -70,8 +74,10 @@ class InjectedNote(msgspec.Struct, kw_only=True):
 
 
 def store_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> None:
-    """Keep what sessions may be given from now on: number of lines -> (text, tokens). What none was
-    given goes.
+    """Store the texts that sessions can be given at their start, and delete old, unused ones.
+
+    Args:
+        name: id of this set of texts. texts: maximum number of lines -> (text, tokens).
     """
     rows = [(name, lines, text, tokens, time.time()) for lines, (text, tokens) in texts.items()]
     with using(home, _SCHEMA) as db, transaction(db):
@@ -79,8 +85,8 @@ def store_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> Non
             "INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,?,?,?,?)",
             rows,
         )
-        # of what was built only what a session was given is kept; a hook that gave it may not have
-        # said so yet
+        # A prepared text that no session received is deleted after an hour: a hook may still
+        # report that it printed it.
         for table in ("injections", "told_notes"):
             db.execute(f"DELETE FROM {table} WHERE at < ?", (time.time() - _RETENTION_S,))
         db.execute(
@@ -92,7 +98,7 @@ def store_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> Non
 def record_start(
     home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str
 ) -> None:
-    """Note that a session was given a text of ``keep_texts``."""
+    """Log that a session was given a text that ``store_texts`` stored (*at*: seconds since 1970)."""
     with using(home, _SCHEMA) as db:
         db.execute(
             "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,?,?,?)",
@@ -112,11 +118,15 @@ def record(
     wait_s: float,
     at: float | None = None,
 ) -> float:
-    """Note that a session was given *text*, which tells these notes, at an event of its agent's
-    (*at*: seconds since 1970; None: now). Waits for no other process longer than *wait_s*.
+    """Log that a session was given *text* with *notes* in it.
+
+    Args:
+        event: the agent's event. tokens: estimated size of *text*.
+        wait_s: longest wait for another process that writes, in seconds.
+        at: seconds since 1970; None for now.
 
     Returns:
-        When, in seconds since 1970.
+        The time of the record, in seconds since 1970.
     """
     now, name = time.time() if at is None else at, digest(text, size=6)
     rows = [
@@ -155,7 +165,7 @@ def _waiting(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
 
 
 def withdraw(home: Home, at: float, agent: str, session: str) -> None:
-    """Take a receipt back: nobody heard what was told."""
+    """Delete a record: its text did not reach the session."""
     with using(home, _SCHEMA) as db, transaction(db):
         for table in ("injections", "told_notes"):
             db.execute(
@@ -164,13 +174,16 @@ def withdraw(home: Home, at: float, agent: str, session: str) -> None:
 
 
 def record_compaction(home: Home, at: float, agent: str, session: str, cwd: str) -> None:
-    """Note that a session was compacted or cleared: what it was told before, it has no more."""
+    """Log that a session's context was compacted or cleared. What was injected before is gone."""
     record_start(home, at, agent, session, _COMPACTED, cwd, "")
 
 
 class SessionInjections(msgspec.Struct):
-    """What a session was told since it was last compacted: ids of notes, tokens at its prompts and
-    actions, and all texts.
+    """What was injected into a session since its context was last compacted.
+
+    Attributes:
+        entries: ids of injected notes. tokens: tokens spent at prompts and actions.
+        texts: all injected texts.
     """
 
     entries: set[str]
@@ -179,6 +192,7 @@ class SessionInjections(msgspec.Struct):
 
 
 def session_injections(home: Home, agent: str, session: str) -> SessionInjections:
+    """Read what a session was given since its last context compaction."""
     who = (agent, session)
     with using(home, _SCHEMA) as db:
         query = (
@@ -197,15 +211,16 @@ def session_injections(home: Home, agent: str, session: str) -> SessionInjection
 
 
 def mark_cited(home: Home, agent: str, session: str, entries: Iterable[str]) -> None:
-    """Note that a reply of a session cites these."""
+    """Log that a reply of the session cites these entries."""
     with using(home, _SCHEMA) as db, transaction(db):
         query = "UPDATE told_notes SET outcome='cited' WHERE agent=? AND session=? AND entry=?"
         db.executemany(query, [(agent, session, entry) for entry in entries])
 
 
 def mark_opened(home: Home, entry: str) -> None:
-    """Note that a note was opened: that is what came of telling it where some session was told it
-    within a day. Where nothing can be written it is not noted.
+    """Log that an entry was opened, for every injection of it within the last day.
+
+    Does nothing where the database cannot be written.
     """
     if not home.state_db.exists():
         return
@@ -217,13 +232,13 @@ def mark_opened(home: Home, entry: str) -> None:
 
 
 def demote(home: Home, name: str) -> list[str]:
-    """Keep a note from being told at prompts like those that it was told at.
+    """Stop injecting a note at prompts like those where it was injected.
 
     Args:
-        name: the first digits of an entry's id, as they are cited.
+        name: an entry's id or its first digits.
 
     Returns:
-        The entries that this holds for from now on.
+        Ids of the entries that are demoted.
     """
     with using(home, _SCHEMA) as db, transaction(db):
         query = (
@@ -236,7 +251,7 @@ def demote(home: Home, name: str) -> list[str]:
 
 
 def promote(home: Home, name: str) -> list[str]:
-    """Take ``less`` back. Returns the entries that it held for."""
+    """Undo ``demote``. Returns the ids of the entries that were demoted."""
     with using(home, _SCHEMA) as db, transaction(db):
         query = "SELECT DISTINCT entry FROM told_less WHERE substr(entry, 1, ?)=?"
         found = [entry for (entry,) in db.execute(query, (len(name), name))] if name else []
@@ -245,7 +260,7 @@ def promote(home: Home, name: str) -> list[str]:
 
 
 def demotions(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
-    """(note, terms of a prompt at which it is not wanted) of these notes."""
+    """Demotions of these entries, as (entry id, words of the prompt where it was demoted)."""
     names = list(entries)
     with using(home, _SCHEMA) as db:
         query = f"SELECT entry, terms FROM told_less WHERE entry IN ({','.join('?' * len(names))})"
@@ -253,8 +268,11 @@ def demotions(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
 
 
 class Receipt(msgspec.Struct, kw_only=True):
-    """What a session was given, and when (seconds since 1970). ``notes``: what it was told, where
-    that is notes and not lines of them.
+    """One record of the log: a text that a session was given.
+
+    Attributes:
+        at: seconds since 1970. event: the agent's event. text_id: id of the stored text.
+        notes: the injected notes; empty for the text at a session's start.
     """
 
     at: float
@@ -269,18 +287,22 @@ class Receipt(msgspec.Struct, kw_only=True):
 
     @property
     def moment(self) -> str:
-        """When in the session, in words."""
+        """The moment in the session, in words."""
         return _MOMENTS.get(self.event, "at a prompt")
 
     def words(self, note: InjectedNote) -> str:
-        """The words in which a note was told, without its citation."""
+        """The words that were injected of *note*, without the citation."""
         cite = f"[mem:{note.entry}]"
         line = next((line for line in self.text.splitlines() if cite in line), "")
         return line.removeprefix("- ").replace(cite, "").strip()
 
 
 def records(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
-    """What was given to which session, newest first."""
+    """Records of the log, newest first.
+
+    Args:
+        session: only this session's; ``""`` for all. limit: at most so many.
+    """
     with using(home, _SCHEMA) as db:
         rows = db.execute(
             "SELECT at, agent, session, event, cwd, text_id FROM injections "
@@ -289,7 +311,7 @@ def records(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
         ).fetchall()
         found = []
         for at, agent, of, event, cwd, text_id in rows:
-            # told at its start: one of several lengths; later: as it is
+            # A text for the start of a session is stored in several lengths; others in one (0).
             query = "SELECT text, tokens FROM injected_texts WHERE id=? AND lines IN (0, ?)"
             text, tokens = db.execute(
                 query, (text_id, agent_registry.context_lines(agent))

@@ -1,5 +1,5 @@
-"""A note as it may be told: as it stands in its file now, if it may be told at all, in the lines
-that say what came of it.
+"""Notes as candidates for injection: read from their files, checked, cut to the lines that matter
+to an agent.
 """
 
 from __future__ import annotations
@@ -23,26 +23,30 @@ from memsearch_engine.journal.text import plain
 from memsearch_engine.search.linked import Amendment
 
 _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
-#: Lines of an extractive note that say what was asked or touched, not what came of it.
+#: Lines of an extractive note that say what was asked or touched, not the outcome.
 _ABOUT = re.compile(r"^(?:User asked|Files changed|Commands|Taken from): ")
 _FILES = "Files changed: "
 ERRORS = "Errors met: "
 _LONG = 40
-MIN_TOKENS = 20  # of a note: less says nothing
+MIN_TOKENS = 20  # of a note; fewer carry no information
 _ALIKE = 0.5
 #: Zero-width characters, soft hyphens and tag characters.
 _UNSEEN = re.compile("[\u200b\u2060\u00ad\U000e0000-\U000e007f]")
 
 
 class NoteFiles:
-    """The notes of a memory folder as they stand in their files now, each file read once."""
+    """The current entries of a memory folder. Each file is read once.
+
+    Args:
+        memory: the folder. origin: knows which entries this home wrote or its owner released.
+    """
 
     def __init__(self, memory: str, origin: Origin) -> None:
         self._memory, self._origin = memory, origin
         self._read: dict[str, Document | None] = {}
 
     def current_entry(self, row: Row) -> Entry | None:
-        """The entry of a row; None where it is there no more, or has no words."""
+        """The entry of an index row as its file has it now; None if it is gone or empty."""
         if row.path not in self._read:
             try:
                 self._read[row.path] = read_day(row.path)
@@ -53,7 +57,7 @@ class NoteFiles:
         return entry if entry is not None and note_lines(entry.body) else None
 
     def withheld_reason(self, entry: Entry, path: str) -> str:
-        """Why a session may not be told an entry of a file; '' where it may."""
+        """Why *entry* of the file *path* must not be injected; ``""`` if it may be."""
         if entry.is_digest:
             return "it repeats other notes"
         if not is_injectable(entry, date.today()):
@@ -68,8 +72,9 @@ class NoteFiles:
 
 
 def mark_withheld(amendments: Iterable[Amendment], memory: str, origin: Origin) -> list[Amendment]:
-    """*amendments* of one project, those marked whose newer note says nothing yet: it waits for the
-    owner, or is not there as it was.
+    """Mark the revisions of one project whose newer note must not take effect.
+
+    Such a note is quarantined, or its file has changed since it was indexed.
     """
     files = NoteFiles(memory, origin)
     found = []
@@ -85,30 +90,30 @@ def mark_withheld(amendments: Iterable[Amendment], memory: str, origin: Origin) 
 
 
 def is_injected(entry: Entry, text: str) -> bool:
-    """Whether what a session was told at its start has this entry, word for word as far as it goes."""
+    """Whether *text*, injected at a session's start, already has the long lines of *entry*."""
     long = [line for line in note_lines(entry.body) if len(line) > _LONG]
     return bool(long) and all(line[: 2 * _LONG] in text for line in long)
 
 
 def note_lines(body: str) -> list[str]:
-    """Its lines without list markers."""
+    """The visible, non-empty lines of a note, without list markers."""
     found = (_LIST_SIGN.sub("", line).strip() for line in visible(body).splitlines())
     return [line for line in found if line]
 
 
 def visible(text: str) -> str:
-    """*text* as a person sees it: what can't be seen is told to no agent."""
+    """*text* without characters that a person cannot see. Agents get what people see."""
     return _UNSEEN.sub("", plain(text))
 
 
 def outcome_lines(body: str) -> list[str]:
-    """The lines that say what came of it; all of them where none does."""
+    """The lines of a note that give the outcome; all lines if none does."""
     found = note_lines(body)
     return [line for line in found if not _ABOUT.match(line)] or found
 
 
 def only_asks(body: str) -> bool:
-    """Whether a note has nothing but a question in it: no answer, and nothing that was done."""
+    """Whether a note holds only questions: no answer and nothing that was done."""
     found = [line for line in note_lines(body) if not line.startswith(("#", "<!--"))]
     return bool(found) and all(
         line.startswith("User asked: ") or line.endswith(("?", "？")) for line in found
@@ -117,19 +122,17 @@ def only_asks(body: str) -> bool:
 
 def changed_files(body: str) -> list[str]:
     """The files that an extractive note says were changed."""
-    told = [line.removeprefix(_FILES) for line in note_lines(body) if line.startswith(_FILES)]
-    return [name for line in told for name in re.findall(r"`([^`]+)`", line)]
+    listed = [line.removeprefix(_FILES) for line in note_lines(body) if line.startswith(_FILES)]
+    return [name for line in listed for name in re.findall(r"`([^`]+)`", line)]
 
 
 def are_similar(terms: set[str], other: set[str]) -> bool:
-    """Whether two prompts or actions are of one kind, by the words that they have in common with
-    what they were told.
-    """
+    """Whether two prompts or actions are alike: at least half of all their words are shared."""
     return len(terms & other) >= _ALIKE * len(terms | other)
 
 
 def shortened_to(line: str, tokens: int) -> str:
-    """As much of *line* as *tokens* allow; '' where that says nothing."""
+    """The beginning of *line* that fits into *tokens*; ``""`` if too little would be left."""
     while line and estimate(line) + 1 > tokens:
         line = clipped(line.removesuffix(" …"), len(line) * 4 // 5)
         if len(line) < MIN_TOKENS:
@@ -138,6 +141,7 @@ def shortened_to(line: str, tokens: int) -> str:
 
 
 def clipped(text: str, most: int) -> str:
+    """*text* cut at a word to at most *most* characters, with an ellipsis if it was cut."""
     if len(text) <= most:
         return text
     cut = text[:most]

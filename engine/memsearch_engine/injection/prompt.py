@@ -1,8 +1,7 @@
-"""At the prompt: the few notes that bear on it, within a budget, never twice in a session.
+"""At a prompt: inject the few notes that are relevant to it, within a budget, once per session.
 
-A note is told when it is likely enough to bear on the prompt (``judge``), this home wrote it or its
-owner released it, nothing in it talks to an agent, and neither its marks nor a newer note on the
-same matter speak against it.
+A note is injected if it is probably relevant (``judge``), this home wrote it or its owner released
+it, no line of it addresses an agent, its marks allow it, and no newer note supersedes it.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ from memsearch_engine.search.overrides import NOTHING, Said
 from memsearch_engine.search.query import MAX_QUERY, Query
 from memsearch_engine.secrets.scan import redact
 
-#: Hits that are weighed; what is told is among the first.
+#: Hits that are rated; injected notes are chosen among these.
 CONSIDERED = 10
-#: Hits that are fetched for that: some of them may only ask.
+#: Hits that are fetched: more than are rated, because notes that only ask are dropped.
 FETCHED = 20
 _MAX_NOTES = 3
-_MIN_TERMS = 3  # "continue", "yes, do that": nothing can be known to bear on it
+_MIN_TERMS = 3  # "continue", "yes, do that": too little to search for
 _NOTE_TOKENS = 80
 _FENCE_TOKENS = 25
-_EARLIER = 120  # characters of what a newer note replaces, or of what is gone that it names
+_EARLIER = 120  # characters shown of a superseded note or of a stale reference
 _BRANCH = 60  # characters of a branch's name
-_NO_WORD = "-"  # what a prompt and a note have in common that have no word in common
-#: Commands of the agent's or the shell's, and prompts that no person wrote.
+_NO_WORD = "-"  # logged when a prompt and a note share no word
+#: Commands of the agent or the shell, and prompts that no person wrote.
 _NOT_A_PROMPT = re.compile(
     r"/[\w:.-]+(?:\s|$)|!|<(?:task-notification|command-|local-command|system-reminder|bash-)"
 )
-#: How a person begins to say what is to be done: the words are in no note, and say nothing of what
-#: it is about.
+#: Opening words of a task ("I need to", "can you please"). No note has them, and they say nothing
+#: about the topic.
 _TASK = re.compile(
     r"(?i)^(?:(?:ok(?:ay)?|now|so|please|hi|hello|next|then)\b[,.!:]?\s+)*"
     r"(?:(?:i|we)(?:\s+now)?\s+(?:have|need|want|got|am\s+going|are\s+going|would\s+like)\s+to|(?:i|we)(?:'d|\s+would)\s+like\s+to|(?:i|we)\s+(?:must|should)|"
@@ -63,7 +62,7 @@ _HEAD = (
 
 
 class Considered(msgspec.Struct, kw_only=True):
-    """A hit as it was weighed. ``held``: why it is not told, '' where it is."""
+    """A rated hit. ``held`` says why it is not injected; ``""`` if it is."""
 
     id: str
     day: str
@@ -75,8 +74,12 @@ class Considered(msgspec.Struct, kw_only=True):
 
 
 class Telling(msgspec.Struct, kw_only=True):
-    """What a session is told at a prompt; ``text`` is '' where that is nothing. ``line``: for the
-    person at the keyboard.
+    """What is injected at one moment.
+
+    Attributes:
+        text: the fenced text, ``""`` for nothing. tokens: its estimated size.
+        line: one line for the person at the keyboard. reason: why nothing is injected.
+        considered: all rated hits.
     """
 
     text: str = ""
@@ -87,7 +90,7 @@ class Telling(msgspec.Struct, kw_only=True):
 
 
 class SelectedNote(msgspec.Struct, frozen=True):
-    """A note to be told: its line, and the words of it that stand there."""
+    """A note chosen for injection: its rendered line, and the part of it that quotes the note."""
 
     hit: Hit
     text: str
@@ -96,16 +99,16 @@ class SelectedNote(msgspec.Struct, frozen=True):
 
 
 def prompt_query(prompt: str, home: Home, *, leaves: bool) -> Query | None:
-    """What is searched for at a prompt; None where nothing is, since it says too little or is no
-    prompt of a person's.
+    """The query for a prompt, or None if no person wrote it or it says too little.
 
     Args:
-        leaves: whether the query goes to a model on another machine; then it goes without secrets.
+        leaves: whether the query leaves this machine (remote model or server). Secrets are removed
+            then.
     """
     text = without_injected(prompt).strip()
     if _NOT_A_PROMPT.match(text) or is_ours(text):
         return None
-    if leaves:  # before it is cut: half a secret is not known as one
+    if leaves:  # before the cut: half a secret is not recognised
         text = redact(text, home)[0]
     text = " ".join(text[:MAX_QUERY].split())
     if len(set(analyze.terms(text))) < _MIN_TERMS:
@@ -115,8 +118,9 @@ def prompt_query(prompt: str, home: Home, *, leaves: bool) -> Query | None:
 
 
 def without_questions(answer: Answer) -> Answer:
-    """*answer* without notes that only ask, which would stand before the one that answers: the
-    first ``CONSIDERED`` of the rest.
+    """Drop notes that only ask from *answer* and keep the first ``CONSIDERED``.
+
+    Such a note repeats the words of the prompt and would rank above the note that answers.
     """
     kept = [hit for hit in answer.hits if hit.row.part or not notes.only_asks(hit.row.text)]
     answer.hits = kept[:CONSIDERED]
@@ -144,11 +148,14 @@ def select(
     agent: str,
     session: str,
 ) -> tuple[Telling, list[injection_log.InjectedNote]]:
-    """What of *answer* this session is told now, and what its receipts will be.
+    """Choose the notes of *answer* that are injected into this session now.
 
     Args:
-        answer: after ``weigh``. memory: the project's memory folder. prompt: as ``question``
-            cleaned it.
+        limits: budgets. memory: the project's memory folder. answer: after ``rate``.
+        prompt: as ``prompt_query`` cleaned it.
+
+    Returns:
+        The injection, and the notes to log.
     """
     before = injection_log.session_injections(home, agent, session)
     terms = set(analyze.query_terms(prompt))
@@ -184,8 +191,7 @@ def select(
         )
         if entry is None or seen.held:
             continue
-        # from here on the note is to be believed, told or not: what it replaces is not true any
-        # more
+        # The note may be trusted, injected or not. What it supersedes no longer holds.
         overtaken.update(hit.overtakes)
         if hit.id in overtaken:
             seen.held = "overtaken by a newer note"
@@ -241,9 +247,7 @@ def _amended(hit: Hit, talks: dict[str, tuple[str, str]]) -> dict[tuple[str, str
 
 
 def _shared(hit: Hit, terms: set[str]) -> set[str]:
-    """What a prompt and a note have in common, which is all that is kept of a prompt: the note says
-    it anyway.
-    """
+    """Words that the prompt and the note share. Only these are stored of a prompt."""
     return terms & set(analyze.terms(hit.row.embedded)) or {_NO_WORD}
 
 
@@ -256,9 +260,16 @@ def _render(
     room: int,
     later: str,
 ) -> SelectedNote | None:
-    """A note in the words in which it is told: those of its lines that say what came of it, the
-    nearest to the prompt first where not all fit, in their own order. None where nothing of it
-    fits. *later*: the day of a later talk on its matter that is told before it.
+    """Render a note for injection: its outcome lines, in their order.
+
+    If not all lines fit, those that share most words with the prompt are kept.
+
+    Args:
+        terms: words of the prompt. room: tokens that are left.
+        later: day of a later conversation on the same topic that is injected before it, or ``""``.
+
+    Returns:
+        None if nothing of the note fits.
     """
     lines = notes.outcome_lines(entry.body)
     whose = told_as(hit.path, entry.marks, date.today())

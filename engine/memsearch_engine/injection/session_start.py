@@ -1,9 +1,7 @@
-"""What a new session is told: built ahead by the engine, printed by the hook, logged in
-``receipts``.
+"""At a session's start: the text is prepared by the service, printed by the hook and logged.
 
-The text is fenced with a name of its own, so that it can be recognised and taken out where a reply
-or a transcript repeats
-it: injected memory must never come back as a memory.
+The text has a fence of its own, so that it can be recognised and removed where a reply or a
+transcript repeats it: injected memory must never be captured as a new note.
 """
 
 from __future__ import annotations
@@ -34,46 +32,45 @@ from memsearch_engine.journal.shared import WRITTEN, list_dated, told_as
 from memsearch_engine.journal.text import plain
 from memsearch_engine.secrets.scan import redact
 
-#: Some agents escape what hooks say, so hooks write square brackets for them; a reply may repeat
-#: either, escaped or not.
+#: Some agents escape the output of hooks. Hooks write square brackets for them. A reply may repeat
+#: either form, escaped or not.
 _FENCE = re.compile(
     r"(?:<|&lt;|\[)memsearch-memory\b(?:(?!&gt;)[^>\]\n])*(?:>|&gt;|\]).*?(?:<|&lt;|\[)/memsearch-memory(?:>|&gt;|\])\s*",
     re.S,
 )
 _FENCE_LIKE = re.compile(r"(?i)(?:[<\[]|&lt;)(?=\s*/?\s*memsearch[\W_]?memory)")
 _DAYS = 2
-_SHARED = (
-    3  # a part of so many of the lines is for what others have shared, where there are own ones
-)
-_LOOKED_AT = 14  # of the newest files: stubs without a bullet don't count as days
+_SHARED = 3  # one line in three is for notes that others shared, if there are own notes
+_LOOKED_AT = 14  # newest files to read; a file without a bullet does not count as a day
 _LINE = 240
 _HINT = "[memsearch] Memory available"
-#: (entry id, hash) -> words.
+#: (entry id, hash) -> words about its stale references.
 Outdated = Mapping[tuple[str, str], str]
 NOTHING: Outdated = MappingProxyType({})
 
 
 class Context(msgspec.Struct):
-    """What a session of one agent would be given. ``text`` is '' where there is nothing to say."""
+    """The text for the start of a session.
+
+    Attributes:
+        text: fenced; ``""`` for nothing. tokens: its estimated size. memories: entries in all.
+        left_out: entries of the newest days that are quarantined, expired or superseded.
+    """
 
     text: str
     tokens: int
     memories: int
-    left_out: (
-        int  # entries of the newest days that are untrusted, expired, superseded or beyond the cap
-    )
+    left_out: int
 
 
 class _InjectableNotes(NamedTuple):
-    """What of a memory folder a session may be told, read once for agents that are told more and
-    such that are told less.
+    """The injectable lines of a memory folder, read once for all agents' limits.
 
     Attributes:
-        days: the newest ones with their lines, the newest first; team: the newest lines that
-            others have shared, the newest last.
-        until: the last day (ISO) on which all this may be told, '' for ever; own: the lines of
-            each agent's session.
-        first, last: of all days; memories: how many entries there are; left_out: as in ``Context``.
+        days: (day, lines), newest day first. team: newest lines shared by others, newest last.
+        first, last: first and last day of all files. memories: number of entries.
+        left_out: as in ``Context``. own: lines by agent session.
+        until: last day (ISO) on which all lines may be injected; ``""`` for no limit.
     """
 
     days: list[tuple[str, list[str]]]
@@ -97,15 +94,15 @@ def build(
     today: date | None = None,
     outdated: Outdated = NOTHING,
 ) -> Context:
-    """The cold-start context of a memory folder.
+    """Build the text for the start of a session from a memory folder.
 
     Args:
-        lines: at most so many bullets, newest last as they stand in their day.
-        max_tokens: a cap on all but *longterm*, which has its own.
-        longterm: what the long-term memory tells a session of this project.
-        origin: knows what this home wrote and its owner released; nothing else is told. None:
-            everything is this home's.
-        outdated: what to say beside a note whose repository has moved on.
+        lines: maximum number of bullets; in a day the newest is last.
+        max_tokens: cap on everything but *longterm*, which has its own.
+        longterm: the part from long-term memory.
+        origin: knows which entries this home wrote or its owner released; only those are injected.
+            None injects all.
+        outdated: words to add to a note with stale references.
     """
     return _render(
         home,
@@ -119,7 +116,7 @@ def build(
 def _read(
     memory: str, lines: int, today: date, origin: Origin | None, outdated: Outdated
 ) -> _InjectableNotes:
-    """*lines*: of the agent that is told most."""
+    """Read the folder. *lines*: the largest limit of all agents."""
     every = [
         file
         for file in list_dated(memory)
@@ -179,7 +176,7 @@ def _render(
         tokens = estimate(text)
         if tokens <= max_tokens or not days:
             break
-        day, bullets = days[-1]  # the older day gives way first, its oldest bullet first
+        day, bullets = days[-1]  # drop the oldest bullet of the older day first
         days[-1:] = [(day, bullets[1:])] if len(bullets) > 1 else []
     parts = [longterm, text if days else ""]
     return Context(
@@ -188,7 +185,7 @@ def _render(
 
 
 def fenced(text: str, home: Home) -> tuple[str, int]:
-    """The text in its fence, and its tokens; nothing for nothing."""
+    """*text* without secrets in its fence, and its estimated tokens; ``("", 0)`` for no text."""
     if not text:
         return "", 0
     text = redact(unfenced(text), home)[0]
@@ -200,9 +197,7 @@ def fenced(text: str, home: Home) -> tuple[str, int]:
 def _team_lines(
     memory: str, files: list[DayFile], today: date, origin: Origin | None, most: int, ends: set[str]
 ) -> list[str]:
-    """The newest lines that others have shared, at most so many, the newest last, each with its day
-    and whose it is.
-    """
+    """The newest shared lines, newest last, each with its day and author. *most*: maximum number."""
     found: list[str] = []
     for file in files:
         if len(found) < most:
@@ -219,11 +214,11 @@ def _bullets(
     ends: set[str],
     sessions: dict[str, list[str]],
 ) -> tuple[list[str], int]:
-    """Lines of a day that a session may be told, and how many entries were held back.
+    """The injectable lines of a day, and how many of its entries are withheld.
 
     Args:
-        ends: is given the days (ISO) after which that is no longer so; sessions: the lines of
-            each agent's session.
+        ends: receives the last days (ISO) on which lines may be injected.
+        sessions: receives the lines of each agent session.
     """
     try:
         entries = read_end(file.path).entries
@@ -235,7 +230,7 @@ def _bullets(
     released = origin.released(entries) if origin else set()
     for entry in entries:
         if entry.is_digest or is_shared and origin and origin.came_by(entry.raw, WRITTEN):
-            continue  # its author is told the note itself
+            continue  # the author gets the original note
         if entry.id in arrived or not is_injectable(entry, today):
             held += 1
             continue
@@ -262,19 +257,19 @@ def _bullets(
 
 
 def _ends(entry: Entry, today: date) -> set[str]:
-    """The last days on which an entry is told in the same words."""
+    """The last days on which an entry is injected in the same words."""
     found = {expires for expires in [entry.marks.get("expires", "")] if expires}
     review = entry.marks.get("review", "")
     if review > today.isoformat():
         try:
             found.add((date.fromisoformat(review) - timedelta(days=1)).isoformat())
-        except ValueError:  # anybody may have written it
+        except ValueError:  # the mark may come from anyone
             found.add(today.isoformat())
     return found
 
 
 def is_injectable(entry: Entry, today: date) -> bool:
-    """Whether the marks of an entry allow that a session is told it unasked."""
+    """Whether the marks of an entry allow its injection on the day *today*."""
     marks = entry.marks
     expires = marks.get("expires", "")
     return not (
@@ -292,7 +287,7 @@ def _clip(text: str) -> str:
 
 
 def unfenced(text: str) -> str:
-    """A note can't close the fence that it is quoted in."""
+    """*text* without anything that looks like our fence: a note must not close it."""
     return _FENCE_LIKE.sub("\u2039", text)
 
 
@@ -310,14 +305,16 @@ def prebuild(
     sources: Mapping[str, list[int]] | None = None,
     problem: str = "",
 ) -> bool:
-    """Keep the context of a memory folder ready for hooks. Returns whether it changed.
+    """Write the text for the start of a session to the file that hooks print.
 
     Args:
-        problem: what a session's person is shown at its start, '' for nothing.
-        sources: stamps (``freshness``) of what else it was made of, taken before that was read.
-        wait_ms, carry_ms: how long a hook waits for what bears on a prompt, and for what a
-            session had noted before it was
-            compacted; 0: it does not ask.
+        problem: a message for the person at the session's start, ``""`` for none.
+        sources: stamps (``core.freshness``) of the other sources, taken before they were read.
+        wait_ms, carry_ms, act_ms: how long a hook waits for notes at a prompt, after a context
+            compaction and around an action; 0: the hook does not ask.
+
+    Returns:
+        Whether the file changed in more than its stamps.
     """
     texts: dict[str, str] = {}
     seen = {**(sources or {}), **freshness.stamps([*_sources(memory), str(home.generation)])}
@@ -368,9 +365,7 @@ def prebuild(
 
 
 def _sources(memory: str) -> list[str]:
-    """The files of a memory folder that a context is made of, and the folders in which others may
-    appear.
-    """
+    """The files that the text is built from, and the folders where new files may appear."""
     every = list_dated(memory)
     own = [file.path for file in every if not author_of(file.path)]
     shared = [file.path for file in every if author_of(file.path)]

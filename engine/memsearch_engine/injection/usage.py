@@ -1,10 +1,8 @@
-"""Which long-term memories are used: cited in a reply, or read through a command. Kept in
-``state.db``.
+"""Use of long-term memories: cited in a reply, or read through a command. Stored in ``state.db``.
 
-A memory is known by eight hex digits, and a reply cites it as ``[mem:3f9a2c1b]``, several as
-``[mem:3f9a2c1b, 77aa01de]``; a note, which a session may have been told at a prompt, by its twelve
-(``receipts``). A citation counts once per turn; reading counts less, once a day and session: what
-is read helps, or it may not.
+A long-term memory has an id of eight hex digits; a reply cites it as ``[mem:3f9a2c1b]`` or
+``[mem:3f9a2c1b, 77aa01de]``. A note has twelve digits (see ``injection_log``). A citation counts
+once per turn. A read counts less, once per day and session: it may not have helped.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ CREATE TABLE IF NOT EXISTS memory_uses (
 
 
 class Use(msgspec.Struct):
-    """``score``: uses by weight. ``last``: seconds since 1970."""
+    """Uses of one memory. ``last``: time of the last use, in seconds since 1970."""
 
     cited: int = 0
     read: int = 0
@@ -38,11 +36,12 @@ class Use(msgspec.Struct):
 
     @property
     def score(self) -> float:
+        """Weighted number of uses."""
         return self.cited * WEIGHTS["cited"] + self.read * WEIGHTS["read"]
 
 
 def cited(text: str) -> list[str]:
-    """The memories that *text* cites, each once, in the order they stand."""
+    """Ids that *text* cites, each once, in order."""
     if "[mem:" not in text:
         return []
     return list(
@@ -53,7 +52,7 @@ def cited(text: str) -> list[str]:
 
 
 def without_citations(text: str) -> str:
-    """*text* as it reads without them: a citation is no part of a note."""
+    """*text* without citations."""
     return _CITATION.sub("", text) if "[mem:" in text else text
 
 
@@ -67,8 +66,11 @@ def note(
     turn: str = "",
     at: float = 0.0,
 ) -> None:
-    """Count uses. *turn* is the turn that cites, or the day on which it was read. Ids that nobody
-    knows do no harm.
+    """Count uses of memories. Unknown ids do no harm.
+
+    Args:
+        ids: memory ids. kind: a key of ``WEIGHTS``. turn: the citing turn, or the day of a read.
+        at: seconds since 1970; 0 for now.
     """
     when = at or time.time()
     rows = [(name, kind, agent, session, turn, when) for name in ids]
@@ -81,7 +83,7 @@ def note(
 
 
 def totals(home: Home) -> dict[str, Use]:
-    """Uses by memory."""
+    """All uses, by memory id."""
     found: dict[str, Use] = {}
     with using(home, SCHEMA) as db:
         for name, kind, count, last in db.execute(
