@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 import msgspec
 import pexpect
-from memsearch_engine.agents.claude_code import reader as claude_code
+from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.transcripts.model import Session, Turn, brings_outside
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.worker import work
@@ -41,6 +41,8 @@ from memsearch_engine.secrets.scan import redact
 from memsearch_engine.service import launch
 
 from tests.conftest import Box, until
+
+claude_code = ClaudeCode()
 
 SECRETS = Path(__file__).parent.parent / "secrets"
 DAY = "2026-02-09"

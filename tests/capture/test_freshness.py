@@ -252,7 +252,7 @@ def test_of_a_session_that_its_agent_keeps_nowhere_nothing_is_learned(
 
 
 def test_a_session_that_says_that_it_is_ephemeral_is_passed_over(tmp_path) -> None:
-    from memsearch_engine.agents.codex import reader
+    from memsearch_engine.agents.codex.reader import Reader
     from memsearch_engine.longterm.extract import unfit
 
     file = tmp_path / "rollout-2026-03-02T09-00-00-66666666-6666-4666-8666-666666666666.jsonl"
@@ -277,9 +277,9 @@ def test_a_session_that_says_that_it_is_ephemeral_is_passed_over(tmp_path) -> No
             },
         ]
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        where = reader.at(file)
+        where = Reader().at(file)
         assert where is not None
-        conversation = reader.open_session(where)
+        conversation = Reader().open_session(where)
         assert unfit(conversation, conversation.turns()) == (
             "an ephemeral session" if is_ephemeral else ""
         )

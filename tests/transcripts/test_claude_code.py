@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memsearch_engine.agents.claude_code import reader as claude_code
+from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.transcripts.locate import find_session, open_anchor, open_file
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.home import AgentFolders
+
+claude_code = ClaudeCode()
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"
 

@@ -6,10 +6,12 @@ import json
 import os
 
 import pytest
-from memsearch_engine.agents.claude_code import reader as claude_code
+from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.transcripts.locate import all_sessions, find_session
 from memsearch_engine.agents.transcripts.model import unknown_tag
 from memsearch_engine.core.home import AgentFolders
+
+claude_code = ClaudeCode()
 
 PICTURE = {
     "type": "image",

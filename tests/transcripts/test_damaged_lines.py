@@ -9,10 +9,14 @@ import json
 import random
 
 import pytest
-from memsearch_engine.agents.claude_code import reader as claude_code
-from memsearch_engine.agents.copilot import reader as copilot
-from memsearch_engine.agents.cursor import reader as cursor
-from memsearch_engine.agents.transcripts.jsonl import DAMAGE, records
+from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
+from memsearch_engine.agents.copilot.reader import Reader as Copilot
+from memsearch_engine.agents.cursor.reader import Reader as Cursor
+from memsearch_engine.agents.transcripts.records import DAMAGE, records
+
+claude_code = ClaudeCode()
+copilot = Copilot()
+cursor = Cursor()
 
 ROWS = [
     json.dumps(

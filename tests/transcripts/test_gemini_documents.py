@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
-from memsearch_engine.agents.gemini import reader as gemini
+from memsearch_engine.agents.gemini.reader import Reader as Gemini
 from memsearch_engine.agents.transcripts.locate import all_sessions
 from memsearch_engine.agents.transcripts.readers import reader_of
 from memsearch_engine.core.home import AgentFolders
+
+gemini = Gemini()
 
 SESSION = "ef937a63-814d-43c0-88d3-f7a6722f33b2"
 NAME = "session-2025-12-05T11-14-ef937a63.json"
@@ -50,7 +52,7 @@ def test_a_session_in_one_document_is_read_and_listed(tmp_path):
     (chats / NAME).write_text(json.dumps(data, indent=2))
     (found,) = all_sessions("gemini", AgentFolders({"gemini": [tmp_path]}))
     assert found.session == SESSION and gemini.locate(tmp_path, SESSION).path == found.path
-    assert reader_of(found.path) is gemini
+    assert reader_of(found.path).agent == "gemini"
     session = gemini.open_session(found)
     assert session.ids == ["m1", "m5"] and not session.unknown
     first, second = session.turns()

@@ -7,8 +7,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from memsearch_engine.agents.codex import reader as codex
-from memsearch_engine.agents.openclaw import reader as openclaw
+from memsearch_engine.agents.codex.reader import Reader as Codex
+from memsearch_engine.agents.openclaw.reader import Reader as Openclaw
+
+codex = Codex()
+openclaw = Openclaw()
 
 
 def write(path: Path, *lines: dict) -> Path:

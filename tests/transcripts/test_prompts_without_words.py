@@ -8,12 +8,19 @@ import json
 from typing import Any
 
 import pytest
-from memsearch_engine.agents.codex import reader as codex
-from memsearch_engine.agents.copilot import reader as copilot
-from memsearch_engine.agents.gemini import reader as gemini
-from memsearch_engine.agents.openclaw import reader as openclaw
-from memsearch_engine.agents.pi import reader as pi
-from memsearch_engine.agents.qwen import reader as qwen
+from memsearch_engine.agents.codex.reader import Reader as Codex
+from memsearch_engine.agents.copilot.reader import Reader as Copilot
+from memsearch_engine.agents.gemini.reader import Reader as Gemini
+from memsearch_engine.agents.openclaw.reader import Reader as Openclaw
+from memsearch_engine.agents.pi.reader import Reader as Pi
+from memsearch_engine.agents.qwen.reader import Reader as Qwen
+
+codex = Codex()
+copilot = Copilot()
+gemini = Gemini()
+openclaw = Openclaw()
+pi = Pi()
+qwen = Qwen()
 
 WHEN = "2026-11-20T10:00:00.000Z"
 PICTURE = {"type": "image", "data": "iVBORw0=", "mimeType": "image/png"}

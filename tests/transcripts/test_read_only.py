@@ -15,14 +15,22 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memsearch_engine.agents.aider import reader as aider
-from memsearch_engine.agents.crush import reader as crush
-from memsearch_engine.agents.cursor import reader as cursor
-from memsearch_engine.agents.goose import reader as goose
+from memsearch_engine.agents.aider.reader import NAME, _without_thoughts
+from memsearch_engine.agents.aider.reader import Reader as Aider
+from memsearch_engine.agents.crush.reader import Reader as Crush
+from memsearch_engine.agents.cursor.reader import Composer, _typed
+from memsearch_engine.agents.cursor.reader import Reader as Cursor
+from memsearch_engine.agents.goose.reader import Reader as Goose
 from memsearch_engine.agents.transcripts.locate import all_sessions, find_session
-from memsearch_engine.agents.zed import reader as zed
+from memsearch_engine.agents.zed.reader import Reader as Zed
 from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.journal.turns import UNIQUE
+
+aider = Aider()
+crush = Crush()
+cursor = Cursor()
+goose = Goose()
+zed = Zed()
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 _ODD = (
@@ -55,7 +63,7 @@ def cursor_database(folder: Path, session: str, head: dict, bubbles: dict) -> Pa
     return file
 
 
-def composer(folder: Path, *bubbles: dict, session: str = "s1", **head: object) -> cursor.Composer:
+def composer(folder: Path, *bubbles: dict, session: str = "s1", **head: object) -> Composer:
     listed = [{"bubbleId": f"b{n}", "type": bubble["type"]} for n, bubble in enumerate(bubbles)]
     stored = {f"b{n}": bubble for n, bubble in enumerate(bubbles)}
     file = cursor_database(folder, session, {"fullConversationHeadersOnly": listed, **head}, stored)
@@ -251,7 +259,7 @@ _HISTORY = st.lists(
 @given(lines=_HISTORY)
 def test_no_history_of_aiders_is_fatal_and_growing_keeps_its_names(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("aider")
-    file = folder / aider.NAME
+    file = folder / NAME
     file.write_text("\n".join(lines) + "\n")
     failed: list = []
     before = {one.session: aider.open_session(one) for one in aider.sessions(folder, failed)}
@@ -437,7 +445,7 @@ def test_no_thread_of_zeds_is_fatal(tmp_path_factory, messages, packed, cut, sca
 
 
 def test_a_thread_of_zeds_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(zed, "_MAX", 1 << 20)
+    monkeypatch.setattr("memsearch_engine.agents.zed.reader._MAX", 1 << 20)
     with sqlite3.connect(tmp_path / "threads.db") as db:
         db.execute("CREATE TABLE threads(id, summary, updated_at, data_type, data)")
         bomb = zstandard.ZstdCompressor(write_content_size=False).compress(b" " * (1 << 24))
@@ -536,7 +544,7 @@ def test_a_session_of_cursors_that_is_in_both_places_is_listed_once(tmp_path, mo
     ],
 )
 def test_what_is_attached_forges_no_words_of_the_persons(raw, words):
-    assert cursor._typed(raw) == words
+    assert _typed(raw) == words
 
 
 def test_what_cursor_tells_its_model_itself_is_nobodys_request(tmp_path):
@@ -551,10 +559,10 @@ def test_what_cursor_tells_its_model_itself_is_nobodys_request(tmp_path):
 
 
 def aider_turns(folder: Path, text: str) -> list:
-    (folder / aider.NAME).write_text(
+    (folder / NAME).write_text(
         "\n# aider chat started at 2026-01-01 10:00:00\n\n> Aider v1  \n" + text
     )
-    return aider.open_session(aider.at(folder / aider.NAME)).turns()
+    return aider.open_session(aider.at(folder / NAME)).turns()
 
 
 @pytest.mark.parametrize(
@@ -592,10 +600,10 @@ def test_aiders_second_model_is_given_the_answer_and_a_person_may_say_the_same(t
 
 def test_thoughts_of_aiders_models_are_taken_out_in_one_go():
     tag = "thinking-content-7bbeb8e1441453ad999a0bbba8a46d4b"
-    assert aider._without_thoughts(f"a <{tag}>b</{tag}>\n\nc") == "a c"
-    assert aider._without_thoughts(f"a\n<{tag}>never ends") == "a\n"
-    assert aider._without_thoughts("plain") == "plain"
-    assert aider._without_thoughts(f"<{tag}>\n" * 100_000) == ""
+    assert _without_thoughts(f"a <{tag}>b</{tag}>\n\nc") == "a c"
+    assert _without_thoughts(f"a\n<{tag}>never ends") == "a\n"
+    assert _without_thoughts("plain") == "plain"
+    assert _without_thoughts(f"<{tag}>\n" * 100_000) == ""
 
 
 @pytest.mark.parametrize("version", [2, 4])
@@ -737,8 +745,8 @@ def test_an_anchor_of_aiders_opens_the_file_of_a_known_project_alone(tmp_path, m
         aider_turns(tmp_path / name, "\n#### x  \n\ny\n")
     folders = AgentFolders.from_env({}, seen={"aider": [str(tmp_path / "known")]})
     (one,) = all_sessions("aider", folders)
-    assert find_session("aider", one.session, str(tmp_path / "known" / aider.NAME), folders)
-    found = find_session("aider", one.session, str(tmp_path / "other" / aider.NAME), folders)
+    assert find_session("aider", one.session, str(tmp_path / "known" / NAME), folders)
+    found = find_session("aider", one.session, str(tmp_path / "other" / NAME), folders)
     assert found is None or found.path == one.path
 
 
@@ -829,11 +837,11 @@ def test_what_crushs_tools_bring_in(tmp_path, name, is_outside):
 
 def test_aiders_ids_stay_when_two_sessions_began_in_one_second(tmp_path):
     head = "\n# aider chat started at 2026-01-01 10:00:00\n\n> Aider v1  \n"
-    (tmp_path / aider.NAME).write_text(f"{head}\n#### same  \n\none\n{head}\n#### same  \n\ntwo\n")
+    (tmp_path / NAME).write_text(f"{head}\n#### same  \n\none\n{head}\n#### same  \n\ntwo\n")
     first, second = aider.sessions(tmp_path, [])
     assert second.session == f"{first.session}.2"
     assert [aider.open_session(one).turns()[0].assistant for one in (first, second)] == [
         "one",
         "two",
     ]
-    assert aider.at(tmp_path / aider.NAME).session == second.session
+    assert aider.at(tmp_path / NAME).session == second.session

@@ -17,24 +17,37 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memsearch_engine.agents.claude_code import reader as claude_code
-from memsearch_engine.agents.cline import reader as cline
-from memsearch_engine.agents.codex import reader as codex
-from memsearch_engine.agents.copilot import reader as copilot
-from memsearch_engine.agents.gemini import reader as gemini
-from memsearch_engine.agents.kilo import reader as kilo
-from memsearch_engine.agents.kimi import reader as kimi
-from memsearch_engine.agents.openclaw import reader as openclaw
-from memsearch_engine.agents.opencode import reader as opencode
-from memsearch_engine.agents.pi import reader as pi
-from memsearch_engine.agents.qwen import reader as qwen
+from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
+from memsearch_engine.agents.cline.reader import Reader as Cline
+from memsearch_engine.agents.codex.reader import Reader as Codex
+from memsearch_engine.agents.copilot.reader import Reader as Copilot
+from memsearch_engine.agents.gemini.reader import Reader as Gemini
+from memsearch_engine.agents.kilo.reader import Reader as Kilo
+from memsearch_engine.agents.kimi.reader import Reader as Kimi
+from memsearch_engine.agents.openclaw.reader import Reader as Openclaw
+from memsearch_engine.agents.opencode.reader import Reader as Opencode
+from memsearch_engine.agents.pi.reader import Reader as Pi
+from memsearch_engine.agents.qwen.reader import Reader as Qwen
 from memsearch_engine.agents.transcripts import jsonl, locate
-from memsearch_engine.agents.transcripts.model import Turn
-from memsearch_engine.agents.vibe import reader as vibe
+from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
+from memsearch_engine.agents.vibe.reader import Reader as Vibe
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.home import AgentFolders
+
+claude_code = ClaudeCode()
+cline = Cline()
+codex = Codex()
+copilot = Copilot()
+gemini = Gemini()
+kilo = Kilo()
+kimi = Kimi()
+openclaw = Openclaw()
+opencode = Opencode()
+pi = Pi()
+qwen = Qwen()
+vibe = Vibe()
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 
@@ -176,7 +189,7 @@ def test_a_compressed_rollout_reads_like_the_plain_one(tmp_path):
 # -- what the samples don't show
 
 
-def rollout(tmp_path, *lines: dict, meta: dict | None = None) -> codex.Conversation:
+def rollout(tmp_path, *lines: dict, meta: dict | None = None) -> Conversation:
     file = tmp_path / "rollout-x.jsonl"
     first = {
         "type": "session_meta",
@@ -378,7 +391,7 @@ def test_opencode_s_command_that_ended_badly_has_failed_although_it_is_completed
     "reader, name", [(opencode, "opencode.db"), (openclaw, "openclaw-agent.sqlite")]
 )
 def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader, name):
-    whole = (SAMPLES / reader.AGENT.name / name).read_bytes()
+    whole = (SAMPLES / reader.agent / name).read_bytes()
     for data in (
         b"",
         b"not a database at all" * 100,
@@ -1335,9 +1348,7 @@ def test_no_shape_of_a_document_is_fatal(tmp_path_factory, document, cut):
 def test_a_pipe_among_sessions_hangs_nobody(tmp_path):
     os.mkfifo(tmp_path / "events.jsonl")
     with pytest.raises(OSError, match="not a regular file"):
-        copilot.open_session(
-            copilot.Session("copilot", "s", str(tmp_path / "events.jsonl"), "transcript")
-        )
+        copilot.open_session(Session("copilot", "s", str(tmp_path / "events.jsonl"), "transcript"))
     (tmp_path / "sessions" / "--p--").mkdir(parents=True)
     os.mkfifo(tmp_path / "x.jsonl")
     os.mkfifo(tmp_path / "sessions" / "--p--" / "2026-11-25T09-30-00-000Z_s.jsonl")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from memsearch_engine.agents.claude_code import reader as claude_code
-from memsearch_engine.agents.codex import reader as codex
+from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
+from memsearch_engine.agents.codex.reader import Reader as Codex
 from memsearch_engine.agents.transcripts import jsonl
 
 from tests.transcripts.test_claude_turns import answer, line, user
+
+claude_code = ClaudeCode()
+codex = Codex()
 
 
 def uuid(number: int) -> str:

@@ -28,11 +28,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memsearch_engine.agents.aider import AGENT
+from memsearch_engine.agents.transcripts import readers
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
     ToolCall,
     Turn,
+    WholeConversation,
     brings_outside,
     input_text,
 )
@@ -41,7 +43,6 @@ from memsearch_engine.core import safe_files
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.repository import came_along
 
-KIND = "transcript"
 NAME, _TYPED = ".aider.chat.history.md", ".aider.input.history"
 _MAX = 256 * 1024 * 1024
 _HEAD = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)$")
@@ -64,55 +65,42 @@ class _Record(NamedTuple):
     text: str
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session of the history in *folder*."""
-    file = folder / NAME
-    if not file.is_file():
-        return
-    try:
-        info = file.stat()
-        names = [
-            name
-            for name, records in _sessions(file)
-            if any(record.kind == "prompt" for record in records)
-        ]
-    except OSError as error:
-        failed.append((str(file), error.strerror or str(error)))
-        return
-    for name in names:
-        yield Session(AGENT.name, name, str(file), KIND, info.st_mtime, info.st_size)
-
-
-def locate(folder: Path, session: str) -> Session | None:
-    file = folder / NAME
-    return at(file, session) if file.is_file() else None
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The named session of a history, else its last one."""
-    path = Path(path)
-    if path.name != NAME:
-        return None
-    names = [name for name, _ in _sessions(path)]
-    found = session if session in names else names[-1] if names and not session else ""
-    return Session(AGENT.name, found, str(path), KIND) if found else None
-
-
-def holds(name: str) -> bool | None:
-    return name == NAME
-
-
-def wrote(line: object) -> bool:
-    return False
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return AiderConversation(where)
-
-
-class AiderConversation(Conversation):
+class Reader(readers.Reader):
     agent = AGENT.name
+    own_names = re.compile(re.escape(NAME))
 
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Every session of the history in *folder*."""
+        file = folder / NAME
+        if not file.is_file():
+            return
+        try:
+            info, found = file.stat(), _sessions(file)
+        except OSError as error:
+            failed.append((str(file), error.strerror or str(error)))
+            return
+        for name, records in found:
+            if any(record.kind == "prompt" for record in records):
+                yield Session(self.agent, name, str(file), self.kind, info.st_mtime, info.st_size)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        file = folder / NAME
+        return self.at(file, session) if file.is_file() else None
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """The named session of a history, else its last one."""
+        path = Path(path)
+        if path.name != NAME:
+            return None
+        names = [name for name, _ in _sessions(path)]
+        found = session if session in names else names[-1] if names and not session else ""
+        return Session(self.agent, found, str(path), self.kind) if found else None
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return AiderConversation(where)
+
+
+class AiderConversation(WholeConversation):
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         file = Path(where.path)
@@ -130,9 +118,6 @@ class AiderConversation(Conversation):
         for turn in self._turns:
             turn.outside = turn.outside or self._came_along
         self.ids = [turn.turn for turn in self._turns]
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        return self._turns[first:last]
 
     def _read(self, records: list[_Record]) -> Iterator[Turn]:
         """A prompt or a command with what follows it; those that stayed in the client are left out."""

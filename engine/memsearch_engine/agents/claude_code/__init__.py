@@ -6,13 +6,12 @@ from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
-    from memsearch_engine.agents.claude_code import compaction, native, reader, retention
+    from memsearch_engine.agents.claude_code import compaction, native, retention
     from memsearch_engine.agents.retention import Retention
-    from memsearch_engine.agents.transcripts.readers import Reader
     from memsearch_engine.agents.transcripts.summary import Compaction
     from memsearch_engine.core.llm.native import Native
 
-    _: tuple[Reader, Compaction, Native, Retention] = (reader, compaction, native, retention)
+    _: tuple[Compaction, Native, Retention] = (compaction, native, retention)
 
 AGENT = Agent(
     name="claude-code",

@@ -24,16 +24,15 @@ from __future__ import annotations
 import bisect
 import contextlib
 import mmap
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from memsearch_engine.agents.claude_code import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -41,12 +40,18 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     blocks_text,
+    count_unknown_tag,
     input_text,
     text_of,
-    unknown_tag,
 )
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import decoded
 
-KIND = "transcript"
+_SUB_AGENT_FILE = "agent-"
+#: Types of lines that no other agent writes.
+_LINES = frozenset(
+    "user assistant system summary attachment queue-operation file-history-snapshot".split()
+)
 _KNOWN = frozenset(
     "user assistant system attachment queue-operation last-prompt atis-latch mode cost-state tools-used "
     "api-request-shape api-request-blob api-request summary file-history-snapshot custom-title agent-name permission-mode".split()
@@ -120,63 +125,28 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session file below *folder* (``projects``). Sub-agents' files lie deeper."""
-    for file in folder.glob("*/*.jsonl"):
-        if file.name.startswith("agent-"):
-            continue
-        try:
-            info = file.stat()
-        except OSError:
-            continue
-        yield Session(AGENT.name, file.stem, str(file), KIND, info.st_mtime, info.st_size)
+class Reader(FileReader):
+    agent = AGENT.name
+    patterns = ("*/{}.jsonl",)
 
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """The files of sessions; those of sub-agents are no sessions."""
+        found = super().files(folder, session)
+        return (file for file in found if not file.name.startswith(_SUB_AGENT_FILE))
 
-def locate(folder: Path, session: str) -> Session | None:
-    file = next(folder.glob(f"*/{session}.jsonl"), None)
-    return at(file) if file else None
+    def wrote(self, line: dict[str, Any]) -> bool:
+        return line.get("type") in _LINES or "sessionId" in line
 
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The session in a file, None where it can't be one."""
-    path = Path(path)
-    return (
-        Session(AGENT.name, session or path.stem, str(path), KIND)
-        if path.suffix == ".jsonl"
-        else None
-    )
-
-
-def holds(name: str) -> bool | None:
-    """None: lines of JSON may be anybody's."""
-    return None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    kinds = (
-        "user",
-        "assistant",
-        "system",
-        "summary",
-        "attachment",
-        "queue-operation",
-        "file-history-snapshot",
-    )
-    return line.get("type") in kinds or "sessionId" in line
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    if Path(where.path).name.startswith("agent-"):
-        return ClaudeConversation(where, _OfSubAgent, _parse, cache)
-    found = ClaudeConversation(where, _Scanner, _parse, cache)
-    if not found.ids and found.has_sidechain:  # a sub-agent's file under another name
-        return ClaudeConversation(where, _OfSubAgent, _parse)
-    return found
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        if Path(where.path).name.startswith(_SUB_AGENT_FILE):
+            return ClaudeConversation(where, _OfSubAgent, _parse, cache)
+        found = ClaudeConversation(where, _Scanner, _parse, cache)
+        if not found.ids and found.has_sidechain:  # a sub-agent's file under another name
+            return ClaudeConversation(where, _OfSubAgent, _parse)
+        return found
 
 
 class ClaudeConversation(JsonlConversation):
-    agent = AGENT.name
-
     @property
     def has_sidechain(self) -> bool:
         return "sidechain" in self._offsets.facts
@@ -234,19 +204,16 @@ class ClaudeConversation(JsonlConversation):
         file = Path(self.where.path.removesuffix(".jsonl"), "subagents", f"agent-{name[1]}.jsonl")
         try:
             turns = JsonlConversation(
-                Session(AGENT.name, file.stem, str(file), KIND), _OfSubAgent, _parse
+                Session(AGENT.name, file.stem, str(file), self.where.kind), _OfSubAgent, _parse
             ).turns()
         except OSError:
             return True
         return any(turn.outside for turn in turns)
 
 
-class _Scanner:
+class _Scanner(Scanner):
     def __init__(self) -> None:
-        self.facts: dict[str, str] = {}
-        self.unknown: dict[str, int] = {}
-        self.aliases: dict[str, str] = {}
-        self.after: dict[str, str] = {}
+        super().__init__()
         self._first, self._position = "", None
         self._lines: set[str] = set()  # ids of the lines since the last turn began
         self._has_begun = (
@@ -267,8 +234,7 @@ class _Scanner:
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
         if not isinstance(line.type, str) or line.type not in _KNOWN:
-            name = str(line.type)[:40]
-            self.unknown[name] = self.unknown.get(name, 0) + 1
+            self.count(line.type)
             return None
         if line.isSidechain:
             self._aside(line)
@@ -276,8 +242,7 @@ class _Scanner:
             self._position = None  # it was answered: what waits from now on is another turn
         if line.type != "user" or _aside(line, self.facts) or (prompt := _prompt(line)) is None:
             return None
-        if tag := unknown_tag(prompt):
-            self.unknown[tag] = self.unknown.get(tag, 0) + 1
+        count_unknown_tag(self.unknown, prompt)
         self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
         name = _turn_id(line)
         joined = (
@@ -316,11 +281,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     tools: dict[str, ToolCall] = {}
     position = None  # of the last prompt, until it is answered
     ran: ToolCall | None = None  # what the person ran, until its output came
-    for raw in lines:
-        try:
-            line = _decode(raw)
-        except (msgspec.DecodeError, RecursionError):
-            continue
+    for line in decoded(lines, _decode):
         if turns and line.type == "attachment":
             _typed_ahead(turns[-1], tools, line.attachment)
         if _aside(line, facts) or line.type not in ("user", "assistant"):

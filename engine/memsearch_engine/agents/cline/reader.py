@@ -14,9 +14,8 @@ nothing.
 from __future__ import annotations
 
 import errno
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,15 +27,18 @@ from memsearch_engine.agents.transcripts.model import (
     Session,
     ToolCall,
     Turn,
+    WholeConversation,
     document,
     input_text,
     is_servers_tool,
+    table_of,
+    tables_of,
     text_of,
 )
+from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.sqlite import stamp
 from memsearch_engine.core import safe_files
 
-KIND = "transcript"
 _ENDS = ".messages.json"
 _MAX = 256 * 1024 * 1024
 _MAX_MANIFEST = 1024 * 1024
@@ -47,63 +49,41 @@ _COMMAND = re.compile(r'\s*<user_command slash="([\w-]+)">(.*)</user_command>\s*
 _LEFT = "disconnected before request was resolved"  # what it says where its user ended it
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder* (``sessions``)."""
-    for file in sorted(
-        folder.glob(f"*/*{_ENDS}")
-    ):  # by when they began, which their names say: a fork comes after its parent
-        if file.name != f"{file.parent.name}{_ENDS}":  # a sub-agent's
-            continue
-        try:
-            info = file.stat()
-        except OSError:
-            continue
-        yield Session(AGENT.name, file.parent.name, str(file), KIND, info.st_mtime, info.st_size)
-
-
-def locate(folder: Path, session: str) -> Session | None:
-    if os.path.basename(session) != session or session in ("", ".", ".."):
-        return None
-    file = folder / session / f"{session}{_ENDS}"
-    return at(file, session) if file.is_file() else None
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The session in a document, None where it can't be one."""
-    path = Path(path)
-    if not path.name.endswith(_ENDS):
-        return None
-    return Session(AGENT.name, session or path.name.removesuffix(_ENDS), str(path), KIND)
-
-
-def holds(name: str) -> bool | None:
-    return name.endswith(_ENDS)
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    return False
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return ClineConversation(where)
-
-
-class ClineConversation(Conversation):
+class Reader(FileReader):
     agent = AGENT.name
+    own_names = re.compile(".*" + re.escape(_ENDS), re.S)
+    ends = ()
+    patterns = ("{}/*" + _ENDS,)
 
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """The documents of sessions; those of sub-agents have other names than their folder."""
+        found = super().files(folder, session)
+        return (file for file in found if file.name == f"{file.parent.name}{_ENDS}")
+
+    def order(self, file: Path) -> Path:
+        """The names of folders say when their sessions began."""
+        return file
+
+    def session_of(self, path: Path) -> str:
+        return path.name.removesuffix(_ENDS)
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return ClineConversation(where)
+
+
+class ClineConversation(WholeConversation):
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         found = _read(Path(where.path))
-        given = found.get("origin")
-        origin = given if isinstance(given, dict) else {}
+        origin = table_of(found, "origin")
         self.session = text_of(found.get("sessionId")) or where.session
         self.parent = text_of(origin.get("parentThreadId"))
         self.version = text_of(origin.get("version"))
-        self._turns = list(self._read_turns(found.get("messages"), _cwd(Path(where.path))))
+        self._read_turns(found.get("messages"), _cwd(Path(where.path)))
         self.ids = [turn.turn for turn in self._turns]
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        found = self._turns[first:last]
+        found = super().turns(first, last)
         for turn in found:
             sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)
             turn.outside = turn.outside or (sent_off and self._they_took_in)
@@ -117,43 +97,29 @@ class ClineConversation(Conversation):
         turns: list[Turn] = []
         for file in Path(self.where.path).parent.glob(f"agent_*{_ENDS}"):
             try:
-                turns += ClineConversation(Session(self.agent, file.name, str(file), KIND)).turns()
+                turns += ClineConversation(
+                    Session(self.agent, file.name, str(file), self.where.kind)
+                ).turns()
             except OSError:
                 return True
         return not turns or any(turn.outside for turn in turns)
 
-    def _read_turns(self, messages: Any, cwd: str) -> Iterator[Turn]:
+    def _read_turns(self, messages: Any, cwd: str) -> None:
         turn: Turn | None = None
         tools: dict[str, ToolCall] = {}
         for number, message in enumerate(messages if isinstance(messages, list) else []):
             if not isinstance(message, dict):
                 continue
             if message.get("role") == "user" and (words := _words(message)):
-                if turn is not None:
-                    yield turn
-                at, tools = stamp(message.get("ts")), {}
                 name = text_of(message.get("id")) or f"{self.session}-{number}"
-                turn = Turn(
-                    self.agent,
-                    self.session,
-                    name,
-                    at,
-                    at,
-                    cwd,
-                    words,
-                    tools=[],
-                    status="interrupted",
-                )
+                turn, tools = self._begin(name, stamp(message.get("ts")), words, cwd), {}
             elif turn is not None:
                 turn.ended = stamp(message.get("ts")) or turn.ended
                 self._add(turn, tools, message)
-        if turn is not None:
-            yield turn
 
     def _add(self, turn: Turn, tools: dict[str, ToolCall], message: dict[str, Any]) -> None:
         blocks = _blocks(message)
-        told = message.get("metadata")
-        if isinstance(told, dict) and told.get("displayOnly"):
+        if table_of(message, "metadata").get("displayOnly"):
             reason = "\n".join(text_of(block.get("text")) for block in blocks)
             if _LEFT not in reason:
                 turn.status = "failed"
@@ -161,7 +127,7 @@ class ClineConversation(Conversation):
             return
         role = message.get("role")
         if role not in ("user", "assistant"):
-            self.unknown[str(role)[:40]] = self.unknown.get(str(role)[:40], 0) + 1
+            self._count(role)
             return
         texts = []
         for block in blocks:
@@ -186,10 +152,9 @@ class ClineConversation(Conversation):
 def _read(path: Path) -> dict[str, Any]:
     """Raises OSError, also where it is no document."""
     try:
-        found = document(safe_files.read(path, _MAX))
+        return table_of(document(safe_files.read(path, _MAX)))
     except (ValueError, RecursionError) as error:
         raise OSError(errno.EINVAL, "not a whole document", str(path)) from error
-    return found if isinstance(found, dict) else {}
 
 
 def _cwd(path: Path) -> str:
@@ -200,16 +165,14 @@ def _cwd(path: Path) -> str:
         found = document(safe_files.read(path.parent / f"{path.parent.name}.json", _MAX_MANIFEST))
     except (OSError, ValueError, RecursionError):
         return ""
-    return text_of(found.get("cwd")) if isinstance(found, dict) else ""
+    return text_of(table_of(found).get("cwd"))
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return (
-        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    )
+    return tables_of(content)
 
 
 def _words(message: dict[str, Any]) -> str:
@@ -252,7 +215,7 @@ def _output(block: dict[str, Any]) -> tuple[str, bool]:
     content = block.get("content")
     if not isinstance(content, list):
         return text_of(content), block.get("is_error") is True
-    entries = [entry for entry in content if isinstance(entry, dict)]
+    entries = tables_of(content)
     texts = [
         text_of(e.get("result")) or text_of(e.get("text")) or text_of(e.get("error"))
         for e in entries

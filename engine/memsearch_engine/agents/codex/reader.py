@@ -14,9 +14,8 @@ turns, which stay in the file (``ThreadRolledBackEvent`` in Codex' own source).
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.codex import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, first_record
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -35,10 +34,12 @@ from memsearch_engine.agents.transcripts.model import (
     blocks_text,
     count_unknown_tag,
     input_text,
+    table_of,
     text_of,
 )
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import first_record
 
-KIND = "rollout"
 _TYPES = frozenset(
     "session_meta turn_context world_state response_item event_msg compacted token_usage_record inter_agent_communication "
     "inter_agent_communication_metadata".split()
@@ -66,7 +67,6 @@ _FLAT = frozenset(
 )
 _CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: ([^\n]+)$", re.M)
 _MAX_FORKS = 8
-_MAX_HEADER = 1 << 20
 _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CALLS = (
     "function_call",
@@ -95,57 +95,32 @@ _decode = msgspec.json.Decoder(_Line).decode
 _kind = msgspec.json.Decoder(_Kind).decode
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every rollout below ``sessions`` and, beside it, ``archived_sessions``."""
-    for file in _files(folder, "rollout-*"):
-        found = at(file)
-        try:
-            info = file.stat()
-        except OSError:
-            continue
-        if found:
-            yield msgspec.structs.replace(found, modified=info.st_mtime, size=info.st_size)
+class Reader(FileReader):
+    agent = AGENT.name
+    kind = "rollout"
+    own_names = re.compile(r".*\.jsonl\.zst|rollout-.*\.jsonl", re.S)
 
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """The rollouts below ``sessions`` and, beside it, ``archived_sessions``; their names end with
+        the id of a thread.
+        """
+        name = f"rollout-*-{session}" if session else "rollout-*"
+        yield from folder.glob(f"*/*/*/{name}.jsonl*")
+        yield from (folder.parent / "archived_sessions").glob(f"{name}.jsonl*")
 
-def locate(folder: Path, session: str) -> Session | None:
-    """The rollout of a thread: its name ends with the thread's id."""
-    file = next(_files(folder, f"rollout-*-{session}"), None)
-    return at(file) if file else None
+    def session_of(self, path: Path) -> str:
+        match = _ROLLOUT.match(path.name)
+        return match[1] if match else path.name.partition(".")[0]
 
+    def wrote(self, line: dict[str, Any]) -> bool:
+        kinds = ("session_meta", "event_msg", "response_item", "turn_context", "compacted")
+        return "payload" in line and line.get("type") in kinds
 
-def _files(folder: Path, name: str) -> Iterator[Path]:
-    yield from folder.glob(f"*/*/*/{name}.jsonl*")
-    yield from (folder.parent / "archived_sessions").glob(f"{name}.jsonl*")
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    name = os.path.basename(os.fspath(path))
-    match = _ROLLOUT.match(name)
-    if not match and not name.endswith((".jsonl", ".jsonl.zst")):
-        return None
-    return Session(
-        AGENT.name, session or (match[1] if match else name.partition(".")[0]), str(path), KIND
-    )
-
-
-def holds(name: str) -> bool | None:
-    if name.endswith(".jsonl.zst") or (name.startswith("rollout-") and name.endswith(".jsonl")):
-        return True
-    return None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    kinds = ("session_meta", "event_msg", "response_item", "turn_context", "compacted")
-    return "payload" in line and line.get("type") in kinds
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return CodexConversation(where, cache)
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return CodexConversation(where, cache)
 
 
 class CodexConversation(JsonlConversation):
-    agent = AGENT.name
-
     def __init__(self, where: Session, cache: Path | None = None, forks: int = 0) -> None:
         super().__init__(where, _Scanner, _parse, cache)
         self._copied: list[Turn] = []
@@ -221,7 +196,7 @@ class CodexConversation(JsonlConversation):
                 continue
             try:
                 parent = CodexConversation(
-                    Session(self.agent, forked, str(file), KIND), cache, forks + 1
+                    Session(self.agent, forked, str(file), Reader.kind), cache, forks + 1
                 )
                 pairs = list(zip(parent.turns(), super().turns()))
             except OSError:
@@ -238,7 +213,7 @@ def _took_in(file: Path) -> bool:
     """Whether a sub-agent took in content from outside."""
     try:
         turns = JsonlConversation(
-            Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse
+            Session(AGENT.name, file.stem, str(file), Reader.kind), _Scanner, _parse
         ).turns()
     except OSError:
         return True
@@ -247,7 +222,7 @@ def _took_in(file: Path) -> bool:
 
 def _is_child(file: Path, session: str) -> bool:
     try:
-        meta = msgspec.json.decode(first_record(file, _MAX_HEADER)).get("payload")
+        meta = msgspec.json.decode(first_record(file)).get("payload")
     except (OSError, msgspec.DecodeError, AttributeError):
         return False
     return isinstance(meta, dict) and session in (
@@ -261,12 +236,9 @@ def _id(text: str) -> str:
     return re.sub(r"[^0-9A-Za-z-]", "", text) or "none"
 
 
-class _Scanner:
+class _Scanner(Scanner):
     def __init__(self) -> None:
-        self.facts: dict[str, str] = {}
-        self.unknown: dict[str, int] = {}
-        self.aliases: dict[str, str] = {}
-        self.after: dict[str, str] = {}
+        super().__init__()
         self._rolled_back = 0  # turns that the person took back since the last one
         self._begun = -1  # where the open task began
         self._task = ""
@@ -285,8 +257,7 @@ class _Scanner:
         if flat and not isinstance(line.payload, msgspec.Raw):
             return self._flat(offset, line, msgspec.json.decode(raw))
         if not isinstance(line.type, str) or line.type not in _TYPES:
-            name = str(line.type)[:40]
-            self.unknown[name] = self.unknown.get(name, 0) + 1
+            self.count(line.type)
             return None
         if not isinstance(line.payload, msgspec.Raw):
             return None
@@ -319,7 +290,7 @@ class _Scanner:
                 self._meta(record)
                 self.facts.update(flat="", started=text_of(line.timestamp))
             elif "record_type" not in record:
-                self.unknown["None"] = self.unknown.get("None", 0) + 1
+                self.count(None)
         elif line.type == "message" and record.get("role") == "user":
             text = blocks_text(record.get("content"), ("input_text", "text"))
             if text.startswith(_HARNESS):
@@ -347,8 +318,7 @@ class _Scanner:
         self.facts["forked"] = text_of(payload.get("forked_from_id"))
         self.facts["version"] = text_of(payload.get("cli_version"))
         self.facts["cwd"] = text_of(payload.get("cwd"))
-        git = payload.get("git")
-        self.facts["branch"] = text_of(git.get("branch")) if isinstance(git, dict) else ""
+        self.facts["branch"] = text_of(table_of(payload, "git").get("branch"))
 
 
 def _named(turn: str, facts: dict[str, str], stamp: str) -> str:

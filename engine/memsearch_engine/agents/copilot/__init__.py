@@ -6,11 +6,10 @@ from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
-    from memsearch_engine.agents.copilot import compaction, reader
-    from memsearch_engine.agents.transcripts.readers import Reader
+    from memsearch_engine.agents.copilot import compaction
     from memsearch_engine.agents.transcripts.summary import Compaction
 
-    _: tuple[Reader, Compaction] = (reader, compaction)
+    _: Compaction = compaction
 
 AGENT = Agent(
     name="copilot",

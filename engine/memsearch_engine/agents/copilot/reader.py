@@ -15,17 +15,15 @@ is killed leaves neither.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from memsearch_engine.agents.copilot import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, first_record
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
@@ -34,12 +32,14 @@ from memsearch_engine.agents.transcripts.model import (
     brings_outside,
     count_unknown_tag,
     input_text,
+    table_of,
+    tables_of,
     text_of,
 )
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import decoded, first_record
 
-KIND = "transcript"
 _FILE = "events.jsonl"
-_MAX_HEADER = 1 << 20
 #: The kinds of events, by what stands before the first dot.
 _KNOWN = frozenset(
     "session user assistant tool hook skill subagent system model abort permission external_tool elicitation command exit_plan_mode mcp".split()
@@ -67,77 +67,40 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder* (``session-state``)."""
-    began: list[tuple[str, str, os.stat_result]] = []
-    for file in folder.glob(f"*/{_FILE}"):
+class Reader(FileReader):
+    agent = AGENT.name
+    patterns = ("{}/" + _FILE,)
+
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        return (file for file in super().files(folder, session) if file.is_file())
+
+    def order(self, file: Path) -> tuple[str, str]:
         with contextlib.suppress(OSError):
-            if stat.S_ISREG((info := file.stat()).st_mode):
-                began.append((text_of(_header(file).get("startTime")), str(file), info))
-    for _, name, info in sorted(began):  # a fork comes after its parent
-        file = Path(name)
-        yield Session(AGENT.name, file.parent.name, str(file), KIND, info.st_mtime, info.st_size)
+            return text_of(_header(file).get("startTime")), str(file)
+        return "", str(file)
 
+    def session_of(self, path: Path) -> str:
+        name = text_of(_header(path).get("sessionId"))
+        return name or (path.parent.name if path.name == _FILE else path.stem)
 
-def locate(folder: Path, session: str) -> Session | None:
-    file = folder / session / _FILE
-    is_below = os.path.basename(session) == session and session not in ("", ".", "..")
-    return at(file, session) if is_below and file.is_file() else None
+    def wrote(self, line: dict[str, Any]) -> bool:
+        is_event = "." in text_of(line.get("type")) and isinstance(line.get("data"), dict)
+        return is_event and "parentId" in line
 
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The session in a file, None where it can't be one. Raises OSError."""
-    path = Path(path)
-    if path.suffix != ".jsonl":
-        return None
-    return Session(AGENT.name, session or _session(path), str(path), KIND)
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return JsonlConversation(where, _Scanner, _parse, cache)
 
 
 def _header(path: Path) -> _Line:
-    try:
-        return _decode(first_record(path, _MAX_HEADER))
-    except msgspec.DecodeError:
-        return _Line()
+    return next(decoded([first_record(path)], _decode), _Line())
 
 
-def _session(path: Path) -> str:
-    name = text_of(_header(path).get("sessionId"))
-    return name or (path.parent.name if path.name == _FILE else path.stem)
-
-
-def holds(name: str) -> bool | None:
-    """None: lines of JSON may be anybody's."""
-    return None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    return (
-        "." in text_of(line.get("type"))
-        and isinstance(line.get("data"), dict)
-        and "parentId" in line
-    )
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return CopilotConversation(where, _Scanner, _parse, cache)
-
-
-class CopilotConversation(JsonlConversation):
-    agent = AGENT.name
-
-
-class _Scanner:
-    def __init__(self) -> None:
-        self.facts: dict[str, str] = {}
-        self.unknown: dict[str, int] = {}
-        self.aliases: dict[str, str] = {}
-        self.after: dict[str, str] = {}
-
+class _Scanner(Scanner):
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         kind = text_of(line.type)
         if kind.partition(".")[0] not in _KNOWN:
-            self.unknown[str(line.type)[:40]] = self.unknown.get(str(line.type)[:40], 0) + 1
+            self.count(line.type)
         if kind == "session.start":
             self.facts.update(
                 session=text_of(line.get("sessionId")),
@@ -152,8 +115,7 @@ class _Scanner:
 
 
 def _context(line: _Line, name: str) -> str:
-    context = line.get("context")
-    return text_of(context.get(name)) if isinstance(context, dict) else ""
+    return text_of(table_of(line.get("context")).get(name))
 
 
 def _begins(line: _Line) -> bool:
@@ -174,17 +136,8 @@ def _words(line: _Line) -> str:
     """What the person typed; the names of what was attached where that is all."""
     if (text := text_of(line.get("content"))).strip():
         return text
-    attached = line.get("attachments")
-    names = (
-        [
-            text_of(one.get("displayName")) or "[attachment]"
-            for one in attached
-            if isinstance(one, dict)
-        ]
-        if isinstance(attached, list)
-        else []
-    )
-    return " ".join(names)
+    attached = tables_of(line.get("attachments"))
+    return " ".join(text_of(one.get("displayName")) or "[attachment]" for one in attached)
 
 
 def _name(line: _Line) -> str:
@@ -195,11 +148,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
     refusal = ""
-    for raw in lines:
-        try:
-            line = _decode(raw)
-        except (msgspec.DecodeError, RecursionError):
-            continue
+    for line in decoded(lines, _decode):
         stamp = text_of(line.timestamp)
         if _begins(line):
             _refused(turns, refusal)
@@ -252,21 +201,19 @@ def _brings_outside(line: _Line) -> bool:
 
 def _refused(turns: list[Turn], refusal: str) -> None:
     """Say how the last turn ended, where its model refused."""
-    if refusal and turns:
-        turns[-1].status = "failed"
-        turns[-1].say(refusal)
+    if turns:
+        turns[-1].fail(refusal)
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line) -> None:
-    text, wanted = text_of(line.get("content")), line.get("toolRequests")
+    text = text_of(line.get("content"))
     turn.say(text)
     turn.status = "done" if text.strip() else turn.status
-    for request in wanted if isinstance(wanted, list) else []:
-        if isinstance(request, dict):
-            call = ToolCall(text_of(request.get("name")), input_text(request.get("arguments")))
-            tools[text_of(request.get("toolCallId"))] = call
-            turn.call(call)
-            turn.status = "interrupted"  # until words follow
+    for request in tables_of(line.get("toolRequests")):
+        call = ToolCall(text_of(request.get("name")), input_text(request.get("arguments")))
+        tools[text_of(request.get("toolCallId"))] = call
+        turn.call(call)
+        turn.status = "interrupted"  # until words follow
 
 
 def _result(tools: dict[str, ToolCall], line: _Line) -> None:

@@ -6,13 +6,6 @@ from __future__ import annotations
 
 from memsearch_engine.core.agent_registry import Agent
 
-TYPE_CHECKING = False  # see registry
-if TYPE_CHECKING:
-    from memsearch_engine.agents.crush import reader
-    from memsearch_engine.agents.transcripts.readers import Reader
-
-    _: Reader = reader
-
 AGENT = Agent(
     name="crush",
     title="Crush",

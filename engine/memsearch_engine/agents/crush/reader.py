@@ -12,6 +12,7 @@ summary. Sub-agents are sessions with a parent, named by the call that sent them
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,15 @@ from memsearch_engine.agents.transcripts.model import (
     Session,
     ToolCall,
     Turn,
-    document,
+    WholeConversation,
     input_text,
+    tables_of,
     text_of,
+    value_of,
 )
-from memsearch_engine.agents.transcripts.sqlite import reading, stamp
+from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, number, reading, stamp
 from memsearch_engine.core.repository import came_along
 
-KIND = "db"
 NAME = "crush.db"
 #: Its own tools that bring in what others wrote, or send off another agent that may.
 _OUTSIDE = ("agentic_fetch", "sourcegraph", "download")
@@ -42,60 +44,33 @@ _KNOWN = frozenset(
 )
 _MAX_CHILDREN = 200
 _SOON_S = 600
-_FAR = 1e15  # no time: what is beyond is some other number
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session of the database in *folder* (``.crush``)."""
-    file = folder / NAME
-    if not file.is_file():
-        return
-    try:
-        with reading(str(file)) as db:
-            rows = db.execute(
-                "SELECT s.id, s.updated_at FROM sessions s WHERE EXISTS (SELECT 1 FROM messages m WHERE m.session_id=s.id AND m.role='user')"
-                " ORDER BY s.created_at, s.rowid"
-            ).fetchall()
-    except OSError as error:
-        failed.append((str(file), error.strerror or str(error)))
-        return
-    for name, updated in rows:
-        yield Session(AGENT.name, text_of(name), str(file), KIND, _number(updated))
-
-
-def locate(folder: Path, session: str) -> Session | None:
-    file = folder / NAME
-    return at(file, session) if session and file.is_file() else None
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The named session of a database, else its newest one that no other session started."""
-    if os.path.basename(path) != NAME:
-        return None
-    with reading(os.fspath(path)) as db:
-        query = "SELECT id FROM sessions WHERE id=? OR (?='' AND parent_session_id IS NULL) ORDER BY updated_at DESC LIMIT 1"
-        row = db.execute(query, (session, session)).fetchone()
-    return Session(AGENT.name, text_of(row[0]), os.fspath(path), KIND) if row else None
-
-
-def holds(name: str) -> bool | None:
-    return name == NAME
-
-
-def wrote(line: object) -> bool:
-    return False
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return CrushConversation(where)
-
-
-class CrushConversation(Conversation):
+class Reader(DatabaseReader):
     agent = AGENT.name
+    own_names = re.compile(re.escape(NAME))
+    pattern = NAME
+    named = (
+        "SELECT id FROM sessions WHERE id=? OR (?='' AND parent_session_id IS NULL)"
+        " ORDER BY updated_at DESC LIMIT 1"
+    )
 
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        rows = db.execute(
+            "SELECT s.id, s.updated_at FROM sessions s WHERE EXISTS"
+            " (SELECT 1 FROM messages m WHERE m.session_id=s.id AND m.role='user')"
+            " ORDER BY s.created_at, s.rowid"
+        )
+        for name, updated in rows:
+            yield name, number(updated), 0
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return CrushConversation(where)
+
+
+class CrushConversation(WholeConversation):
     def __init__(self, where: Session) -> None:
         super().__init__(where)
-        self._turns: list[Turn] = []
         self._tools: dict[str, ToolCall] = {}
         self._uses_tools = (
             False  # the model has called tools and has yet to speak of what they gave
@@ -125,9 +100,6 @@ class CrushConversation(Conversation):
                     turn.outside = _they_took_in(db, where.session)
         self.ids = [turn.turn for turn in self._turns]
 
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        return self._turns[first:last]
-
     def _take(
         self,
         name: str,
@@ -138,9 +110,9 @@ class CrushConversation(Conversation):
     ) -> None:
         for kind, _ in parts:
             if kind not in _KNOWN:
-                self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
-        at, before = stamp(_number(created) * 1000), self._last_at
-        self._last_at = _number(created)
+                self._count(kind)
+        at, before = stamp(number(created) * 1000), self._last_at
+        self._last_at = number(created)
         if role == "user":
             words = "\n".join(
                 text
@@ -154,7 +126,7 @@ class CrushConversation(Conversation):
                 self._after_tool = False
             self._ask(name, at, words if words.strip() else "[image]" if is_seen else "")
         elif self._turns and role == "assistant":
-            self._turns[-1].ended = stamp(_number(finished) * 1000) or at
+            self._turns[-1].ended = stamp(number(finished) * 1000) or at
             self._answer(parts)
         elif self._turns and role == "tool":
             for kind, data in parts:
@@ -170,7 +142,7 @@ class CrushConversation(Conversation):
                     )
                     self._after_tool = self._uses_tools
         elif role not in ("user", "assistant", "tool", "system"):
-            self.unknown[str(role)[:40]] = self.unknown.get(str(role)[:40], 0) + 1
+            self._count(role)
 
     def _ask(self, name: str, at: str, words: str) -> None:
         if not words or (self._turns and words.startswith(_GOES_ON)):
@@ -180,19 +152,7 @@ class CrushConversation(Conversation):
             return
         folder = os.path.dirname(os.path.dirname(os.path.abspath(self.where.path)))
         name = name or f"{self.session}-{len(self._turns)}"
-        self._turns.append(
-            Turn(
-                self.agent,
-                self.session,
-                name,
-                at,
-                at,
-                folder,
-                words,
-                tools=[],
-                status="interrupted",
-            )
-        )
+        self._begin(name, at, words, folder)
         self._tools, self._uses_tools, self._after_tool = {}, False, False
 
     def _answer(self, parts: list[tuple[str, dict[str, Any]]]) -> None:
@@ -267,23 +227,14 @@ def _they_took_in(db: Any, session: str) -> bool:
 
 def _parts(given: object) -> list[tuple[str, dict[str, Any]]]:
     """(kind, data) of each part of a message."""
-    found = _value(given)
     return [
         (text_of(part.get("type")), data)
-        for part in (found if isinstance(found, list) else [])
-        if isinstance(part, dict) and isinstance(data := part.get("data"), dict)
+        for part in tables_of(_value(given))
+        if isinstance(data := part.get("data"), dict)
     ]
 
 
 def _value(given: object) -> Any:
     """What a text of JSON says; the text itself where it is none."""
-    if not isinstance(given, str | bytes):
-        return given
-    try:
-        return document(given.encode("utf-8", "replace") if isinstance(given, str) else given)
-    except (ValueError, RecursionError):
-        return given
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and abs(value) < _FAR else 0.0
+    found = value_of(given)
+    return given if found is None else found

@@ -25,19 +25,23 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from memsearch_engine.agents.cursor import AGENT
-from memsearch_engine.agents.transcripts.jsonl import numbered
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
     Session,
     ToolCall,
     Turn,
+    WholeConversation,
     blocks_text,
-    document,
     input_text,
+    table_of,
+    tables_of,
     text_of,
+    value_of,
 )
-from memsearch_engine.agents.transcripts.sqlite import reading, stamp
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import NOT_JSON, numbered
+from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, number, reading, stamp
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.home import elsewhere
 
@@ -71,61 +75,103 @@ _OWN = "<system_notification>"  # what it tells its model itself
 _TAKEN_OUT = "[REDACTED]"  # thinking
 _OURS = ("recall", "open", "timeline", "note", "remember", "forget", "correct")
 _MAX_CHILDREN = 200
-_FAR = 1e15  # no time: what is beyond is some other number
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session of a ``globalStorage``, or below ``projects``."""
-    if folder.name != "projects":
-        yield from _composers(folder / _DATABASE, failed)
-        return
-    has_editor = any(file.is_file() for file in _databases())
-    seen: dict[str, Session] = {}
-    for file in sorted(folder.glob("*/agent-transcripts/**/*.jsonl")):
-        try:
-            info = file.stat()
-        except OSError:
-            continue
-        # the editor writes such files as well: what is in its database is read from there, and what
-        # was deleted there is gone
-        name = file.parent.parent.name if file.parent.name == "subagents" else file.stem
-        elsewhere = has_editor and not (
-            _ID.fullmatch(name) and any(folder.parent.glob(f"{_CHATS}/*/{name}"))
-        )
-        before = seen.get(file.stem)
-        if not elsewhere and (
-            before is None or info.st_size > before.size
-        ):  # it may lie under two projects
-            seen[file.stem] = Session(
-                AGENT.name, file.stem, str(file), "transcript", info.st_mtime, info.st_size
+class _Lines(FileReader):
+    """Sessions in JSON lines below ``projects``."""
+
+    agent = AGENT.name
+    patterns = ("*/agent-transcripts/**/{}.jsonl",)
+
+    def order(self, file: Path) -> Path:
+        return file
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """A session may lie under two projects: the longer file counts.
+
+        The editor writes such files as well. What is in its database is read from there, and what
+        was deleted there is gone.
+        """
+        has_editor = any(file.is_file() for file in _databases())
+        best: dict[str, Session] = {}
+        for found in super().sessions(folder, failed):
+            file = Path(found.path)
+            name = file.parent.parent.name if file.parent.name == "subagents" else file.stem
+            is_editors = has_editor and not (
+                _ID.fullmatch(name) and any(folder.parent.glob(f"{_CHATS}/*/{name}"))
             )
-    yield from seen.values()
+            before = best.get(found.session)
+            if not is_editors and (before is None or found.size > before.size):
+                best[found.session] = found
+        yield from best.values()
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        found = max(self.files(folder, session), key=lambda file: file.stat().st_size, default=None)
+        return self.at(found, session) if found else None
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return Transcript(where)
+
+
+class Reader(DatabaseReader):
+    agent = AGENT.name
+    own_names = re.compile(re.escape(_DATABASE))
+    ends = _Lines.ends
+    pattern = _DATABASE
+    _lines = _Lines()
+
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        rows = _range(db, _COMPOSER)
+        heads = [(key.removeprefix(_COMPOSER), table_of(value_of(raw)), raw) for key, raw in rows]
+        for name, head, raw in sorted(heads, key=lambda row: number(row[1].get("createdAt"))):
+            if any(_is_person(db, name, one) for one in _listed(head)):
+                changed = number(head.get("lastUpdatedAt")) or number(head.get("createdAt"))
+                yield name, changed / 1000, len(raw or "")
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """The sessions of a ``globalStorage``, or those below ``projects``."""
+        if folder.name == "projects":
+            return self._lines.sessions(folder, failed)
+        return super().sessions(folder, failed)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        if not _ID.fullmatch(session):
+            return None
+        if folder.name == "projects":
+            return self._lines.locate(folder, session)
+        return super().locate(folder, session)
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        name = os.fspath(path)
+        if os.path.basename(name) != _DATABASE:
+            return self._lines.at(path, session)
+        with reading(name) as db:
+            if session:
+                changed = {session: 0.0} if _head(db, session) else {}
+            else:
+                changed = {named: at for named, at, _ in self.listed(db)}
+        newest = max(changed, key=lambda named: changed[named], default=None)
+        return Session(self.agent, newest, name, self.kind) if newest else None
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        is_message = line.get("role") in ("user", "assistant") and isinstance(
+            line.get("message"), dict
+        )
+        return is_message or (line.get("type") == "turn_ended" and "status" in line)
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return Composer(where) if where.kind == self.kind else Transcript(where)
 
 
 def _databases() -> list[Path]:
     return [place / _DATABASE for place in elsewhere(AGENT)]
 
 
-def _composers(file: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    if not file.is_file():
-        return
-    try:
-        with reading(str(file)) as db:
-            rows = _range(db, _COMPOSER)
-            found = [(key.removeprefix(_COMPOSER), _json(value)) for key, value in rows]
-            sizes = {key.removeprefix(_COMPOSER): len(value or "") for key, value in rows}
-            has_turns = {
-                name
-                for name, head in found
-                if any(_is_person(db, name, one) for one in _listed(head))
-            }
-    except OSError as error:
-        failed.append((str(file), error.strerror or str(error)))
-        return
-    for name, head in sorted(found, key=lambda item: _number(item[1].get("createdAt"))):
-        if name in has_turns:
-            changed = _number(head.get("lastUpdatedAt")) or _number(head.get("createdAt"))
-            yield Session(AGENT.name, name, str(file), "db", changed / 1000, sizes[name])
+def _head(db: Any, session: str) -> dict[str, Any]:
+    """What the database says of a session; {} where it has none of that id."""
+    query = "SELECT value FROM cursorDiskKV WHERE key=?"
+    row = db.execute(query, (_COMPOSER + session,)).fetchone()
+    return table_of(value_of(row[0])) if row else {}
 
 
 def _is_person(db: Any, session: str, bubble: dict[str, Any]) -> bool:
@@ -143,67 +189,7 @@ def _is_person(db: Any, session: str, bubble: dict[str, Any]) -> bool:
     )
 
 
-def locate(folder: Path, session: str) -> Session | None:
-    if not _ID.fullmatch(session):
-        return None
-    if folder.name != "projects":
-        file = folder / _DATABASE
-        return at(file, session) if file.is_file() else None
-    found = [Path(file) for file in folder.glob(f"*/agent-transcripts/**/{session}.jsonl")]
-    return at(max(found, key=lambda file: file.stat().st_size), session) if found else None
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The named session of a database, else its newest one; the one in a transcript."""
-    path = Path(path)
-    if path.name == _DATABASE:
-        with reading(str(path)) as db:
-            if session:
-                row = db.execute(
-                    "SELECT value FROM cursorDiskKV WHERE key=?", (_COMPOSER + session,)
-                ).fetchone()
-                return (
-                    Session(AGENT.name, session, str(path), "db") if row and _json(row[0]) else None
-                )
-        found = list(_composers(path, []))
-        return max(found, key=lambda one: one.modified) if found else None
-    return (
-        Session(AGENT.name, session or path.stem, str(path), "transcript")
-        if path.suffix == ".jsonl"
-        else None
-    )
-
-
-def holds(name: str) -> bool | None:
-    """None: lines of JSON may be anybody's."""
-    return True if name == _DATABASE else None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    is_message = line.get("role") in ("user", "assistant") and isinstance(line.get("message"), dict)
-    return is_message or (line.get("type") == "turn_ended" and "status" in line)
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return Composer(where) if where.kind == "db" else Transcript(where)
-
-
-class _Whole(Conversation):
-    """One that is read as a whole. ``_children`` are its sub-agents' sessions, None where they
-    can't be said.
-    """
-
-    agent = AGENT.name
-    _turns: list[Turn]
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        return self._turns[first:last]
-
-    def _begin(self, name: str, at: str, words: str, cwd: str) -> None:
-        self._turns.append(
-            Turn(self.agent, self.session, name, at, at, cwd, words, tools=[], status="interrupted")
-        )
-
+class _Whole(WholeConversation):
     def _call(
         self, name: str, given: Any, output: str = "", failed: bool = False, number: Any = None
     ) -> None:
@@ -220,17 +206,13 @@ class Composer(_Whole):
 
     def __init__(self, where: Session) -> None:
         super().__init__(where)
-        self._turns = []
         with reading(where.path) as db:
-            row = db.execute(
-                "SELECT value FROM cursorDiskKV WHERE key=?", (_COMPOSER + where.session,)
-            ).fetchone()
-            head = _json(row[0]) if row else {}
+            head = _head(db, where.session)
             if not head:
                 raise FileNotFoundError(2, f"no session {where.session}", where.path)
             prefix = f"{_BUBBLE}{where.session}:"
             rows = {key.removeprefix(prefix): _json(value) for key, value in _range(db, prefix)}
-        self.parent = text_of(_dict(head, "subagentInfo").get("parentComposerId"))
+        self.parent = text_of(table_of(head, "subagentInfo").get("parentComposerId"))
         if not self.parent and where.session.startswith("task-"):
             self.parent = "(the session that sent it off)"
         self.version = str(head.get("_v", ""))
@@ -268,9 +250,9 @@ class Composer(_Whole):
                     other: name for other in [text_of(bubble.get("serverBubbleId"))] if other
                 }
             elif kind != _AGENT:
-                self.unknown[str(kind)[:40]] = self.unknown.get(str(kind)[:40], 0) + 1
+                self._count(kind)
             elif self._turns:
-                self._add(bubble, _dict(bubble, "toolFormerData") or beside.get(name, {}))
+                self._add(bubble, table_of(bubble, "toolFormerData") or beside.get(name, {}))
 
     def _add(self, bubble: dict[str, Any], tool: dict[str, Any]) -> None:
         turn = self._turns[-1]
@@ -281,7 +263,7 @@ class Composer(_Whole):
         if called := text_of(tool.get("name")) or (
             "tool" if tool.get("tool") in _OUTSIDE_NUMBERS else ""
         ):
-            given = _value(tool.get("rawArgs")) or _value(tool.get("params"))
+            given = value_of(tool.get("rawArgs")) or value_of(tool.get("params"))
             state = tool.get("status")
             self._call(called, given, _result(tool), state == "error", tool.get("tool"))
             turn.status = "done" if state in ("completed", "error") else "interrupted"
@@ -334,7 +316,6 @@ class Transcript(_Whole):
 
     def __init__(self, where: Session) -> None:
         super().__init__(where)
-        self._turns = []
         file = Path(where.path)
         base = next(
             (folder for folder in file.parents if folder.name == "agent-transcripts"), file.parent
@@ -342,14 +323,12 @@ class Transcript(_Whole):
         self.parent = file.parent.parent.name if file.parent.name == "subagents" else ""
         self._folder = base
         cwd = _folder_of_transcript(base, self.parent or where.session)
-        for number, raw in numbered(where.path, self.unknown):
-            try:
-                line = document(raw)
-            except (ValueError, RecursionError):
-                self._count("(not JSON)")
-                continue
-            if isinstance(line, dict):
-                self._take(number, line, cwd)
+        for place, raw in numbered(where.path, self.unknown):
+            line = value_of(raw)
+            if line is None:
+                self._count(NOT_JSON)
+            elif isinstance(line, dict):
+                self._take(place, line, cwd)
         self.ids = [turn.turn for turn in self._turns]
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
@@ -377,15 +356,12 @@ class Transcript(_Whole):
             return True
         return not turns or any(turn.outside for turn in turns)
 
-    def _count(self, kind: str) -> None:
-        self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
-
-    def _take(self, number: int, line: dict[str, Any], cwd: str) -> None:
+    def _take(self, place: int, line: dict[str, Any], cwd: str) -> None:
         role, kind = line.get("role"), line.get("type")
         message = line.get("message")
         content = message.get("content") if isinstance(message, dict) else line.get("content")
         if role == "user":
-            self._ask(number, blocks_text(content), cwd)
+            self._ask(place, blocks_text(content), cwd)
         elif role == "assistant":
             if self._turns:
                 self._answer(content)
@@ -393,12 +369,12 @@ class Transcript(_Whole):
             if self._turns:
                 self._end(line)
         else:
-            self._count(str(kind or role))
+            self._count(kind or role)
 
-    def _ask(self, number: int, raw: str, cwd: str) -> None:
+    def _ask(self, place: int, raw: str, cwd: str) -> None:
         words = _typed(raw)
         if words and _OWN not in raw:
-            name = f"{number}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"
+            name = f"{place}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"
             told = _TIME.search(raw)
             self._begin(name, _when_said(told[1]) if told else "", words, cwd)
 
@@ -453,32 +429,25 @@ def _without(raw: str, *, last: bool) -> str:
 
 def _listed(head: dict[str, Any]) -> list[dict[str, Any]]:
     """A session's messages as it names them, in order: whole ones where it is of an older version."""
-    found = head.get("fullConversationHeadersOnly") or head.get("conversation")
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return tables_of(head.get("fullConversationHeadersOnly") or head.get("conversation"))
 
 
 def _tools_beside(head: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Tools of an older version's messages, by their bubbles."""
     found: dict[str, dict[str, Any]] = {}
-    given = head.get("capabilities")
-    for part in given if isinstance(given, list) else []:
-        data = _dict(part, "data") if isinstance(part, dict) else {}
-        tools = _value(data.get("bubbleDataMap"))
-        found |= (
-            {key: tool for key, tool in tools.items() if isinstance(tool, dict)}
-            if isinstance(tools, dict)
-            else {}
-        )
+    for part in tables_of(head.get("capabilities")):
+        tools = table_of(value_of(table_of(part, "data").get("bubbleDataMap")))
+        found |= {key: tool for key, tool in tools.items() if isinstance(tool, dict)}
     return found
 
 
 def _result(tool: dict[str, Any]) -> str:
-    given = _value(tool.get("result"))
+    given = value_of(tool.get("result"))
     if isinstance(given, dict) and isinstance(given.get("output"), str):
         return str(given["output"])
     if tool.get("result"):
         return text_of(tool["result"]) or input_text(tool["result"])
-    error = _value(tool.get("error"))
+    error = value_of(tool.get("error"))
     return (
         text_of(error.get("clientVisibleErrorMessage"))
         if isinstance(error, dict)
@@ -488,9 +457,8 @@ def _result(tool: dict[str, Any]) -> str:
 
 def _child(tool: dict[str, Any]) -> str:
     """The session of the sub-agent that a tool sent off; '' where it is not said."""
-    result = _value(tool.get("result"))
-    said = text_of(_dict(tool, "additionalData").get("subagentComposerId"))
-    return said or (text_of(result.get("agentId")) if isinstance(result, dict) else "")
+    said = text_of(table_of(tool, "additionalData").get("subagentComposerId"))
+    return said or text_of(table_of(value_of(tool.get("result"))).get("agentId"))
 
 
 def _is_ours(name: str, given: Any) -> bool:
@@ -512,8 +480,8 @@ def _folder_of(
     """The folder of a session of the database; '' where it had none. *user*: the editor's ``User``
     folder.
     """
-    identity = _dict(head, "workspaceIdentifier")
-    if path := text_of(_dict(identity, "uri").get("fsPath")):
+    identity = table_of(head, "workspaceIdentifier")
+    if path := text_of(table_of(identity, "uri").get("fsPath")):
         return path
     if (name := text_of(identity.get("id"))) and (
         path := _workspace(user / "workspaceStorage" / os.path.basename(name))
@@ -521,9 +489,8 @@ def _folder_of(
         return path
     if path := _by_workspaces(user, _minute()).get(session, ""):
         return path
-    repositories = head.get("trackedGitRepos")
-    for one in repositories if isinstance(repositories, list) else []:
-        if isinstance(one, dict) and (path := text_of(one.get("repoPath"))):
+    for one in tables_of(head.get("trackedGitRepos")):
+        if path := text_of(one.get("repoPath")):
             return path
     return next(
         (path for row in rows.values() if (path := text_of(row.get("workspaceProjectDir")))), ""
@@ -557,12 +524,8 @@ def _of_workspace(folder: Path) -> set[str]:
             ).fetchone()
     except OSError:
         return set()
-    listed = (_json(row[0]) if row else {}).get("allComposers")
-    return (
-        {text_of(one.get("composerId")) for one in listed if isinstance(one, dict)}
-        if isinstance(listed, list)
-        else set()
-    )
+    listed = tables_of(_json(row[0]).get("allComposers") if row else None)
+    return {text_of(one.get("composerId")) for one in listed}
 
 
 def _workspace(folder: Path) -> str:
@@ -610,19 +573,8 @@ def _range(db: Any, prefix: str) -> list[tuple[str, Any]]:
     return [(key, value) for key, value in rows if isinstance(key, str)]
 
 
-def _value(given: Any) -> Any:
-    """What a text of JSON says; any other value as it is; None for a text that is none."""
-    if not isinstance(given, str | bytes):
-        return given
-    try:
-        return document(given.encode("utf-8", "replace") if isinstance(given, str) else given)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _json(given: Any) -> dict[str, Any]:
-    value = _value(given)
-    return value if isinstance(value, dict) else {}
+    return table_of(value_of(given))
 
 
 def _small(file: Path) -> dict[str, Any]:
@@ -630,15 +582,6 @@ def _small(file: Path) -> dict[str, Any]:
         return _json(safe_files.read(file, _MAX_SMALL))
     except OSError:
         return {}
-
-
-def _dict(table: dict[str, Any], name: str) -> dict[str, Any]:
-    value = table.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and abs(value) < _FAR else 0.0
 
 
 def _when(given: Any) -> str:
@@ -653,8 +596,8 @@ def _when(given: Any) -> str:
 
 def _began(bubble: dict[str, Any]) -> str:
     """When the request before an answer was sent, in older versions."""
-    at = _dict(bubble, "timingInfo").get("clientStartTime")
-    return _when(at) if _number(at) > 946_684_800_000 else ""  # smaller ones are durations
+    at = table_of(bubble, "timingInfo").get("clientStartTime")
+    return _when(at) if number(at) > 946_684_800_000 else ""  # smaller ones are durations
 
 
 def _when_said(words: str) -> str:

@@ -6,12 +6,11 @@ from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
-    from memsearch_engine.agents.gemini import compaction, reader, retention
+    from memsearch_engine.agents.gemini import compaction, retention
     from memsearch_engine.agents.retention import Retention
-    from memsearch_engine.agents.transcripts.readers import Reader
     from memsearch_engine.agents.transcripts.summary import Compaction
 
-    _: tuple[Reader, Compaction, Retention] = (reader, compaction, retention)
+    _: tuple[Compaction, Retention] = (compaction, retention)
 
 AGENT = Agent(
     name="gemini",

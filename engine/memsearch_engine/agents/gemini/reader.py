@@ -31,13 +31,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.gemini import AGENT
-from memsearch_engine.agents.transcripts.jsonl import (
-    NOT_JSON,
-    Offsets,
-    Scanner,
-    WithSubAgents,
-    first_record,
-)
+from memsearch_engine.agents.transcripts.jsonl import Offsets, Scanner, WithSubAgents
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
@@ -47,12 +41,15 @@ from memsearch_engine.agents.transcripts.model import (
     count_unknown_tag,
     document,
     input_text,
+    table_of,
+    tables_of,
     text_of,
     well_formed,
 )
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import NOT_JSON, decoded, first_record
 from memsearch_engine.core import safe_files
 
-KIND = "transcript"
 _KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
 _HOOK = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.S)
 _ADDED = re.compile(r"(?:\n\n)?<hook_context>.*?</hook_context>", re.S)  # to a tool's answer
@@ -77,7 +74,7 @@ _SUBAGENT = "subagent"
 #: What brings in a skill. Where the person typed its name it stands in the message before, whose
 #: turn is done.
 _SKILL = "activate_skill"
-_MAX_HEADER, _MAX_ROOT, _MAX_DOCUMENT = 1 << 20, 8192, 256 << 20
+_MAX_ROOT, _MAX_DOCUMENT = 8192, 256 << 20
 _DOCUMENT = re.compile(r"session-\d{4}-\d\d-\d\dT\d\d-\d\d-[^/]+\.json")
 #: What begins the parts of a prompt that hold the files it names.
 _FILES = "\n--- Content from referenced files"
@@ -101,63 +98,54 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder* (``tmp``); of several files of one, the longest: the others hold
-    nothing.
-    """
-    best: dict[tuple[Path, str], Session] = {}
-    for file in (*folder.glob("*/chats/session-*.jsonl"), *_documents(folder, "session-*.json")):
-        try:
-            info, header = file.stat(), _header(file)
-        except OSError:
-            continue
-        found = Session(
-            AGENT.name,
-            text_of(header.sessionId) or file.stem,
-            str(file),
-            KIND,
-            info.st_mtime,
-            info.st_size,
-        )
-        key = file.parent, found.session
-        if key not in best or best[key].size < found.size:
-            best[key] = found
-    yield from best.values()
+class Reader(FileReader):
+    agent = AGENT.name
+    own_names = _DOCUMENT
 
+    def files(self, folder: Path, session: str = "") -> Iterator[Path]:
+        """The files of sessions, and the documents of older versions that were not copied into
+        lines.
+        """
+        name = f"session-*-{session[:8]}.json" if session else "session-*.json"
+        yield from folder.glob(f"*/chats/{name}l")
+        for file in folder.glob(f"*/chats/{name}"):
+            if not file.with_suffix(".jsonl").exists():
+                yield file
 
-def locate(folder: Path, session: str) -> Session | None:
-    name = f"session-*-{session[:8]}.json"
-    near = [at(file) for file in (*folder.glob(f"*/chats/{name}l"), *_documents(folder, name))]
-    return max(
-        (one for one in near if one and one.session == session),
-        key=lambda one: one.size,
-        default=None,
-    )
+    def session_of(self, path: Path) -> str:
+        return text_of(_header(path).sessionId) or path.stem
 
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Of several files of one session the longest; the others hold nothing."""
+        best: dict[tuple[str, str], Session] = {}
+        for found in super().sessions(folder, failed):
+            key = os.path.dirname(found.path), found.session
+            if key not in best or best[key].size < found.size:
+                best[key] = found
+        yield from best.values()
 
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The session in a file, None where it can't be one. Raises OSError."""
-    path = Path(path)
-    if path.suffix != ".jsonl" and not _DOCUMENT.fullmatch(path.name):
-        return None
-    name = session or text_of(_header(path).sessionId) or path.stem
-    return Session(AGENT.name, name, str(path), KIND, size=path.stat().st_size)
+    def locate(self, folder: Path, session: str) -> Session | None:
+        near = (self.at(file) for file in self.files(folder, session))
+        named = (one for one in near if one and one.session == session)
+        return max(named, key=lambda one: one.size, default=None)
 
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        found = super().at(path, session)
+        return found and msgspec.structs.replace(found, size=os.stat(path).st_size)
 
-def _documents(folder: Path, name: str) -> Iterator[Path]:
-    """Sessions of older versions that were not copied into lines."""
-    return (
-        file for file in folder.glob(f"*/chats/{name}") if not file.with_suffix(".jsonl").exists()
-    )
+    def wrote(self, line: dict[str, Any]) -> bool:
+        own = ("projectHash", "$set", "$rewindTo")
+        return any(name in line for name in own) or line.get("type") == "gemini"
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        kind = _Older if where.path.endswith(".json") else GeminiConversation
+        return kind(where, cache)
 
 
 def _header(path: Path) -> _Line:
-    try:
-        if path.suffix == ".json":
-            return _decode(well_formed(safe_files.read(path, _MAX_DOCUMENT)))
-        return _decode(first_record(path, _MAX_HEADER))
-    except (msgspec.DecodeError, RecursionError):
-        return _Line()
+    is_document = path.suffix == ".json"
+    raw = well_formed(safe_files.read(path, _MAX_DOCUMENT)) if is_document else first_record(path)
+    return next(decoded([raw], _decode), _Line())
 
 
 def _document(path: str | os.PathLike[str]) -> list[bytes]:
@@ -168,42 +156,11 @@ def _document(path: str | os.PathLike[str]) -> list[bytes]:
         return [b"{}"]
     if not isinstance(data, dict):
         return [b"{}"]
-    messages = data.pop("messages", None)
-    rows = (
-        [data, *(row for row in messages if isinstance(row, dict))]
-        if isinstance(messages, list)
-        else [data]
-    )
-    return [json.dumps(row).encode() for row in rows]
+    messages = tables_of(data.pop("messages", None))
+    return [json.dumps(row).encode() for row in (data, *messages)]
 
 
-def holds(name: str) -> bool | None:
-    """None: lines of JSON may be anybody's."""
-    if _DOCUMENT.fullmatch(name):
-        return True
-    return None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    return (
-        "projectHash" in line
-        or "$set" in line
-        or "$rewindTo" in line
-        or line.get("type") == "gemini"
-    )
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return (_Older if where.path.endswith(".json") else GeminiConversation)(where, cache)
-
-
-class _Scanner:
-    def __init__(self) -> None:
-        self.facts: dict[str, str] = {}
-        self.unknown: dict[str, int] = {}
-        self.aliases: dict[str, str] = {}
-        self.after: dict[str, str] = {}
-
+class _Scanner(Scanner):
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         if line.type is None:
@@ -212,17 +169,14 @@ class _Scanner:
                 if line.kind == _SUBAGENT:
                     self.facts["parent"] = _SUBAGENT
             elif line.change is None and line.cut is None:
-                self._count("(no type)")
+                self.count("(no type)")
             return None
         if not isinstance(line.type, str) or line.type not in _KNOWN:
-            self._count(str(line.type)[:40])
+            self.count(line.type)
             return None
         words = _words(line)
         count_unknown_tag(self.unknown, words)
         return (_name(line), offset) if words else None
-
-    def _count(self, kind: str) -> None:
-        self.unknown[kind] = self.unknown.get(kind, 0) + 1
 
 
 def _name(line: _Line) -> str:
@@ -232,8 +186,7 @@ def _name(line: _Line) -> str:
 def _texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content]
-    parts = content if isinstance(content, list) else []
-    return [text_of(part.get("text")) for part in parts if isinstance(part, dict)]
+    return [text_of(part.get("text")) for part in tables_of(content)]
 
 
 def _words(line: _Line) -> str:
@@ -262,11 +215,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     tools: dict[str, ToolCall] = {}
     said: set[str] = set()
     is_halted = False
-    for raw in lines:
-        try:
-            line = _decode(raw)
-        except (msgspec.DecodeError, RecursionError):
-            continue
+    for line in decoded(lines, _decode):
         stamp = text_of(line.timestamp)
         if words := _words(line):
             tools, said, is_halted = {}, set(), False
@@ -303,7 +252,7 @@ def _dropped(turn: Turn, change: Any) -> bool:
     messages = change.get("messages") if isinstance(change, dict) else None
     if not isinstance(messages, list):
         return False
-    kept = [message for message in messages if isinstance(message, dict)]
+    kept = tables_of(messages)
     is_summed_up = any(
         text.startswith(_SUMMARY) for message in kept for text in _texts(message.get("content"))
     )
@@ -336,7 +285,7 @@ def _result(call: ToolCall, given: dict[str, Any]) -> None:
     told = _ADDED.sub("", told)
     exit_code = _EXIT.search(told)
     shown = given.get("resultDisplay")
-    diff = text_of(shown.get("fileDiff")) if isinstance(shown, dict) else ""
+    diff = text_of(table_of(shown).get("fileDiff"))
     call.output = diff or text_of(shown) or told
     call.failed = given.get("status") not in ("success", None) or bool(
         exit_code and exit_code[1] != "0"
@@ -344,15 +293,13 @@ def _result(call: ToolCall, given: dict[str, Any]) -> None:
 
 
 def _responses(result: Any) -> Iterator[str]:
-    for part in result if isinstance(result, list) else []:
-        answer = part.get("functionResponse") if isinstance(part, dict) else None
-        response = answer.get("response") if isinstance(answer, dict) else None
-        if isinstance(response, dict):
+    for part in tables_of(result):
+        if response := table_of(part, "functionResponse", "response"):
             yield text_of(response.get("output")) or text_of(response.get("error"))
 
 
 class GeminiConversation(WithSubAgents):
-    agent, scanner, parser = AGENT.name, _Scanner, _parse
+    scanner, parser = _Scanner, _parse
 
     def sub_agents(self) -> Iterable[Path]:
         return (Path(self.where.path).parent / self.session).glob("*.jsonl")

@@ -22,17 +22,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsearch_engine.agents.goose import AGENT
-from memsearch_engine.agents.transcripts.jsonl import lines
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
     ToolCall,
     Turn,
-    document,
+    WholeConversation,
     input_text,
+    table_of,
+    tables_of,
     text_of,
+    value_of,
 )
-from memsearch_engine.agents.transcripts.sqlite import reading, stamp
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import NOT_JSON, lines
+from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, reading, stamp
 
 _DATABASE = "sessions.db"
 _ID = re.compile(r"[^/\0]{1,200}")
@@ -66,85 +70,71 @@ class _Message(NamedTuple):
     told: dict[str, Any]
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session of the database in *folder*, and the files that it did not take over."""
-    file = folder / _DATABASE
-    known: set[str] = set()
-    if file.is_file():
-        try:
-            with reading(str(file)) as db:
-                kind = _column(db, "sessions", "session_type", "''")
-                rows = db.execute(
-                    f"SELECT id, updated_at, {kind} FROM sessions ORDER BY created_at, id"
-                ).fetchall()
-        except OSError as error:
-            failed.append((str(file), error.strerror or str(error)))
-            return  # else what it has would come up twice
-        known = {text_of(name) for name, _, _ in rows}
+class _Lines(FileReader):
+    """Sessions of versions before 1.10, in JSON lines."""
+
+    agent = AGENT.name
+    patterns = ("{}.jsonl",)
+
+    def order(self, file: Path) -> Path:
+        return file
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return GooseConversation(where)
+
+
+class Reader(DatabaseReader):
+    agent = AGENT.name
+    own_names = re.compile(re.escape(_DATABASE))
+    ends = _Lines.ends
+    pattern = _DATABASE
+    named = "SELECT id FROM sessions WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
+    _lines = _Lines()
+
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        kind = _column(db, "sessions", "session_type", "''")
+        rows = db.execute(f"SELECT id, updated_at, {kind} FROM sessions ORDER BY created_at, id")
         for name, updated, kind in rows:
             if kind != _HIDDEN:
-                yield Session(AGENT.name, text_of(name), str(file), "db", _seconds(updated))
-    for old in sorted(folder.glob("*.jsonl")):
-        if old.stem in known:
-            continue
-        try:
-            info = old.stat()
-        except OSError:
-            continue
-        yield Session(AGENT.name, old.stem, str(old), "transcript", info.st_mtime, info.st_size)
+                yield name, _seconds(updated), 0
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """The sessions of the database, and the files that it did not take over."""
+        before = len(failed)
+        yield from super().sessions(folder, failed)
+        if len(failed) > before:
+            return  # else the sessions that the database has would come up twice
+        for old in self._lines.sessions(folder, failed):
+            if not super().locate(folder, old.session):
+                yield old
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        if not _ID.fullmatch(session):
+            return None
+        return super().locate(folder, session) or self._lines.locate(folder, session)
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        return super().at(path, session) or self._lines.at(path, session)
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        is_message = (
+            "role" in line
+            and isinstance(line.get("created"), int)
+            and isinstance(line.get("content"), list)
+        )
+        return is_message or ("working_dir" in line and "message_count" in line)
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return GooseConversation(where)
 
 
-def locate(folder: Path, session: str) -> Session | None:
-    if not _ID.fullmatch(session):
-        return None
-    file, old = folder / _DATABASE, folder / f"{session}.jsonl"
-    found = at(file, session) if file.is_file() else None
-    return found or (at(old, session) if old.is_file() else None)
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The named session of a database, else its newest one; the one in a file of lines."""
-    path = Path(path)
-    if path.name == _DATABASE:
-        with reading(str(path)) as db:
-            query = "SELECT id FROM sessions WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
-            row = db.execute(query, (session, session)).fetchone()
-        return Session(AGENT.name, text_of(row[0]), str(path), "db") if row else None
-    return (
-        Session(AGENT.name, session or path.stem, str(path), "transcript")
-        if path.suffix == ".jsonl"
-        else None
-    )
-
-
-def holds(name: str) -> bool | None:
-    """None: lines of JSON may be anybody's."""
-    return True if name == _DATABASE else None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    is_message = (
-        "role" in line
-        and isinstance(line.get("created"), int)
-        and isinstance(line.get("content"), list)
-    )
-    return is_message or ("working_dir" in line and "message_count" in line)
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return GooseConversation(where)
-
-
-class GooseConversation(Conversation):
-    agent = AGENT.name
-
+class GooseConversation(WholeConversation):
     def __init__(self, where: Session, *, alone: bool = False) -> None:
         """
         Args:
             alone: its sub-agents are not looked at.
         """
         super().__init__(where)
-        self._turns: list[Turn] = []
         self._tools: dict[str, ToolCall] = {}
         self._children: list[str] = []
         self._seconds: Counter[str] = Counter()
@@ -175,9 +165,6 @@ class GooseConversation(Conversation):
         for turn in self._turns:
             turn.aliases = [other for other, name in self.aliases.items() if name == turn.turn]
 
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        return self._turns[first:last]
-
     def _of_database(self, db: Any) -> list[_Message]:
         kind, parent = (
             _column(db, "sessions", "session_type", "''"),
@@ -198,7 +185,7 @@ class GooseConversation(Conversation):
         self.parent = text_of(row[2]) or (
             "(the session that sent it off)" if row[1] == "sub_agent" else ""
         )
-        self._own = _OWN | _extensions(_value(row[3]))
+        self._own = _OWN | _extensions(value_of(row[3]))
         rows = db.execute(
             f"SELECT {name}, role, content_json, created_timestamp, {told} FROM messages WHERE session_id=?"
             " ORDER BY created_timestamp, id",
@@ -208,23 +195,23 @@ class GooseConversation(Conversation):
             _Message(
                 text_of(name),
                 text_of(role),
-                _blocks(_value(content)),
+                tables_of(value_of(content)),
                 _seconds(at),
-                _table(_value(told)),
+                table_of(value_of(told)),
             )
             for name, role, content, at, told in rows
         ]
 
     def _of_lines(self) -> Iterator[_Message]:
         for _, raw in lines(self.where.path, skipped=self.unknown):
-            line = _table(_value(raw))
+            line = table_of(value_of(raw))
             if not line:
-                self.unknown["(not JSON)"] = self.unknown.get("(not JSON)", 0) + 1
+                self._count(NOT_JSON)
             elif "role" in line:
                 yield _Message(
                     text_of(line.get("id")),
                     text_of(line["role"]),
-                    _blocks(line.get("content")),
+                    tables_of(line.get("content")),
                     _seconds(line.get("created")),
                     {},
                 )
@@ -236,7 +223,7 @@ class GooseConversation(Conversation):
             return
         kinds = {text_of(block.get("type")) for block in message.blocks}
         for kind in kinds - _KNOWN:
-            self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+            self._count(kind)
         is_result = "toolResponse" in kinds
         if message.role == "user" and not is_result:
             self._ask(message, _typed(message.blocks))
@@ -246,7 +233,7 @@ class GooseConversation(Conversation):
             for block in message.blocks:
                 self._add(turn, block, message.role)
         elif message.role not in ("user", "assistant", "system"):
-            self.unknown[message.role[:40]] = self.unknown.get(message.role[:40], 0) + 1
+            self._count(message.role)
 
     def _ask(self, message: _Message, words: str) -> None:
         if not words.strip():
@@ -259,19 +246,7 @@ class GooseConversation(Conversation):
         by_time = second if self._seconds[second] == 1 else f"{second}-{self._seconds[second]}"
         name, at = message.name or by_time, stamp(message.at * 1000)
         self.aliases[by_time] = name
-        self._turns.append(
-            Turn(
-                self.agent,
-                self.session,
-                name,
-                at,
-                at,
-                self._cwd,
-                words,
-                tools=[],
-                status="interrupted",
-            )
-        )
+        self._begin(name, at, words, self._cwd)
 
     def _add(self, turn: Turn, block: dict[str, Any], role: str) -> None:
         kind = block.get("type")
@@ -286,19 +261,19 @@ class GooseConversation(Conversation):
         elif kind == "toolRequest":
             self._call(turn, block)
         elif kind == "toolResponse" and (done := self._tools.get(text_of(block.get("id")))):
-            done.output, done.failed = self._result(_table(block.get("toolResult")))
+            done.output, done.failed = self._result(table_of(block.get("toolResult")))
 
     def _call(self, turn: Turn, block: dict[str, Any]) -> None:
-        asked = _table(_table(block.get("toolCall")).get("value"))
+        asked = table_of(table_of(block.get("toolCall")).get("value"))
         name, given = text_of(asked.get("name")), asked.get("arguments")
         call = ToolCall(name, input_text(given))
         self._tools[text_of(block.get("id"))] = call
         turn.call(call)
         turn.status = "interrupted"  # until words follow
-        extension = text_of(_table(block.get("_meta")).get("goose_extension")) or (
+        extension = text_of(table_of(block.get("_meta")).get("goose_extension")) or (
             name.split("__")[0] if "__" in name else ""
         )
-        source = _table(given).get("source")
+        source = table_of(given).get("source")
         if (
             extension
             and extension not in self._own
@@ -315,14 +290,14 @@ class GooseConversation(Conversation):
     def _result(self, result: dict[str, Any]) -> tuple[str, bool]:
         """(what a tool gave its model, whether it failed)."""
         value = result.get("value")
-        items = _blocks(value.get("content") if isinstance(value, dict) else value)
+        items = tables_of(value.get("content") if isinstance(value, dict) else value)
         texts = [
             text_of(item.get("text"))
             for item in items
             if item.get("type") == "text"
-            and _table(item.get("annotations")).get("audience") in (None, [], ["assistant"])
+            and table_of(item.get("annotations")).get("audience") in (None, [], ["assistant"])
         ]
-        meta = _table(value.get("_meta")) if isinstance(value, dict) else {}
+        meta = table_of(value.get("_meta")) if isinstance(value, dict) else {}
         self._children += [child for child in [text_of(meta.get("subagent_session_id"))] if child]
         failed = result.get("status") == "error" or (
             isinstance(value, dict) and value.get("isError") is True
@@ -378,11 +353,9 @@ def _is_far(source: str) -> bool:
 
 def _extensions(data: Any) -> set[str]:
     """Names of those that a session had which are the client's own."""
-    listed = _table(_table(data).get("enabled_extensions.v0")).get("extensions")
+    listed = tables_of(table_of(data, "enabled_extensions.v0").get("extensions"))
     return {
-        text_of(one.get("name"))
-        for one in (listed if isinstance(listed, list) else [])
-        if isinstance(one, dict) and one.get("type") in ("platform", "builtin")
+        text_of(one.get("name")) for one in listed if one.get("type") in ("platform", "builtin")
     }
 
 
@@ -391,23 +364,6 @@ def _column(db: Any, table: str, name: str, otherwise: str) -> str:
     return (
         name if name in {row[1] for row in db.execute(f"PRAGMA table_info({table})")} else otherwise
     )
-
-
-def _value(given: Any) -> Any:
-    if not isinstance(given, str | bytes):
-        return given
-    try:
-        return document(given.encode("utf-8", "replace") if isinstance(given, str) else given)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _table(given: Any) -> dict[str, Any]:
-    return given if isinstance(given, dict) else {}
-
-
-def _blocks(given: Any) -> list[dict[str, Any]]:
-    return [block for block in given if isinstance(block, dict)] if isinstance(given, list) else []
 
 
 def _seconds(given: Any) -> float:

@@ -5,9 +5,13 @@ The words of a custom command stand in place of its name, which is kept beside t
 deleted with the next prompt.
 """
 
-from memsearch_engine.agents.kilo import AGENT
-from memsearch_engine.agents.transcripts.message_db import MessageDatabases
+import re
 
-_databases = MessageDatabases(AGENT.name, "*kilo*.db")
-sessions, locate, at = _databases.sessions, _databases.locate, _databases.at
-holds, wrote, open_session = _databases.holds, _databases.wrote, _databases.open_session
+from memsearch_engine.agents.kilo import AGENT
+from memsearch_engine.agents.transcripts.message_db import MessageReader
+
+
+class Reader(MessageReader):
+    agent = AGENT.name
+    pattern = "*kilo*.db"
+    own_names = re.compile(r".*kilo.*\.db", re.S)

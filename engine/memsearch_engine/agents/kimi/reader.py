@@ -13,15 +13,15 @@ folder; that stands in ``state.json``.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from memsearch_engine.agents.kimi import AGENT
-from memsearch_engine.agents.transcripts.jsonl import WithSubAgents
+from memsearch_engine.agents.transcripts.jsonl import Scanner, WithSubAgents
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
@@ -30,12 +30,14 @@ from memsearch_engine.agents.transcripts.model import (
     blocks_text,
     document,
     input_text,
+    table_of,
     text_of,
 )
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import decoded
 from memsearch_engine.agents.transcripts.sqlite import stamp
 from memsearch_engine.core import safe_files
 
-KIND = "transcript"
 _FILE, _MAIN = "wire.jsonl", "main"
 _MAX_STATE = 1024 * 1024
 #: The kinds of events, by what stands before the first dot.
@@ -63,67 +65,30 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder* (``sessions``)."""
-    files = {file: _state(file) for file in folder.glob(f"*/session_*/agents/{_MAIN}/{_FILE}")}
-    for file in sorted(
-        files, key=lambda file: ("forkedFrom" in files[file], str(files[file].get("createdAt")))
-    ):  # parents before forks
-        try:
-            info = file.stat()
-        except OSError:
-            continue
-        yield Session(
-            AGENT.name, file.parents[2].name, str(file), KIND, info.st_mtime, info.st_size
-        )
+class Reader(FileReader):
+    agent = AGENT.name
+    own_names = re.compile(re.escape(_FILE))
+    patterns = (f"*/{{}}/agents/{_MAIN}/{_FILE}",)
+
+    def order(self, file: Path) -> tuple[bool, str]:
+        state = _state(file)
+        return "forkedFrom" in state, str(state.get("createdAt"))
+
+    def session_of(self, path: Path) -> str:
+        return path.parents[2].name if path.name == _FILE and len(path.parents) > 2 else path.stem
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        return line.get("type") == "metadata" and "protocol_version" in line
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return KimiConversation(where, cache)
 
 
-def locate(folder: Path, session: str) -> Session | None:
-    if os.path.basename(session) != session or not session.startswith("session_"):
-        return None
-    found = (
-        sorted(folder.glob(f"*/{session}/agents/{_MAIN}/{_FILE}"))
-        if session.replace("_", "").replace("-", "").isalnum()
-        else []
-    )
-    return at(found[0], session) if found else None
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The session in a file, None where it can't be one."""
-    path = Path(path)
-    if path.suffix != ".jsonl":
-        return None
-    return Session(AGENT.name, session or _session(path), str(path), KIND)
-
-
-def _session(path: Path) -> str:
-    return path.parents[2].name if path.name == _FILE and len(path.parents) > 2 else path.stem
-
-
-def holds(name: str) -> bool | None:
-    return True if name == _FILE else None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    return line.get("type") == "metadata" and "protocol_version" in line
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return KimiConversation(where, cache)
-
-
-class _Scanner:
-    def __init__(self) -> None:
-        self.facts: dict[str, str] = {}
-        self.unknown: dict[str, int] = {}
-        self.aliases: dict[str, str] = {}
-        self.after: dict[str, str] = {}
-
+class _Scanner(Scanner):
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         if text_of(line.type).partition(".")[0] not in _KNOWN:
-            self.unknown[str(line.type)[:40]] = self.unknown.get(str(line.type)[:40], 0) + 1
+            self.count(line.type)
         return (_name(line), offset) if line.type == "turn.prompt" and _words(line) else None
 
 
@@ -133,7 +98,7 @@ def _name(line: _Line) -> str:
 
 def _words(line: _Line) -> str:
     """What the person typed to begin a turn; '' where somebody else did."""
-    origin = line.origin if isinstance(line.origin, dict) else {}
+    origin = table_of(line.origin)
     if origin.get("kind") == "skill_activation" and origin.get("trigger") == "user-slash":
         return (
             f"/skill:{text_of(origin.get('skillName'))} {text_of(origin.get('skillArgs'))}".strip()
@@ -148,15 +113,9 @@ def _words(line: _Line) -> str:
 
 
 def _typed_ahead(line: _Line) -> str:
-    message = (
-        line.message
-        if line.type == "context.append_message" and isinstance(line.message, dict)
-        else {}
-    )
-    origin = message.get("origin")
-    is_own = (
-        isinstance(origin, dict) and origin.get("kind") == "user" and origin.get("inTurn") is True
-    )
+    message = table_of(line.message) if line.type == "context.append_message" else {}
+    origin = table_of(message, "origin")
+    is_own = origin.get("kind") == "user" and origin.get("inTurn") is True
     return blocks_text(message.get("content")) if is_own else ""
 
 
@@ -164,11 +123,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
     is_own = False
-    for raw in lines:
-        try:
-            line = _decode(raw)
-        except (msgspec.DecodeError, RecursionError):
-            continue
+    for line in decoded(lines, _decode):
         if line.type == "turn.prompt":
             words, at, tools = _words(line), stamp(line.time), {}
             is_own = bool(words)
@@ -205,12 +160,8 @@ def _step(turn: Turn, tools: dict[str, ToolCall], event: dict[str, Any]) -> None
         tools[text_of(event.get("toolCallId"))] = call
         turn.call(call)
     elif kind == "tool.result" and (done := tools.get(text_of(event.get("toolCallId")))):
-        result = event.get("result")
-        if isinstance(result, dict):
-            done.output, done.failed = (
-                blocks_text(result.get("output")),
-                result.get("isError") is True,
-            )
+        result = table_of(event, "result")
+        done.output, done.failed = blocks_text(result.get("output")), result.get("isError") is True
 
 
 def _end(turn: Turn, line: _Line) -> None:
@@ -223,7 +174,7 @@ def _end(turn: Turn, line: _Line) -> None:
 
 
 class KimiConversation(WithSubAgents):
-    agent, scanner, parser = AGENT.name, _Scanner, _parse
+    scanner, parser = _Scanner, _parse
 
     def __init__(self, where: Session, cache: Path | None = None) -> None:
         super().__init__(where, cache)
@@ -255,7 +206,6 @@ class KimiConversation(WithSubAgents):
 def _state(file: Path) -> dict[str, Any]:
     """What the client keeps of a session, by the file of its events; {} where that can't be read."""
     try:
-        state = document(safe_files.read(file.parents[2] / "state.json", _MAX_STATE))
+        return table_of(document(safe_files.read(file.parents[2] / "state.json", _MAX_STATE)))
     except (OSError, ValueError, RecursionError, IndexError):
         return {}
-    return state if isinstance(state, dict) else {}

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.openclaw import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -28,9 +28,18 @@ from memsearch_engine.agents.transcripts.model import (
     blocks_text,
     count_unknown_tag,
     input_text,
+    table_of,
+    tables_of,
     text_of,
 )
-from memsearch_engine.agents.transcripts.sqlite import reading, stamp, table
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.sqlite import (
+    DatabaseReader,
+    number,
+    reading,
+    stamp,
+    table,
+)
 
 _DATABASE = "openclaw-agent.sqlite"
 _KNOWN = frozenset(
@@ -48,68 +57,66 @@ _METADATA = re.compile(
 _FILE = re.compile(r"(.+?)\.jsonl(?:\.reset\.[^/]+)?")
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder* (``agents``)."""
-    for file in sorted(folder.glob(f"*/agent/{_DATABASE}")):
-        try:
-            with reading(str(file)) as db:
-                rows = db.execute(
-                    "SELECT session_id, updated_at FROM session_windows ORDER BY created_at"
-                ).fetchall()
-        except OSError as error:
-            failed.append((str(file), error.strerror or str(error)))
-            continue
-        for name, updated in rows:
-            yield Session(AGENT.name, text_of(name), str(file), "db", (updated or 0) / 1000)
-    for file in sorted(folder.glob("*/sessions/*.jsonl*")):
-        named = _FILE.fullmatch(file.name)
-        if named is None:
-            continue
-        try:
-            info = file.stat()
-        except OSError:
-            continue
-        yield Session(AGENT.name, named[1], str(file), "transcript", info.st_mtime, info.st_size)
+class _Lines(FileReader):
+    """Sessions of older versions, in JSON lines."""
+
+    agent = AGENT.name
+    patterns = ("*/sessions/{}.jsonl*",)
+
+    def order(self, file: Path) -> Path:
+        return file
+
+    def session_of(self, path: Path) -> str:
+        named = _FILE.fullmatch(path.name)
+        return named[1] if named else path.stem
+
+    def holds(self, name: str) -> bool | None:
+        return None if _FILE.fullmatch(name) else False
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return JsonlConversation(where, _Scanner, _parse_lines, cache)
 
 
-def locate(folder: Path, session: str) -> Session | None:
-    return next((found for found in sessions(folder, []) if found.session == session), None)
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The named session of a database (else its newest), or the session in a JSONL file."""
-    name = os.fspath(path)
-    if named := _FILE.fullmatch(os.path.basename(name)):
-        return Session(AGENT.name, session or named[1], name, "transcript")
-    if not name.endswith(".sqlite"):
-        return None
-    with reading(name) as db:
-        query = "SELECT session_id FROM session_windows WHERE session_id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
-        row = db.execute(query, (session, session)).fetchone()
-    return Session(AGENT.name, row[0], name, "db") if row else None
-
-
-def holds(name: str) -> bool | None:
-    return True if name.endswith(".sqlite") else None if _FILE.fullmatch(name) else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    message = line.get("message")
-    return line.get("type") == "session" or (
-        line.get("type") == "message" and isinstance(message, dict) and "role" in message
+class Reader(DatabaseReader):
+    agent = AGENT.name
+    own_names = re.compile(r".*\.sqlite", re.S)
+    pattern = f"*/agent/{_DATABASE}"
+    named = (
+        "SELECT session_id FROM session_windows WHERE session_id=? OR ?=''"
+        " ORDER BY updated_at DESC LIMIT 1"
     )
+    _lines = _Lines()
 
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        rows = db.execute("SELECT session_id, updated_at FROM session_windows ORDER BY created_at")
+        for name, updated in rows:
+            yield name, number(updated) / 1000, 0
 
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    if where.kind == "db":
-        return OpenClawConversation(where)
-    conversation = JsonlConversation(where, _Scanner, _parse_lines, cache)
-    conversation.agent = AGENT.name  # type: ignore[misc]
-    return conversation
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        yield from super().sessions(folder, failed)
+        yield from self._lines.sessions(folder, failed)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        return super().locate(folder, session) or self._lines.locate(folder, session)
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        return super().at(path, session) or self._lines.at(path, session)
+
+    def holds(self, name: str) -> bool | None:
+        return super().holds(name) or self._lines.holds(name)
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        is_message = line.get("type") == "message" and "role" in table_of(line, "message")
+        return line.get("type") == "session" or is_message
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        if where.kind == self.kind:
+            return OpenClawConversation(where)
+        return self._lines.open_session(where, cache)
 
 
 class OpenClawConversation(Conversation):
-    agent = AGENT.name
+    """A session of the database."""
 
     def __init__(self, where: Session) -> None:
         super().__init__(where)
@@ -160,21 +167,14 @@ def _unpack(packed: object) -> bytes:
         return b""
 
 
-class _Scanner:
-    def __init__(self) -> None:
-        self.facts: dict[str, str] = {}
-        self.unknown: dict[str, int] = {}
-        self.aliases: dict[str, str] = {}
-        self.after: dict[str, str] = {}
-
+class _Scanner(Scanner):
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
-        event = msgspec.json.decode(raw)
-        return self.event(offset, event if isinstance(event, dict) else {})
+        return self.event(offset, table_of(msgspec.json.decode(raw)))
 
     def event(self, place: int, event: dict[str, Any]) -> tuple[str, int] | None:
         kind = str(event.get("type"))
         if kind not in _KNOWN:
-            self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+            self.count(kind)
         elif kind == "session":
             self.facts = {"session": text_of(event.get("id")), "cwd": text_of(event.get("cwd"))}
             self.facts["version"] = str(event.get("version", ""))
@@ -185,17 +185,14 @@ class _Scanner:
 
 
 def _message(event: dict[str, Any]) -> dict[str, Any]:
-    message = event.get("message")
-    return message if event.get("type") == "message" and isinstance(message, dict) else {}
+    return table_of(event, "message") if event.get("type") == "message" else {}
 
 
 def _prompt(event: dict[str, Any]) -> str:
     """The text of a request; '' for every other event."""
     message = _message(event)
-    origin = message.get("provenance")
-    if message.get("role") != "user" or (
-        isinstance(origin, dict) and origin.get("kind") == "internal_system"
-    ):
+    origin = table_of(message, "provenance")
+    if message.get("role") != "user" or origin.get("kind") == "internal_system":
         return ""
     text = _METADATA.sub("", blocks_text(message.get("content")))
     if text.startswith(_HEARTBEAT):
@@ -248,8 +245,7 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
 
 def _inline_results(message: dict[str, Any], tools: dict[str, ToolCall]) -> bool:
     """Take results that stand within another message. Returns whether there were any."""
-    content = message.get("content")
-    blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    blocks = tables_of(message.get("content"))
     found = [b for b in blocks if b.get("type") in ("toolResult", "tool_result")]
     for block in found:
         call = tools.get(text_of(block.get("toolCallId")) or text_of(block.get("tool_use_id")))

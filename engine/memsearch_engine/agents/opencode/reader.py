@@ -2,9 +2,13 @@
 it have other names (1.18 was seen).
 """
 
-from memsearch_engine.agents.opencode import AGENT
-from memsearch_engine.agents.transcripts.message_db import MessageDatabases
+import re
 
-_databases = MessageDatabases(AGENT.name, "*opencode*.db")
-sessions, locate, at = _databases.sessions, _databases.locate, _databases.at
-holds, wrote, open_session = _databases.holds, _databases.wrote, _databases.open_session
+from memsearch_engine.agents.opencode import AGENT
+from memsearch_engine.agents.transcripts.message_db import MessageReader
+
+
+class Reader(MessageReader):
+    agent = AGENT.name
+    pattern = "*opencode*.db"
+    own_names = re.compile(r".*opencode.*\.db", re.S)

@@ -6,12 +6,11 @@ from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
-    from memsearch_engine.agents.pi import compaction, native, reader
-    from memsearch_engine.agents.transcripts.readers import Reader
+    from memsearch_engine.agents.pi import compaction, native
     from memsearch_engine.agents.transcripts.summary import Compaction
     from memsearch_engine.core.llm.native import Native
 
-    _: tuple[Reader, Compaction, Native] = (reader, compaction, native)
+    _: tuple[Compaction, Native] = (compaction, native)
 
 AGENT = Agent(
     name="pi",

@@ -16,10 +16,8 @@ makes another file. OpenClaw's older sessions, which are pi's, are told apart by
 
 from __future__ import annotations
 
-import glob
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.pi import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, first_record
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
@@ -37,10 +35,12 @@ from memsearch_engine.agents.transcripts.model import (
     blocks_text,
     count_unknown_tag,
     input_text,
+    tables_of,
     text_of,
 )
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import decoded, first_record
 
-KIND = "transcript"
 _VERSIONS = (1, 2, 3)
 _KNOWN = frozenset(
     "session message model_change thinking_level_change custom custom_message compaction branch_summary label session_info context_edit usage".split()
@@ -49,7 +49,6 @@ _KNOWN_ROLES = frozenset(
     "system user assistant toolResult bashExecution custom hookMessage branchSummary compactionSummary".split()
 )
 _FILE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_(.+)\.jsonl")
-_MAX_HEADER = 1 << 20
 _SHORT = 16  # characters of an id that others may have, too
 #: What the client puts before the words of a prompt: a skill whose name was typed, files that were
 #: named to the program.
@@ -80,62 +79,32 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder*: the agent's own, or one that is for nothing but sessions."""
-    # by name, which says when they began: a fork comes after its parent
-    for file in sorted(
-        (*folder.glob("sessions/*/*.jsonl"), *folder.glob("*.jsonl")), key=lambda file: file.name
-    ):
-        if named := _FILE.fullmatch(file.name):
-            try:
-                info = file.stat()
-            except OSError:
-                continue
-            yield Session(AGENT.name, named[1], str(file), KIND, info.st_mtime, info.st_size)
-
-
-def locate(folder: Path, session: str) -> Session | None:
-    """The newest file of that name: sessions of two folders may be called the same."""
-    named = f"*_{glob.escape(session)}.jsonl"
-    near = (*folder.glob(f"sessions/*/{named}"), *folder.glob(named))
-    found = [file for file in near if (match := _FILE.fullmatch(file.name)) and match[1] == session]
-    return at(max(found, key=lambda file: file.name), session) if found else None
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The session in a file, None where it can't be one. Raises OSError."""
-    path = Path(path)
-    return (
-        Session(AGENT.name, session or _session(path), str(path), KIND)
-        if path.suffix == ".jsonl"
-        else None
-    )
-
-
-def _session(path: Path) -> str:
-    if named := _FILE.fullmatch(path.name):
-        return named[1]
-    try:
-        return text_of(_decode(first_record(path, _MAX_HEADER)).id) or path.stem
-    except msgspec.DecodeError:
-        return path.stem
-
-
-def holds(name: str) -> bool | None:
-    """None: lines of JSON may be anybody's."""
-    return True if _FILE.fullmatch(name) else None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    return line.get("type") == "session" and line.get("version", 1) in _VERSIONS and "cwd" in line
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return PiConversation(where, _Scanner, _parse, cache)
-
-
-class PiConversation(JsonlConversation):
+class Reader(FileReader):
     agent = AGENT.name
+    own_names = _FILE
+    patterns = ("sessions/*/*_{}.jsonl", "*_{}.jsonl")
+
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        named = ((file, _FILE.fullmatch(file.name)) for file in super().files(folder, session))
+        return (file for file, match in named if match and session in ("", match[1]))
+
+    def order(self, file: Path) -> str:
+        """The name of a file says when its session began; of two that are called the same, the newer
+        one is meant.
+        """
+        return file.name
+
+    def session_of(self, path: Path) -> str:
+        if named := _FILE.fullmatch(path.name):
+            return named[1]
+        return text_of(next(decoded([first_record(path)], _decode), _Line()).id) or path.stem
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        is_known = line.get("version", 1) in _VERSIONS
+        return line.get("type") == "session" and is_known and "cwd" in line
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return JsonlConversation(where, _Scanner, _parse, cache)
 
 
 class _Waiting:
@@ -168,12 +137,9 @@ def _seconds(stamp: object) -> float:
         return float("inf")
 
 
-class _Scanner:
+class _Scanner(Scanner):
     def __init__(self) -> None:
-        self.facts: dict[str, str] = {}
-        self.unknown: dict[str, int] = {}
-        self.aliases: dict[str, str] = {}
-        self.after: dict[str, str] = {}
+        super().__init__()
         self._waiting = _Waiting()
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
@@ -186,8 +152,7 @@ class _Scanner:
             or line.type not in _KNOWN
             or (role and role not in _KNOWN_ROLES)
         ):
-            kind = f"message/{role}" if role else str(line.type)
-            self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+            self.count(f"message/{role}" if role else line.type)
             return None
         if self._waiting.takes(line) or not (words := _words(line)):
             return None
@@ -230,11 +195,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     tools: dict[str, ToolCall] = {}
     refusal = ""
     waiting = _Waiting()
-    for raw in lines:
-        try:
-            line = _decode(raw)
-        except (msgspec.DecodeError, RecursionError):
-            continue
+    for line in decoded(lines, _decode):
         said, stamp = line.said, text_of(line.timestamp)
         role, is_typed_ahead = line.role, waiting.takes(line)
         if words := _words(line):
@@ -292,17 +253,12 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], said: dict[str, Any]) -> str
 
 def _refused(turns: list[Turn], refusal: str) -> None:
     """Say how the last turn ended, where its model refused."""
-    if refusal and turns:
-        turns[-1].status = "failed"
-        turns[-1].say(refusal)
+    if turns:
+        turns[-1].fail(refusal)
 
 
 def _output(content: object) -> str:
     """What a tool gave, without what extensions of ours added."""
-    blocks = content if isinstance(content, list) else []
-    own = [
-        block
-        for block in blocks
-        if isinstance(block, dict) and not text_of(block.get("text")).startswith(_ADDED)
-    ]
+    blocks = tables_of(content)
+    own = [block for block in blocks if not text_of(block.get("text")).startswith(_ADDED)]
     return blocks_text(own) if blocks else text_of(content)

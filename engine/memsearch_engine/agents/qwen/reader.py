@@ -17,8 +17,7 @@ took.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.qwen import AGENT
-from memsearch_engine.agents.transcripts.jsonl import WithSubAgents
+from memsearch_engine.agents.transcripts.jsonl import Scanner, WithSubAgents
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
@@ -37,8 +36,9 @@ from memsearch_engine.agents.transcripts.model import (
     input_text,
     text_of,
 )
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import decoded
 
-KIND = "transcript"
 _KNOWN = frozenset("user assistant tool_result system".split())
 _KNOWN_SYSTEM = frozenset(
     "ui_telemetry attribution_snapshot file_history_snapshot slash_command at_command chat_compression rewind custom_title session_model "
@@ -86,65 +86,30 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder* (``projects``), those that were put away (``archive``) among
-    them.
-    """
-    for file in (*folder.glob("*/chats/*.jsonl"), *folder.glob("*/chats/archive/*.jsonl")):
-        try:
-            info = file.stat()
-        except OSError:
-            continue
-        yield Session(AGENT.name, file.stem, str(file), KIND, info.st_mtime, info.st_size)
+class Reader(FileReader):
+    agent = AGENT.name
+    patterns = ("*/chats/{}.jsonl", "*/chats/archive/{}.jsonl")
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        message = line.get("message")
+        return "parentUuid" in line and (
+            "systemPayload" in line or (isinstance(message, dict) and "parts" in message)
+        )
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return QwenConversation(where, cache)
 
 
-def locate(folder: Path, session: str) -> Session | None:
-    found = (
-        *folder.glob(f"*/chats/{session}.jsonl"),
-        *folder.glob(f"*/chats/archive/{session}.jsonl"),
-    )
-    return at(found[0]) if found else None
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The session in a file, None where it can't be one."""
-    path = Path(path)
-    return (
-        Session(AGENT.name, session or path.stem, str(path), KIND)
-        if path.suffix == ".jsonl"
-        else None
-    )
-
-
-def holds(name: str) -> bool | None:
-    """None: lines of JSON may be anybody's."""
-    return None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    message = line.get("message")
-    return "parentUuid" in line and (
-        "systemPayload" in line or (isinstance(message, dict) and "parts" in message)
-    )
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return QwenConversation(where, cache)
-
-
-class _Scanner:
+class _Scanner(Scanner):
     def __init__(self) -> None:
-        self.facts: dict[str, str] = {}
-        self.unknown: dict[str, int] = {}
-        self.aliases: dict[str, str] = {}
-        self.after: dict[str, str] = {}
+        super().__init__()
         self._now = ""
         self._called: int | None = None  # where the command stands whose text comes next
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         if name := _unknown(line):
-            self.unknown[name] = self.unknown.get(name, 0) + 1
+            self.count(name)
             return None
         if line.isSidechain and not self.facts:
             self.facts["parent"] = text_of(line.sessionId)
@@ -202,11 +167,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
     typed, refusal, is_answered = "", "", False
-    for raw in lines:
-        try:
-            line = _decode(raw)
-        except (msgspec.DecodeError, RecursionError):
-            continue
+    for line in decoded(lines, _decode):
         kind = text_of(line.measured.get("event.name")).rpartition(".")[2]
         is_answered = is_answered or kind == _ANSWERED
         if line.subtype == "slash_command":
@@ -253,8 +214,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 def _refused(turns: list[Turn], refusal: str) -> None:
     """Say how the last turn ended, where its model refused."""
     if refusal and turns and turns[-1].status != "done":
-        turns[-1].status = "failed"
-        turns[-1].say(refusal)
+        turns[-1].fail(refusal)
 
 
 def _command(line: _Line) -> str | None:
@@ -307,7 +267,7 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
 
 
 class QwenConversation(WithSubAgents):
-    agent, scanner, parser = AGENT.name, _Scanner, _parse
+    scanner, parser = _Scanner, _parse
 
     def sub_agents(self) -> Iterable[Path]:
         return (Path(self.where.path).parent.parent / "subagents" / self.session).glob(

@@ -13,9 +13,7 @@ message with the same time in the session that was there already.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +23,14 @@ from memsearch_engine.agents.transcripts.model import (
     Session,
     ToolCall,
     Turn,
+    count,
     input_text,
     is_servers_tool,
+    table_of,
     text_of,
 )
-from memsearch_engine.agents.transcripts.sqlite import reading, stamp, table
+from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, number, reading, stamp, table
 
-KIND = "db"
 _KNOWN = frozenset(
     "text reasoning tool step-start step-finish compaction patch snapshot file agent subtask retry".split()
 )
@@ -43,67 +42,29 @@ _OWN_TOOLS = frozenset(
 )
 
 
-class MessageDatabases:
-    """What a reader does (``agents/transcripts/readers.py:Reader``), for an agent whose databases
-    are called *pattern*.
-    """
+class MessageReader(DatabaseReader):
+    """Of an agent whose databases have OpenCode's tables."""
 
-    def __init__(self, agent: str, pattern: str) -> None:
-        self.agent, self.pattern = agent, pattern
+    named = (
+        "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL)"
+        " ORDER BY time_updated DESC LIMIT 1"
+    )
 
-    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Every session of the databases in *folder*."""
-        for file in sorted(folder.glob(self.pattern)):
-            try:
-                with reading(str(file)) as db:
-                    rows = db.execute(
-                        "SELECT id, time_updated FROM session ORDER BY time_created"
-                    ).fetchall()
-            except OSError as error:
-                failed.append((str(file), error.strerror or str(error)))
-                continue
-            for name, updated in rows:
-                yield Session(
-                    self.agent,
-                    text_of(name),
-                    str(file),
-                    KIND,
-                    updated / 1000 if isinstance(updated, int | float) else 0.0,
-                )
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        for file in sorted(folder.glob(self.pattern)):
-            try:
-                with reading(str(file)) as db:
-                    if db.execute("SELECT 1 FROM session WHERE id=?", (session,)).fetchone():
-                        return Session(self.agent, session, str(file), KIND)
-            except OSError:
-                continue
-        return None
-
-    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """The named session of a database, else its newest one that no other session started."""
-        if not os.fspath(path).endswith(".db"):
-            return None
-        with reading(os.fspath(path)) as db:
-            query = "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL) ORDER BY time_updated DESC LIMIT 1"
-            row = db.execute(query, (session, session)).fetchone()
-        return Session(self.agent, row[0], os.fspath(path), KIND) if row else None
-
-    def holds(self, name: str) -> bool | None:
-        return fnmatch(name, self.pattern)
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        return False
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        for name, updated in db.execute(
+            "SELECT id, time_updated FROM session ORDER BY time_created"
+        ):
+            yield name, number(updated) / 1000, 0
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        return MessageConversation(where, self.agent)
+        return MessageConversation(where)
 
 
 class MessageConversation(Conversation):
-    def __init__(self, where: Session, agent: str) -> None:
+    """A session of such a database."""
+
+    def __init__(self, where: Session) -> None:
         super().__init__(where)
-        self.agent = agent  # type: ignore[misc]
         with reading(where.path) as db:
             row = db.execute(
                 "SELECT parent_id, directory, version FROM session WHERE id=?", (where.session,)
@@ -170,7 +131,7 @@ class MessageConversation(Conversation):
         for part in parts:
             kind = _kind(part)
             if kind not in _KNOWN:
-                self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+                count(self.unknown, kind)
             elif kind == "text" and asked and not part.get("synthetic"):
                 turn.user = "\n".join(text for text in (turn.user, _typed(part)) if text)
             elif kind == "text" and not asked:
@@ -179,8 +140,7 @@ class MessageConversation(Conversation):
                 self._tool(turn, part)
         if asked:
             return
-        path = data.get("path")
-        turn.cwd = (text_of(path.get("cwd")) if isinstance(path, dict) else "") or turn.cwd
+        turn.cwd = text_of(table_of(data, "path").get("cwd")) or turn.cwd
         turn.ended = stamp(_at(data, "completed")) or turn.ended
         error = data.get("error")
         if isinstance(error, dict):
@@ -210,14 +170,11 @@ class MessageConversation(Conversation):
 
     @staticmethod
     def _tool(turn: Turn, part: dict[str, Any]) -> None:
-        state = part.get("state")
-        state = state if isinstance(state, dict) else {}
+        state = table_of(part, "state")
         name = text_of(part.get("tool"))
         output = text_of(state.get("output")) or text_of(state.get("error"))
-        told = state.get("metadata")
-        code = (
-            told.get("exit") if isinstance(told, dict) else None
-        )  # a command that failed is completed all the same
+        # a command that failed is a completed call all the same
+        code = table_of(state, "metadata").get("exit")
         failed = state.get("status") == "error" or code not in (None, 0)
         turn.call(ToolCall(name, input_text(state.get("input")), output, failed))
         turn.outside = turn.outside or is_servers_tool(name, _OWN_TOOLS)
@@ -257,12 +214,8 @@ def _parts(db: Any, message: str) -> list[dict[str, Any]]:
 
 def _typed(part: dict[str, Any]) -> str:
     """What the person typed: a command's own text is said to be put in for it (Kilo)."""
-    told: Any = part
-    for name in ("metadata", "kilo", "injected"):
-        told = told.get(name) if isinstance(told, dict) else None
-    return (text_of(told.get("title")) if isinstance(told, dict) else "") or text_of(
-        part.get("text")
-    )
+    injected = table_of(part, "metadata", "kilo", "injected")
+    return text_of(injected.get("title")) or text_of(part.get("text"))
 
 
 def _kind(part: dict[str, Any]) -> str:
@@ -270,5 +223,4 @@ def _kind(part: dict[str, Any]) -> str:
 
 
 def _at(data: dict[str, Any], name: str) -> object:
-    time = data.get("time")
-    return time.get(name) if isinstance(time, dict) else None
+    return table_of(data, "time").get(name)

@@ -6,7 +6,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -171,6 +171,12 @@ class Turn(msgspec.Struct):
             self.assistant = f"{self.assistant}{_BETWEEN}{text}" if self.assistant else text
             self.spoken.append((len(self.tools), len(text)))
 
+    def fail(self, reason: str) -> None:
+        """End the turn as one that the model or its API refused; nothing without a *reason*."""
+        if reason:
+            self.status = "failed"
+            self.say(reason)
+
     @property
     def is_interleaved(self) -> bool:
         """Whether something was said before a tool was called."""
@@ -218,10 +224,9 @@ class Conversation(ABC):
         aliases: other names of turns (of hooks, of older versions) -> their ids.
     """
 
-    agent: ClassVar[str]
-
     def __init__(self, where: Session) -> None:
         self.where = where
+        self.agent = where.agent
         self.session = where.session
         self.ids: list[str] = []
         self.parent = ""
@@ -253,6 +258,34 @@ class Conversation(ABC):
             name for known, name in names if turn and known.startswith(turn) and name in self.ids
         }
         return self.ids.index(near.pop()) if len(near) == 1 else -1
+
+
+class WholeConversation(Conversation):
+    """A conversation whose turns are all read when it is opened."""
+
+    def __init__(self, where: Session) -> None:
+        super().__init__(where)
+        self._turns: list[Turn] = []
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        return self._turns[first:last]
+
+    def _begin(self, name: str, at: str, words: str, cwd: str) -> Turn:
+        """Begin a turn, which counts as interrupted until an answer was read."""
+        turn = Turn(
+            self.agent, self.session, name, at, at, cwd, words, tools=[], status="interrupted"
+        )
+        self._turns.append(turn)
+        return turn
+
+    def _count(self, kind: object) -> None:
+        count(self.unknown, kind)
+
+
+def count(unknown: dict[str, int], kind: object) -> None:
+    """Count a record of a kind that the reader does not know."""
+    name = str(kind)[:40]
+    unknown[name] = unknown.get(name, 0) + 1
 
 
 _ESCAPE = re.compile(
@@ -338,6 +371,28 @@ def _attachment(block: dict[str, Any]) -> str:
 
 def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def table_of(value: object, *names: str) -> dict[str, Any]:
+    """A JSON object, or the one below it under *names*; {} where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def tables_of(value: object) -> list[dict[str, Any]]:
+    """The JSON objects in a list; [] for anything that is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def value_of(given: object) -> Any:
+    """The value of a text of JSON, None where it is no JSON; any other value as it is."""
+    if not isinstance(given, str | bytes):
+        return given
+    try:
+        return document(given.encode("utf-8", "replace") if isinstance(given, str) else given)
+    except (ValueError, RecursionError):
+        return None
 
 
 def blocks_text(content: object, kinds: tuple[str, ...] = ("text",)) -> str:

@@ -1,5 +1,5 @@
-"""Reading a database that its agent is using: never written to, never locked, no transaction left
-open.
+"""Sessions in a SQLite database that its agent is using: it is never written to and never locked, and
+no transaction is left open.
 """
 
 from __future__ import annotations
@@ -7,17 +7,69 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
-from memsearch_engine.agents.transcripts.model import well_formed
+from memsearch_engine.agents.transcripts.model import Session, text_of, well_formed
+from memsearch_engine.agents.transcripts.readers import Reader
 from memsearch_engine.core.migrations import Database
 
 _BUSY_MS = 2000
+_FAR = 1e15  # seconds or milliseconds: a larger number is no time
+
+
+class DatabaseReader(Reader):
+    """Of an agent that keeps many sessions in one database.
+
+    Attributes:
+        pattern: of the database's path below the agent's folder.
+        named: SQL that gives the id of one session, with two parameters that are both the wanted
+            id; for '' it gives the newest session that no other one started.
+    """
+
+    kind = "db"
+    pattern: ClassVar[str]
+    named: ClassVar[str]
+
+    @abstractmethod
+    def listed(self, db: Any) -> Iterable[tuple[Any, float, int]]:
+        """(id, time of the last change in seconds since 1970, size in bytes or 0) of each session,
+        parents before their forks.
+        """
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        for file in self._databases(folder):
+            try:
+                with reading(str(file)) as db:
+                    rows = list(self.listed(db))
+            except OSError as error:
+                failed.append((str(file), error.strerror or str(error)))
+                continue
+            for name, changed, size in rows:
+                yield Session(self.agent, text_of(name), str(file), self.kind, changed, size)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        for file in self._databases(folder) if session else ():
+            with contextlib.suppress(OSError):
+                if found := self.at(file, session):
+                    return found
+        return None
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        name = os.fspath(path)
+        if not self.own_names.fullmatch(os.path.basename(name)):
+            return None
+        with reading(name) as db:
+            row = db.execute(self.named, (session, session)).fetchone()
+        return Session(self.agent, text_of(row[0]), name, self.kind) if row else None
+
+    def _databases(self, folder: Path) -> list[Path]:
+        return [file for file in sorted(folder.glob(self.pattern)) if file.is_file()]
 
 
 @contextlib.contextmanager
@@ -86,3 +138,8 @@ def stamp(milliseconds: object) -> str:
     except (OverflowError, OSError, ValueError):
         return ""
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def number(value: object) -> float:
+    """A count of seconds or milliseconds; 0 for what is no number, or too large to be one."""
+    return float(value) if isinstance(value, int | float) and abs(value) < _FAR else 0.0

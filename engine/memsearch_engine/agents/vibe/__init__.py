@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from memsearch_engine.core.agent_registry import Agent
 
-TYPE_CHECKING = False  # see registry
-if TYPE_CHECKING:
-    from memsearch_engine.agents.transcripts.readers import Reader
-    from memsearch_engine.agents.vibe import reader
-
-    _: Reader = reader
-
 AGENT = Agent(
     name="vibe",
     title="Mistral Vibe",

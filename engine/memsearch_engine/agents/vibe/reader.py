@@ -21,24 +21,28 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.agents.transcripts.jsonl import records
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
     ToolCall,
     Turn,
+    WholeConversation,
     blocks_text,
     brings_outside,
     document,
     input_text,
     is_servers_tool,
+    table_of,
+    tables_of,
     text_of,
+    value_of,
 )
+from memsearch_engine.agents.transcripts.readers import FileReader
+from memsearch_engine.agents.transcripts.records import records
 from memsearch_engine.agents.transcripts.sqlite import stamp
 from memsearch_engine.agents.vibe import AGENT
 from memsearch_engine.core import safe_files
 
-KIND = "transcript"
 _CURRENT, _MESSAGES, _META = "CURRENT", "messages.jsonl", "meta.json"
 _MAX = 256 * 1024 * 1024
 _GENERATION = re.compile(r"\d{1,20}")
@@ -55,66 +59,45 @@ _OWN_TOOLS = frozenset(
 _ERROR, _CANCELLED = "<tool_error>", "<user_cancellation>"
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every session below *folder* (``logs/session``)."""
-    # by name: those of the old layout say when they began, and a resumption copied what was there
-    # already
-    for file in (
-        *sorted(folder.glob(f"session_*/{_MESSAGES}")),
-        *sorted(folder.glob(f"unified/*/{_CURRENT}")),
-    ):
-        try:
-            # what came since the last generation is in the journal alone
-            infos = [
-                one.stat()
-                for one in (file, *file.parent.glob("journal/*.jsonl"), file.parent / _META)
-            ]
-        except OSError:  # without `meta.json`: a sub-agent's
-            continue
-        newest, size = max(info.st_mtime for info in infos), sum(info.st_size for info in infos)
-        yield Session(AGENT.name, _session(file), str(file), KIND, newest, size)
-
-
-def locate(folder: Path, session: str) -> Session | None:
-    if not re.fullmatch(r"[0-9A-Za-z-]{8,64}", session):
-        return None
-    near = (
-        *folder.glob(f"unified/{session}/{_CURRENT}"),
-        *folder.glob(f"session_*_{session[:8]}/{_MESSAGES}"),
-    )
-    return next((found for file in near if (found := at(file)) and found.session == session), None)
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The session that a file belongs to, None where it can't be one."""
-    path = Path(path)
-    return (
-        Session(AGENT.name, session or _session(path), str(path), KIND)
-        if holds(path.name) is not False
-        else None
-    )
-
-
-def _session(path: Path) -> str:
-    return text_of(_table(path.parent / _META).get("session_id")) or path.parent.name
-
-
-def holds(name: str) -> bool | None:
-    """None: lines of JSON may be anybody's."""
-    return True if name == _CURRENT else None if name.endswith(".jsonl") else False
-
-
-def wrote(line: dict[str, Any]) -> bool:
-    return "message_id" in line and "role" in line
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return VibeConversation(where)
-
-
-class VibeConversation(Conversation):
+class Reader(FileReader):
     agent = AGENT.name
+    own_names = re.compile(_CURRENT)
 
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """Names of the old layout say when sessions began, and a resumption copied what was there
+        already: by name a session comes before its copies.
+        """
+        old = f"session_*_{session[:8]}" if session else "session_*"
+        return (
+            *sorted(folder.glob(f"{old}/{_MESSAGES}")),
+            *sorted(folder.glob(f"unified/{session or '*'}/{_CURRENT}")),
+        )
+
+    def session_of(self, path: Path) -> str:
+        return text_of(_table(path.parent / _META).get("session_id")) or path.parent.name
+
+    def measured(self, file: Path) -> tuple[float, int]:
+        """Of all files that hold the session: what came since the last generation is in the journal
+        alone. Raises OSError without ``meta.json``: then it is a sub-agent's.
+        """
+        near = (file, *file.parent.glob("journal/*.jsonl"), file.parent / _META)
+        infos = [one.stat() for one in near]
+        return max(info.st_mtime for info in infos), sum(info.st_size for info in infos)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        if not re.fullmatch(r"[0-9A-Za-z-]{8,64}", session):
+            return None
+        near = map(self.at, reversed([*self.files(folder, session)]))
+        return next((found for found in near if found and found.session == session), None)
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        return "message_id" in line and "role" in line
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return VibeConversation(where)
+
+
+class VibeConversation(WholeConversation):
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         file = Path(where.path)
@@ -122,39 +105,26 @@ class VibeConversation(Conversation):
         meta = _table(file.parent / _META)
         self.session = text_of(meta.get("session_id")) or where.session
         self.parent = "" if meta else "(a sub-agent's)"
-        environment = meta.get("environment")
-        self._cwd = (
-            text_of(environment.get("working_directory")) if isinstance(environment, dict) else ""
-        )
-        is_old = file.name != _CURRENT
-        self._turns = list(
+        self._cwd = text_of(table_of(meta, "environment").get("working_directory"))
+        if file.name == _CURRENT:
+            self._of_entries(file.parent)
+        else:
             self._of_lines(file, text_of(meta.get("start_time")))
-            if is_old
-            else self._of_entries(file.parent)
-        )
         self.ids = [turn.turn for turn in self._turns]
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        return self._turns[first:last]
-
-    def _new(self, name: str, at: str, words: str) -> Turn:
-        return Turn(
-            self.agent, self.session, name, at, at, self._cwd, words, tools=[], status="interrupted"
-        )
 
     # -- since 3.0
 
-    def _of_entries(self, folder: Path) -> list[Turn]:
+    def _of_entries(self, folder: Path) -> None:
         entries, ended = _history(folder)
-        turns: list[Turn] = []
+        turns = self._turns
         for entry in entries:
             kind, source = text_of(entry.get("type")), entry.get("source")
             if kind not in _KNOWN:
-                self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+                self._count(kind)
             at = stamp(entry.get("createdAt"))
             words = _typed(entry) if kind == "message" and entry.get("role") == "user" else ""
             if words and source == "turn_start":
-                turns.append(self._new(text_of(entry.get("id")) or at or "unnamed", at, words))
+                self._begin(text_of(entry.get("id")) or at or "unnamed", at, words, self._cwd)
             elif not turns:
                 continue
             elif words and source == "turn_steer":
@@ -174,20 +144,19 @@ class VibeConversation(Conversation):
             turns[-1].say(text_of(error.get("message")) if isinstance(error, dict) else "refused")
         elif turns and ended.get("status") == "interrupted":
             turns[-1].status = "interrupted"
-        return turns
 
     def _effect(self, turn: Turn, entry: dict[str, Any], folder: Path) -> None:
-        detail, state = _dict(entry, "detail"), _dict(entry, "state")
+        detail, state = table_of(entry, "detail"), table_of(entry, "state")
         kind = detail.get("kind")
         if kind not in ("tool", "subagent"):  # `shell`: the person's own command
             return
         call = ToolCall(_tool(detail) or "subagent", input_text(detail.get("input")))
         turn.call(call)
         turn.status = "interrupted"  # until words follow
-        told = _dict(state, "output")
-        shown = _dict(told, "structured_content")
+        told = table_of(state, "output")
+        shown = table_of(told, "structured_content")
         streams = [text for stream in ("stdout", "stderr") if (text := text_of(shown.get(stream)))]
-        error = _dict(state, "error")
+        error = table_of(state, "error")
         call.output = (
             "\n".join(streams)
             or text_of(shown.get("content"))
@@ -205,32 +174,26 @@ class VibeConversation(Conversation):
 
     # -- before
 
-    def _of_lines(self, file: Path, began: str) -> list[Turn]:
-        turns: list[Turn] = []
+    def _of_lines(self, file: Path, began: str) -> None:
+        turns = self._turns
         tools: dict[str, ToolCall] = {}
         for line in _lines(safe_files.read(file, _MAX), self.unknown):
             role, content = line.get("role"), text_of(line.get("content"))
             if role == "user" and content.strip() and line.get("injected") is not True:
-                turns.append(
-                    self._new(
-                        text_of(line.get("message_id")) or f"{self.session}-{len(turns)}",
-                        began,
-                        content,
-                    )
-                )
+                name = text_of(line.get("message_id")) or f"{self.session}-{len(turns)}"
+                self._begin(name, began, content, self._cwd)
                 tools = {}
             elif not turns:
                 continue
             elif role == "assistant":
                 turns[-1].say(content)
                 turns[-1].status = "done" if content.strip() else turns[-1].status
-                calls = line.get("tool_calls")
-                for made in calls if isinstance(calls, list) else []:
-                    function = _dict(made, "function") if isinstance(made, dict) else {}
+                for made in tables_of(line.get("tool_calls")):
+                    function = table_of(made, "function")
                     call = ToolCall(
                         text_of(function.get("name")), _arguments(function.get("arguments"))
                     )
-                    tools[text_of(made.get("id")) if isinstance(made, dict) else ""] = call
+                    tools[text_of(made.get("id"))] = call
                     turns[-1].call(call)
                     is_outside = is_servers_tool(call.name, _OWN_TOOLS) or (
                         call.name == "task" and _old_took_in(file.parent)
@@ -240,8 +203,7 @@ class VibeConversation(Conversation):
             elif role == "tool" and (done := tools.get(text_of(line.get("tool_call_id")))):
                 done.output, done.failed = content, content.startswith((_ERROR, _CANCELLED))
             elif role not in ("user", "tool", "system"):
-                self.unknown[str(role)[:40]] = self.unknown.get(str(role)[:40], 0) + 1
-        return turns
+                self._count(role)
 
 
 def _old_took_in(folder: Path) -> bool:
@@ -251,13 +213,8 @@ def _old_took_in(folder: Path) -> bool:
         lines = [line for file in files for line in _lines(safe_files.read(file, _MAX))]
     except OSError:
         return True
-    calls = (
-        call
-        for line in lines
-        if isinstance(line.get("tool_calls"), list)
-        for call in line["tool_calls"]
-    )
-    made = [_dict(call, "function") for call in calls if isinstance(call, dict)]
+    calls = (call for line in lines for call in tables_of(line.get("tool_calls")))
+    made = [table_of(call, "function") for call in calls]
     return not files or any(
         brings_outside(text_of(f.get("name")), _arguments(f.get("arguments"))) for f in made
     )
@@ -289,7 +246,7 @@ def _took_in(sessions: Path, child: str) -> bool:
         if not entries:
             return True
         for detail in (
-            _dict(entry, "detail") for entry in entries if entry.get("type") == "effect"
+            table_of(entry, "detail") for entry in entries if entry.get("type") == "effect"
         ):
             if detail.get("kind") == "subagent":
                 waiting.append(text_of(detail.get("childSessionId")))
@@ -306,13 +263,8 @@ def _tool(detail: dict[str, Any]) -> str:
 
 def _typed(entry: dict[str, Any]) -> str:
     """What the person typed, without the text of a skill whose name that was."""
-    content = entry.get("content")
-    blocks = content if isinstance(content, list) else []
-    own = [
-        block
-        for block in blocks
-        if isinstance(block, dict) and not text_of(block.get("text")).startswith(_SKILL)
-    ]
+    blocks = tables_of(entry.get("content"))
+    own = [block for block in blocks if not text_of(block.get("text")).startswith(_SKILL)]
     text = blocks_text(own)
     return (
         text
@@ -331,23 +283,17 @@ def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     if not _GENERATION.fullmatch(generation):
         return [], {}
     manifest = _table(folder / "generations" / generation / "manifest.json")
-    state = _dict(_table(folder / "generations" / generation / "projection-state.json"), "snapshot")
+    state = table_of(
+        _table(folder / "generations" / generation / "projection-state.json"), "snapshot"
+    )
     entries: list[dict[str, Any]] = []
-    chunks = _dict(manifest, "projection_state").get("chunks")
+    chunks = table_of(manifest, "projection_state").get("chunks")
     for chunk in chunks if isinstance(chunks, list) else []:
         if _CHUNK.fullmatch(text_of(chunk)):
-            found = _value(folder / "chunks" / f"{chunk}.json")
-            entries += (
-                [entry for entry in found if isinstance(entry, dict)]
-                if isinstance(found, list)
-                else []
-            )
-    rest = _dict(state, "history").get("entries")
-    entries += (
-        [entry for entry in rest if isinstance(entry, dict)] if isinstance(rest, list) else []
-    )
-    ended = _dict(state, "latestTurn")
-    journal = os.path.basename(text_of(_dict(manifest, "recovery_journal_segment").get("path")))
+            entries += tables_of(_value(folder / "chunks" / f"{chunk}.json"))
+    entries += tables_of(table_of(state, "history").get("entries"))
+    ended = table_of(state, "latestTurn")
+    journal = os.path.basename(text_of(table_of(manifest, "recovery_journal_segment").get("path")))
     since = manifest.get("snapshot_sequence", _table(folder / _CURRENT).get("snapshot_sequence"))
     if _JOURNAL.fullmatch(journal):
         ended = _replay(_journal(folder / "journal" / journal, since), entries, ended)
@@ -366,12 +312,7 @@ def _journal(file: Path, since: Any) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(since, int) and isinstance(sequence, int) and sequence <= since:
             continue
-        delta = _dict(line, "payload").get("delta")
-        yield from (
-            change
-            for change in (delta if isinstance(delta, list) else [])
-            if isinstance(change, dict)
-        )
+        yield from tables_of(table_of(line, "payload").get("delta"))
 
 
 def _replay(
@@ -387,35 +328,25 @@ def _replay(
         elif op == "remove_entry":
             entries[:] = [old for old in entries if old.get("id") != name]
         elif op == "set_envelope":
-            ended = _dict(_dict(change, "state"), "latestTurn")
+            ended = table_of(table_of(change, "state"), "latestTurn")
         elif op == "set_history_entries" and isinstance(change.get("entries"), list):
-            entries[:] = [one for one in change["entries"] if isinstance(one, dict)]
+            entries[:] = tables_of(change["entries"])
     return ended
-
-
-def _dict(table: dict[str, Any], name: str) -> dict[str, Any]:
-    value = table.get(name)
-    return value if isinstance(value, dict) else {}
 
 
 def _lines(data: bytes, skipped: dict[str, int] | None = None) -> Iterator[dict[str, Any]]:
     for _, _, raw in records(io.BytesIO(data), skipped=skipped):
-        try:
-            line = document(raw)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(line, dict):
+        if line := table_of(value_of(raw)):
             yield line
 
 
 def _value(file: Path) -> Any:
     """What a file of JSON holds; None where it can't be read."""
     try:
-        return document(safe_files.read(file, _MAX))
-    except (OSError, ValueError, RecursionError):
+        return value_of(safe_files.read(file, _MAX))
+    except OSError:
         return None
 
 
 def _table(file: Path) -> dict[str, Any]:
-    value = _value(file)
-    return value if isinstance(value, dict) else {}
+    return table_of(_value(file))

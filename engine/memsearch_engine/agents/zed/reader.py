@@ -25,14 +25,17 @@ from memsearch_engine.agents.transcripts.model import (
     Session,
     ToolCall,
     Turn,
+    WholeConversation,
     document,
     input_text,
+    table_of,
+    tables_of,
     text_of,
+    value_of,
 )
-from memsearch_engine.agents.transcripts.sqlite import reading, stamp
+from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, reading, stamp
 from memsearch_engine.agents.zed import AGENT
 
-KIND = "db"
 NAME = "threads.db"
 _MAX = 256 * 1024 * 1024
 _TOOLS = frozenset(
@@ -49,56 +52,23 @@ _FAILED = " failed with exit code "
 _MAX_CHILDREN = 200
 
 
-def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-    """Every thread of the database in *folder*."""
-    file = folder / NAME
-    if not file.is_file():
-        return
-    try:
-        with reading(str(file)) as db:
-            order = "created_at" if "created_at" in _columns(db) else "updated_at"
-            rows = db.execute(
-                f"SELECT id, updated_at, length(data) FROM threads ORDER BY {order}"
-            ).fetchall()
-    except OSError as error:
-        failed.append((str(file), error.strerror or str(error)))
-        return
-    for name, updated, size in rows:
-        yield Session(
-            AGENT.name, text_of(name), str(file), KIND, _milliseconds(updated) / 1000, size or 0
-        )
-
-
-def locate(folder: Path, session: str) -> Session | None:
-    file = folder / NAME
-    return at(file, session) if session and file.is_file() else None
-
-
-def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
-    """The named thread of a database, else its newest one."""
-    if os.path.basename(path) != NAME:
-        return None
-    with reading(os.fspath(path)) as db:
-        query = "SELECT id FROM threads WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
-        row = db.execute(query, (session, session)).fetchone()
-    return Session(AGENT.name, text_of(row[0]), os.fspath(path), KIND) if row else None
-
-
-def holds(name: str) -> bool | None:
-    return name == NAME
-
-
-def wrote(line: object) -> bool:
-    return False
-
-
-def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return ZedConversation(where)
-
-
-class ZedConversation(Conversation):
+class Reader(DatabaseReader):
     agent = AGENT.name
+    own_names = re.compile(re.escape(NAME))
+    pattern = NAME
+    named = "SELECT id FROM threads WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
 
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        order = "created_at" if "created_at" in _columns(db) else "updated_at"
+        rows = db.execute(f"SELECT id, updated_at, length(data) FROM threads ORDER BY {order}")
+        for name, updated, size in rows:
+            yield name, _milliseconds(updated) / 1000, size or 0
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return ZedConversation(where)
+
+
+class ZedConversation(WholeConversation):
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         with reading(where.path) as db:
@@ -121,14 +91,13 @@ class ZedConversation(Conversation):
         kind, data, updated, parent, folders, order, created = row
         thread = _document(kind, data, where.path)
         self.parent = text_of(parent) or text_of(
-            _table(thread.get("subagent_context")).get("parent_thread_id")
+            table_of(thread.get("subagent_context")).get("parent_thread_id")
         )
         self.version = text_of(thread.get("version"))
         self._at = (
             stamp(_milliseconds(created) or _milliseconds(updated)) if created or updated else ""
         )
         self._cwd = _folder(text_of(folders), text_of(order), thread)
-        self._turns: list[Turn] = []
         self._children: dict[
             str, list[str]
         ] = {}  # turn -> threads of the sub-agents that it sent off
@@ -144,7 +113,7 @@ class ZedConversation(Conversation):
         self.aliases = {name: turn.turn for turn in self._turns for name in turn.aliases}
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        found = self._turns[first:last]
+        found = super().turns(first, last)
         for turn in found:
             if any(call.name in _SUB_AGENTS for call in turn.tools) and not turn.outside:
                 turn.outside = self._took_in(self._children.get(turn.turn, []))
@@ -163,28 +132,13 @@ class ZedConversation(Conversation):
                 continue
             seen.add(name)
             try:
-                child = ZedConversation(Session(self.agent, name, self.where.path, KIND))
+                child = ZedConversation(Session(self.agent, name, self.where.path, self.where.kind))
             except OSError:
                 return True
             if len(seen) > _MAX_CHILDREN or any(turn.outside for turn in child._turns):
                 return True
             waiting += [grandchild for names in child._children.values() for grandchild in names]
         return False
-
-    def _begin(self, name: str, words: str) -> None:
-        self._turns.append(
-            Turn(
-                self.agent,
-                self.session,
-                name,
-                self._at,
-                self._at,
-                self._cwd,
-                words,
-                tools=[],
-                status="interrupted",
-            )
-        )
 
     def _call(self, name: str, given: Any, output: str, failed: bool) -> None:
         turn, words = self._turns[-1], input_text(given)
@@ -207,30 +161,30 @@ class ZedConversation(Conversation):
         if message == "Resume":
             return
         kind = next(iter(message), "") if isinstance(message, dict) else str(message)
-        said = _table(message.get(kind)) if isinstance(message, dict) else {}
+        said = table_of(message.get(kind)) if isinstance(message, dict) else {}
         if kind == "User":
-            pieces = _list(said.get("content"))
+            pieces = tables_of(said.get("content"))
             words = "".join(map(_piece, pieces))
             words = words or "[image]" * any("Image" in piece for piece in pieces)
             if words:
-                self._begin(text_of(said.get("id")) or f"{self.session}-{place}", words)
-                self._turns[-1].outside = any(
-                    "Fetch" in _table(_table(p.get("Mention")).get("uri")) for p in pieces
+                name = text_of(said.get("id")) or f"{self.session}-{place}"
+                self._begin(name, self._at, words, self._cwd).outside = any(
+                    "Fetch" in table_of(table_of(p.get("Mention")).get("uri")) for p in pieces
                 )
         elif kind == "Agent":
             if self._turns:
                 self._answer(said)
         elif kind != "Compaction":
-            self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+            self._count(kind)
 
     def _answer(self, said: dict[str, Any]) -> None:
-        turn, results = self._turns[-1], _table(said.get("tool_results"))
-        for piece in _list(said.get("content")):
+        turn, results = self._turns[-1], table_of(said.get("tool_results"))
+        for piece in tables_of(said.get("content")):
             if words := text_of(piece.get("Text")):
                 turn.say(words)
                 turn.status = "done" if words.strip() else turn.status
-            elif used := _table(piece.get("ToolUse")):
-                result = _table(results.get(text_of(used.get("id"))))
+            elif used := table_of(piece.get("ToolUse")):
+                result = table_of(results.get(text_of(used.get("id"))))
                 self._call(
                     text_of(used.get("name")),
                     _given(used.get("input")),
@@ -242,12 +196,9 @@ class ZedConversation(Conversation):
     def _note_child(self, turn: Turn, used: dict[str, Any], result: dict[str, Any]) -> None:
         if used.get("name") not in _SUB_AGENTS:
             return
-        try:
-            told = document(_shown(result.get("content")).encode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            told = None
-        child = text_of(_table(told).get("session_id")) or text_of(
-            _table(_given(used.get("input"))).get("session_id")
+        told = value_of(_shown(result.get("content")))
+        child = text_of(table_of(told).get("session_id")) or text_of(
+            table_of(_given(used.get("input"))).get("session_id")
         )
         if child:
             self._children.setdefault(turn.turn, []).append(child)
@@ -258,13 +209,13 @@ class ZedConversation(Conversation):
         role = message.get("role")
         segments = message.get("segments")
         parts = (
-            _list(segments)
+            tables_of(segments)
             if isinstance(segments, list)
             else [{"type": "text", "text": message.get("text")}]
         )
         words = "".join(text_of(part.get("text")) for part in parts if part.get("type") == "text")
         results = {
-            text_of(one.get("tool_use_id")): one for one in _list(message.get("tool_results"))
+            text_of(one.get("tool_use_id")): one for one in tables_of(message.get("tool_results"))
         }
         if message.get("is_hidden") is True or role == "system":
             return
@@ -278,14 +229,14 @@ class ZedConversation(Conversation):
                 )
         elif role == "user":
             if words.strip():
-                self._begin(f"#{len(self._turns) + 1}", words)
+                self._begin(f"#{len(self._turns) + 1}", self._at, words, self._cwd)
         elif role == "assistant":
             if not self._turns:
                 return
             turn = self._turns[-1]
             turn.say(words)
             turn.status = "done" if words.strip() else turn.status
-            for used in _list(message.get("tool_uses")):
+            for used in tables_of(message.get("tool_uses")):
                 result = results.get(text_of(used.get("id")), {})
                 self._call(
                     text_of(used.get("name")),
@@ -294,7 +245,7 @@ class ZedConversation(Conversation):
                     result.get("is_error") is True,
                 )
         else:
-            self.unknown[str(role)[:40]] = self.unknown.get(str(role)[:40], 0) + 1
+            self._count(role)
 
 
 def _document(kind: object, data: object, path: str) -> dict[str, Any]:
@@ -314,7 +265,7 @@ def _document(kind: object, data: object, path: str) -> dict[str, Any]:
                 raw = stream.read(_MAX + 1)
         if len(raw) > _MAX:
             raise OSError(27, "a thread that is too large", path)
-        return _table(document(raw))
+        return table_of(document(raw))
     except (zstandard.ZstdError, ValueError, RecursionError, MemoryError) as error:
         raise OSError(22, "not a whole thread", path) from error
 
@@ -330,7 +281,9 @@ def _folder(paths: str, order: str, thread: dict[str, Any]) -> str:
     ]
     if roots:
         return roots[places.index(min(places))] if len(places) == len(roots) else roots[0]
-    worktrees = _list(_table(thread.get("initial_project_snapshot")).get("worktree_snapshots"))
+    worktrees = tables_of(
+        table_of(thread.get("initial_project_snapshot")).get("worktree_snapshots")
+    )
     return text_of(worktrees[0].get("worktree_path")) if worktrees else ""
 
 
@@ -338,9 +291,9 @@ def _piece(piece: dict[str, Any]) -> str:
     """A piece of a prompt as it stood in the box; a mention by its name."""
     if "Text" in piece:
         return text_of(piece["Text"])
-    uri = _table(_table(piece.get("Mention")).get("uri"))
+    uri = table_of(table_of(piece.get("Mention")).get("uri"))
     for told in uri.values():
-        named = _table(told)
+        named = table_of(told)
         path = text_of(named.get("abs_path")) or text_of(named.get("path"))
         return f"@{os.path.basename(path.rstrip('/')) or text_of(named.get('name')) or text_of(named.get('url')) or 'mention'}"
     return ""
@@ -380,11 +333,3 @@ def _milliseconds(given: object) -> float:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000
     except (ValueError, OverflowError, OSError):
         return 0.0
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

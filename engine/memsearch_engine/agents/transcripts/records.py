@@ -1,0 +1,304 @@
+"""The only splitter of JSON lines, for all agents.
+
+A crash, a full disk or two writers leave zero bytes, byte order marks, torn records and records that
+share a line. Every whole record is read, and what is lost is counted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from memsearch_engine.agents.transcripts.model import well_formed
+
+T = TypeVar("T")
+MAX_LINE = 256 * 1024 * 1024
+_MAX_HEADER = 1 << 20
+_MAX_JOINED = 64 * 1024 * 1024
+_MAX_TRIES = 64
+_BLANK = b" \t\r\n\0"
+_ZERO_IS_NEWLINE = bytes.maketrans(b"\0", b"\n")
+_BOM = b"\xef\xbb\xbf"
+_OPENING = re.compile(r'\{[ \t\r\n]*"')
+_ZEROS = re.compile(rb"\0+")
+#: Keys of a record's own that the objects inside it do not have.
+_TIMES = ("timestamp", "time", "created")
+NOT_JSON, ZERO_BYTES, TOO_LONG, BAD_ARCHIVE = (
+    "(not JSON)",
+    "(zero bytes)",
+    "(line too long)",
+    "(damaged archive)",
+)
+#: The kinds in ``Conversation.unknown`` that count damage, not records of a new kind.
+DAMAGE = frozenset((NOT_JSON, ZERO_BYTES, TOO_LONG, BAD_ARCHIVE))
+
+
+def lines(
+    path: str, start: int = 0, stop: int | None = None, skipped: dict[str, int] | None = None
+) -> Iterator[tuple[int, bytes]]:
+    """(offset, record) of a file; see ``records``. Raises OSError."""
+    with _opened(path) as file:
+        _skip(file, start)
+        try:
+            for _, offset, record in records(file, start, stop, skipped):
+                yield offset, record
+        except _archive_errors(path):
+            _count(skipped, BAD_ARCHIVE)
+
+
+def numbered(path: str, skipped: dict[str, int]) -> Iterator[tuple[int, bytes]]:
+    """(line number, record) of a file, for agents whose turns are named by their lines. Raises
+    OSError.
+    """
+    with regular(path) as file:
+        for number, _, record in records(file, skipped=skipped):
+            yield number, record
+
+
+def first_record(path: str | os.PathLike[str]) -> bytes:
+    """The first record of a file, ``{}`` where it has none; lines over 1 MiB are left out. Raises
+    OSError.
+    """
+    with regular(os.fspath(path)) as file:
+        return next((record for _, _, record in records(file, longest=_MAX_HEADER)), b"{}")
+
+
+def records(
+    file: Any,
+    start: int = 0,
+    stop: int | None = None,
+    skipped: dict[str, int] | None = None,
+    *,
+    longest: int = MAX_LINE,
+) -> Iterator[tuple[int, int, bytes]]:
+    """(line number, offset, JSON object) of each whole record. A half-written last line is left for
+    the next reading.
+
+    Args:
+        file: a binary file whose position is *start*.
+        start, stop: offsets in bytes; no record that begins at *stop* or later is given.
+        skipped: where damage is counted, by its kind (``DAMAGE``).
+        longest: bytes; a longer line is passed over.
+    """
+    number, offset = 1, start
+    broken = _Broken(skipped)
+    while stop is None or offset < stop:
+        raw = file.readline(longest)
+        if not raw:
+            break
+        is_long = len(raw) == longest and not raw.endswith(b"\n")
+        lead, record = (0, b"") if is_long else _alone(raw)
+        is_whole = bool(record) and _is_object(record)
+        if broken.lines and (is_long or is_whole or broken.size > _MAX_JOINED):
+            yield from broken.records(stop)
+        if is_long:
+            _count(skipped, TOO_LONG)
+            offset += _rest_of_line(file)
+        elif is_whole:
+            if stop is not None and offset + lead >= stop:
+                return
+            if b"\0" in raw:
+                _count(skipped, ZERO_BYTES)
+            yield number, offset + lead, _text(record)
+        elif record or broken.lines:
+            broken.add(number, offset, raw)
+        elif b"\0" in raw:
+            _count(skipped, ZERO_BYTES)
+        number, offset = number + 1, offset + len(raw)
+    if broken.lines:
+        yield from broken.records(stop)
+
+
+class _Object(msgspec.Struct):
+    """Any JSON object: its fields are checked and not built."""
+
+
+_check = msgspec.json.Decoder(_Object).decode
+
+
+def _is_object(raw: bytes) -> bool:
+    try:
+        _check(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _alone(raw: bytes) -> tuple[int, bytes]:
+    """(offset, text) of what a line holds without white space, zero bytes and byte order marks."""
+    raw = well_formed(raw)
+    if raw.startswith(b"{") and b"\0" not in raw:
+        return 0, raw
+    text = raw.lstrip(_BLANK)
+    while text.startswith(_BOM):
+        text = text[len(_BOM) :].lstrip(_BLANK)
+    return len(raw) - len(text), text.rstrip(_BLANK)
+
+
+def _text(record: bytes) -> bytes:
+    """A record as UTF-8: bytes that are none become U+FFFD."""
+    if record.isascii():
+        return record
+    try:
+        record.decode()
+    except UnicodeDecodeError:
+        return record.decode("utf-8", "replace").encode()
+    return record
+
+
+class _Broken:
+    """A line that is no record, and the lines after it up to the next that is one: they may be the
+    rest of its record.
+    """
+
+    def __init__(self, skipped: dict[str, int] | None) -> None:
+        self.lines: list[bytes] = []
+        self.size = 0
+        self._skipped = skipped
+        self._number = self._offset = 0
+
+    def add(self, number: int, offset: int, raw: bytes) -> None:
+        if not self.lines:
+            self._number, self._offset, self.size = number, offset, 0
+        self.lines.append(raw)
+        self.size += len(raw)
+
+    def records(self, stop: int | None) -> Iterator[tuple[int, int, bytes]]:
+        """The whole records among them; what lies between is counted. They are forgotten then."""
+        data, self.lines = b"".join(self.lines), []
+        if zeros := len(_ZEROS.findall(data)):
+            _count(self._skipped, ZERO_BYTES, zeros)
+        # one character a byte, so that places are offsets; zero bytes separate as line ends do
+        text = data.translate(_ZERO_IS_NEWLINE).decode("latin-1")
+        read = 0
+        for begin, end in _objects(text, is_cut=not data.endswith(b"\n")):
+            if stop is not None and self._offset + begin >= stop:
+                break
+            self._count_lost(text[read:begin])
+            read = end
+            yield (
+                self._number + data.count(b"\n", 0, begin),
+                self._offset + begin,
+                _mended(data[begin:end]),
+            )
+        else:
+            if data.endswith(b"\n"):  # else it may be written on
+                self._count_lost(text[read:])
+
+    def _count_lost(self, text: str) -> None:
+        """Count each line that holds something."""
+        lost = sum(bool(line.strip(" \t\r\n\xef\xbb\xbf")) for line in text.split("\n"))
+        if lost:
+            _count(self._skipped, NOT_JSON, lost)
+
+
+def _objects(text: str, *, is_cut: bool) -> Iterator[tuple[int, int]]:
+    """Where whole records lie in a text with torn ones. *is_cut*: its last line may be written on."""
+    at = tries = 0
+    while found := _OPENING.search(text, at):
+        begin = found.start()
+        try:
+            value, at = _lenient(text, begin)
+        except (ValueError, RecursionError):
+            at, tries = begin + 1, tries + 1
+            if tries == _MAX_TRIES:  # a deep nest: looking into each level would take hours
+                at, tries = text.find("\n", begin) + 1, 0
+                if not at:
+                    return
+            continue
+        if _is_record(text, begin, at, value, is_cut=is_cut):
+            tries = 0
+            yield begin, at
+
+
+def _is_record(text: str, begin: int, end: int, value: dict[str, Any], *, is_cut: bool) -> bool:
+    """Whether an object is a record, not a part of a torn one. Where it follows ``:``, ``,`` or
+    ``[`` it may be either.
+    """
+    before, after = text[max(0, begin - 40) : begin], text[end : end + 40].lstrip(" \t\r")[:1]
+    if after in tuple("}],"):
+        return False
+    if not before or before[-1] == "\n" or before.rstrip()[-1:] not in tuple(":,["):
+        return True
+    return not is_cut and after in ("", "\n", "{") and any(name in value for name in _TIMES)
+
+
+def _mended(record: bytes) -> bytes:
+    """A record in JSON that strict decoders take: line ends inside its strings are escaped, zero
+    bytes are one space.
+    """
+    record = well_formed(_ZEROS.sub(b" ", record))
+    if _is_object(record):
+        return _text(record)
+    with contextlib.suppress(ValueError, RecursionError):
+        return json.dumps(_lenient(record.decode("utf-8", "replace"), 0)[0]).encode()
+    return record
+
+
+_lenient = json.JSONDecoder(strict=False, parse_constant=lambda _: None).raw_decode
+
+
+def _count(skipped: dict[str, int] | None, kind: str, times: int = 1) -> None:
+    if skipped is not None:
+        skipped[kind] = skipped.get(kind, 0) + times
+
+
+def _rest_of_line(file: Any) -> int:
+    """Pass over the rest of a line. Returns its bytes."""
+    size = 0
+    while raw := file.readline(1 << 20):
+        size += len(raw)
+        if raw.endswith(b"\n"):
+            break
+    return size
+
+
+def _archive_errors(path: str) -> tuple[type[Exception], ...]:
+    if not path.endswith(".zst"):
+        return ()
+    import zstandard
+
+    return (zstandard.ZstdError,)
+
+
+def _opened(path: str) -> Any:
+    file = regular(path)
+    if not path.endswith(".zst"):
+        return file
+    import zstandard
+
+    return io.BufferedReader(zstandard.open(file, "rb", closefd=True), 1 << 20)
+
+
+def regular(path: str) -> io.BufferedReader:
+    """Open a file for reading its bytes. Raises OSError, also for a pipe, which might never end."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = open(fd, "rb")
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return file
+
+
+def _skip(file: Any, start: int) -> None:
+    if start and not file.seekable():
+        while start > 0 and (chunk := file.read(min(start, 1 << 20))):
+            start -= len(chunk)
+    elif start:
+        file.seek(start)
+
+
+def decoded(raws: Iterable[bytes], decode: Callable[[bytes], T]) -> Iterator[T]:
+    """What *decode* makes of each record; records that it can't decode are left out."""
+    for raw in raws:
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):
+            yield decode(raw)
