@@ -51,6 +51,7 @@ _PUBLIC = {
     "estimate_tokens": "core.llm.tokens:estimate",
     "Evidence": "verbs.archive",
     "Excerpt": "agents.transcripts.locate",
+    "expand_running": "service.quick:expand",
     "Fact": "longterm.facts",
     "Failure": "index.rows",
     "fenced": "injection.session_start",
@@ -111,6 +112,7 @@ _PUBLIC = {
     "redact": "secrets.scan",
     "Repair": "verbs.repair",
     "Row": "index.rows",
+    "search_running": "service.quick:search",
     "Secrets": "verbs.secrets",
     "Section": "search.sections",
     "Service": "verbs.setup",
@@ -236,6 +238,8 @@ if TYPE_CHECKING:
     from memsearch_engine.secrets.scan import redact
     from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
     from memsearch_engine.service.changes import Update, UpdateKind
+    from memsearch_engine.service.quick import expand as expand_running
+    from memsearch_engine.service.quick import search as search_running
     from memsearch_engine.staleness.finding import Finding as GroundFinding
     from memsearch_engine.staleness.finding import Standing as GroundStanding
     from memsearch_engine.sync.meeting import SyncState

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memsearch_engine.core.errors import MemsearchError, NotFound, Unreachable, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Place, Project, locate, offline_project
-from memsearch_engine.search.hits import Answer, Hit
+from memsearch_engine.search.hits import Answer
 from memsearch_engine.service.connection import Connection, ServiceGone
 from memsearch_engine.service.launch import connect
 
@@ -262,20 +262,11 @@ class Memory:
         answer = self._as_of(
             self._search(query, limit * _fetched(query), mode, fusion, wait), query, limit
         )
-        self._mark_contradicting(answer.hits)
+        from memsearch_engine.search.views import mark_contradicting
+
+        with contextlib.suppress(MemsearchError):  # of a home that can't be read
+            mark_contradicting(self.journal.origin, answer.hits)
         return answer
-
-    def _mark_contradicting(self, hits: list[Hit]) -> None:
-        """Mark hits whose file contradicts what the owner decided: they are shown, and injected
-        nowhere.
-        """
-        from memsearch_engine.journal.model import CONTRADICTS
-
-        with contextlib.suppress(MemsearchError):  # nothing can be told: they are shown as they are
-            wrong = self.journal.origin.verdicts((hit.row.hash, hit.row.day) for hit in hits)
-            for hit in hits:
-                if (hit.row.hash, hit.row.day) in wrong:
-                    hit.row.marks[CONTRADICTS] = ""
 
     def _search(self, query: str, limit: int, mode: str, fusion: str, wait: bool) -> Answer:
         if mode == "lexical" and not wait:

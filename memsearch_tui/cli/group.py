@@ -10,7 +10,9 @@ from typing import Any
 import click
 from memsearch_engine import MemsearchError
 
+from memsearch_tui.cli.failures import report, report_json
 from memsearch_tui.cli.main import COMMANDS, is_terminal
+from memsearch_tui.cli.terminal import echo
 
 EPILOG = """\b
 Examples:
@@ -97,54 +99,20 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         import io
 
-        from memsearch_tui.cli.output import echo
-
         said = io.StringIO()
         error.show(said)
         echo(said.getvalue(), err=True, nl=False)
         context = getattr(error, "ctx", None)  # of a usage error
         hint = f"{context.command_path} --help" if context else ""
-        _as_json(arguments, error.format_message(), hint, error.exit_code)
+        report_json(arguments, error.format_message(), hint, error.exit_code)
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
-        return 130
-    except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), 1
-        )  # the reader went away: nothing to complain about
-        return 0
     except MemsearchError as error:
-        from memsearch_tui.cli.output import echo
-
         echo(f"error: {error}", err=True)
         if error.hint:
             echo(f"  -> {error.hint}", err=True)
-        _as_json(arguments, str(error), error.hint, error.exit_code)
+        report_json(arguments, str(error), error.hint, error.exit_code)
         return error.exit_code
-    except UnicodeEncodeError as error:
-        from memsearch_tui.cli.output import echo
-
-        echo(f"error: {error.object[:80]!r} is not UTF-8", err=True)
-        return 2
-    except MemoryError as error:
-        what = f"there is not enough memory for this{f': {error}' if error.args else ''}"
-        click.echo(f"error: {what}", err=True)
-        _as_json(arguments, what, "", 3)
-        return 3
-    except OSError as error:
-        from memsearch_tui.cli.output import echo
-
-        echo(
-            f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}",
-            err=True,
-        )
-        return 3
-
-
-def _as_json(arguments: list[str], message: str, hint: str, code: int) -> None:
-    """The same error on stdout for a program that asked for JSON: it should not have to read prose."""
-    if "--json" in arguments:
-        from memsearch_tui.cli.output import emit
-
-        emit({"error": message, "hint": hint, "exit_code": code})
+    except click.Abort:
+        return report(KeyboardInterrupt(), arguments)
+    except (KeyboardInterrupt, UnicodeEncodeError, MemoryError, OSError) as error:
+        return report(error, arguments)

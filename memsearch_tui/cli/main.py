@@ -5,8 +5,6 @@ A hook is dispatched before click is imported: an agent waits for it.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
 import sys
 
@@ -143,6 +141,11 @@ def main() -> None:
 
         sys.exit(hook(arguments[1], arguments[2]))
     _utf8()
+    if arguments[:1] in (["search"], ["expand"]):
+        from memsearch_tui.cli import quick
+
+        if (code := quick.run(arguments)) is not None:
+            sys.exit(code)
     if arguments in ([], ["tui"]) and is_terminal():
         arguments = _open_app() or arguments
     from memsearch_tui.cli.group import run
@@ -163,6 +166,9 @@ def _open_app() -> list[str]:
     """Open the app without what only commands need. Returns the command that was asked for in it;
     nothing where it can't start: the command says why.
     """
+    import contextlib
+    import gc
+
     # all that a start makes stays, and looking through it again and again was a seventh of the
     # start
     gc.disable()
@@ -191,8 +197,10 @@ def _utf8() -> None:
         and not sys.flags.utf8_mode
     ):
         # arguments and names of files were read by that locale already: this start is made again
-        with contextlib.suppress(OSError):
+        try:
             os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+        except OSError:
+            pass
     for stream in (sys.stdout, sys.stderr, sys.stdin):
         if stream is not None and (stream.encoding or "").lower().replace("-", "") != "utf8":
             stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]

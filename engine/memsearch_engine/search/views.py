@@ -7,10 +7,14 @@ their own process when no service answers. Both print the same.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
+from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.index.rows import LONGTERM_KINDS
+from memsearch_engine.journal.model import CONTRADICTS
 from memsearch_engine.journal.note import Note
+from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search.hits import Answer, Hit
 
 #: Key of the values that only a renderer needs. They are no part of the JSON output.
@@ -70,6 +74,17 @@ def hit_view(hit: Hit, answer: Answer) -> dict[str, Any]:
         "branch": row.marks.get("branch", ""),
         "unmerged": row.unmerged,
     }
+
+
+def mark_contradicting(origin: Origin, hits: list[Hit]) -> None:
+    """Mark hits whose file contradicts a decision of the owner: they are shown, and injected
+    nowhere. Hits stay as they are where the decisions can't be read.
+    """
+    with contextlib.suppress(MemsearchError):
+        wrong = origin.verdicts((hit.row.hash, hit.row.day) for hit in hits)
+        for hit in hits:
+            if (hit.row.hash, hit.row.day) in wrong:
+                hit.row.marks[CONTRADICTS] = ""
 
 
 def _display(hit: Hit, answer: Answer) -> dict[str, Any]:

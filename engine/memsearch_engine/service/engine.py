@@ -49,6 +49,8 @@ from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.linked import Amendment
 from memsearch_engine.search.overrides import Amendments
 from memsearch_engine.search.query import Query, parse
+from memsearch_engine.search.views import answer_view, mark_contradicting
+from memsearch_engine.service import reading
 from memsearch_engine.service.answers import (
     Disk,
     Event,
@@ -77,6 +79,7 @@ T = TypeVar("T")
 _OPENING_S = 0.3  # that a search waits for an index that is opened again after a failure
 _TRACED = 10  # hits among which notes on one matter are looked for
 _KNOWN = 5  # things about an action of which a session is told the first that it was not told yet
+_HITS = 10  # where the settings can't be read
 _DRY_S = 60.0  # that somebody who only looks waits for the index
 #: When a second model is worth saying: more than this share of the notes, or of so many queries.
 _WORTH_A_SECOND, _QUERIES, _ENOUGH_QUERIES = 0.1, 100, 20
@@ -204,6 +207,57 @@ class Engine(Keeping):
             is_current = indexer.catch_up(scope, call)
         return self._found(
             parsed, scope, limit, mode, fusion or self.settings.search.fusion, is_current=is_current
+        )
+
+    def search_view(
+        self,
+        call: Call,
+        place: dict[str, str],
+        query: str,
+        limit: int = 0,
+        mode: str = "hybrid",
+        fusion: str = "",
+        everything: bool = False,
+    ) -> dict[str, Any] | None:
+        """Search for a client that prints the answer (``answer_view``).
+
+        Args:
+            limit: how many hits; 0: as the settings say.
+
+        Returns:
+            None where the index is not open: the client asks in its own way then.
+        """
+        if not self.indexer.ready.is_set():
+            return None
+        self._look_at_settings()
+        limit = limit or (_HITS if self._paused else self.settings.search.top_k)
+        answer = self.search(call, place, query, limit, mode, fusion, ["*"] if everything else [])
+        mark_contradicting(self.journal.origin, answer.hits)
+        return answer_view(answer)
+
+    def expand_view(
+        self,
+        call: Call,
+        place: dict[str, str],
+        name: str,
+        lines: int | None = None,
+        whole: bool = True,
+        everything: bool = False,
+    ) -> dict[str, Any]:
+        """Open the section behind a hit for a client that prints it (``section_view``)."""
+        project, catalog = self.project_at(place), self.indexer.catalog
+        projects = self._meant(place, everything)
+        others = None if everything else lambda: self._meant(place, True)
+        found = reading.find_section(catalog, projects, others, name)
+        reading.note_opened(self.home, found)
+        return reading.section_view(
+            catalog,
+            self.journal.origin,
+            self.amendments.said,
+            found.project or project,
+            found,
+            lines=lines,
+            whole=whole,
         )
 
     def _asked(

@@ -34,6 +34,8 @@ from memsearch_engine.service.indexing import Call
 log = logging.getLogger("memsearch.service")
 _HANDLERS = (
     "search",
+    "search_view",
+    "expand_view",
     "recall",
     "carry_on",
     "prepare",

@@ -1,0 +1,121 @@
+"""Requests to the running service with the standard library alone: hooks and hot commands use it.
+
+The service's own client (``service.connection``) has progress, cancellation and typed answers; this
+one sends a request and reads its result. It starts nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memsearch_engine import __version__
+from memsearch_engine.core import paths
+from memsearch_engine.core import quick_json as json
+
+TYPE_CHECKING = False  # importing `typing` takes 2 ms
+if TYPE_CHECKING:
+    import _socket
+    from typing import Any
+
+#: Bytes of the longest answer that a hook reads, and that a command reads.
+MAX_HOOK_ANSWER, MAX_ANSWER = 1 << 20, 64 << 20
+_CHUNK = 1 << 16
+_MIN_WAIT_S = 0.001
+_HELLO, _REQUEST = 0, 1  # ids
+
+
+class NotRunning(Exception):
+    """No service listens."""
+
+
+def place_of(home: str, cwd: str = "") -> dict[str, str]:
+    """Where the project of a folder (the current one by default) lies, as the service takes it.
+
+    Raises:
+        OSError: the current folder is gone.
+    """
+    from memsearch_engine.core.project_location import find
+
+    return dict(zip(("root", "memory", "common_dir"), find(cwd or os.getcwd(), home)))
+
+
+def call(
+    home: str,
+    method: str,
+    params: dict[str, Any],
+    end: float,
+    *,
+    limit: int = MAX_HOOK_ANSWER,
+    same_version: bool = False,
+) -> Any:
+    """Call a method of the running service and return its result.
+
+    Args:
+        home: ``MEMSEARCH_HOME``.
+        end: when the answer is no longer wanted (``time.monotonic``).
+        limit: bytes of the longest answer that is read.
+        same_version: refuse the answer of a service of another version.
+
+    Raises:
+        NotRunning: no service listens.
+        OSError: it does not answer in time, or another user listens.
+        ValueError: it answers with an error, or with something else than JSON.
+    """
+    import _socket
+
+    from memsearch_engine.core.local_socket import same_user
+
+    peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        try:
+            paths.check_socket_folder(home)
+            peer.settimeout(_left(end))
+            peer.connect(paths.socket(home))
+        except OSError as error:
+            raise NotRunning(str(error)) from error
+        if not same_user(peer):
+            raise PermissionError(1, "another user's process listens there")
+        params = {**params, "deadline_s": _left(end)}
+        # an older service ends when it learns of a newer client; the next event starts a new one
+        calls = [("hello", {"version": __version__}), (method, params)]
+        lines = [
+            json.dumps({"jsonrpc": "2.0", "id": number, "method": name, "params": values}) + "\n"
+            for number, (name, values) in enumerate(calls)
+        ]
+        peer.sendall("".join(lines).encode())
+        return _result(peer, end, limit, same_version)
+    finally:
+        peer.close()
+
+
+def _result(peer: _socket.socket, end: float, limit: int, same_version: bool) -> Any:
+    """The result of the request. Answers come in any order."""
+    wanted = {_HELLO, _REQUEST} if same_version else {_REQUEST}
+    result, rest, read = None, b"", 0
+    while wanted:
+        peer.settimeout(_left(end))
+        chunk = peer.recv(_CHUNK)
+        read += len(chunk)
+        if not chunk or read > limit:
+            raise ValueError("no whole answer")
+        if b"\n" not in chunk:
+            rest += chunk
+            continue
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            answer = json.loads(line)
+            if not isinstance(answer, dict) or answer.get("id") not in wanted:
+                continue
+            if answer.get("error"):
+                raise ValueError(str(answer["error"]))
+            wanted.remove(answer["id"])
+            if answer["id"] == _REQUEST:
+                result = answer.get("result")
+            elif answer["result"].get("version") != __version__:
+                raise ValueError("a service of another version")
+    return result
+
+
+def _left(end: float) -> float:
+    return max(_MIN_WAIT_S, end - time.monotonic())

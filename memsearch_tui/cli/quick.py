@@ -1,0 +1,115 @@
+"""`search` and `expand` when the service runs: asked and printed with the standard library alone.
+
+A command line with anything unusual in it is left to click, which prints the same.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # importing `typing` takes 2 ms
+if TYPE_CHECKING:
+    from typing import Any
+
+_MAX_HITS, _MAX_LINES = 200, 1000
+_COMMON = {"--json": "json", "--json-output": "bare", "-j": "bare", "--all": "all", "-a": "all"}
+#: Flags of a command: option -> (name, value).
+_FLAGS: dict[str, dict[str, tuple[str, Any]]] = {
+    "search": {option: (name, True) for option, name in _COMMON.items()}
+    | {"--explain": ("explain", True)},
+    "expand": {option: (name, True) for option, name in _COMMON.items()}
+    | {"--section": ("whole", True), "--no-section": ("whole", False)},
+}
+#: Options with a value: option -> (name, the values it takes; none: a number).
+_VALUES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
+    "search": {
+        "--top-k": ("limit", ()),
+        "-k": ("limit", ()),
+        "--mode": ("mode", ("hybrid", "dense", "bm25", "lexical")),
+        "--fusion": ("fusion", ("weighted", "rrf")),
+    },
+    "expand": {"--lines": ("lines", ()), "-n": ("lines", ())},
+}
+
+
+def run(arguments: list[str]) -> int | None:
+    """Run a command line; returns its exit code. None: click has to run it."""
+    command = arguments[0] if arguments else ""
+    if command not in _FLAGS or (options := _parsed(command, arguments[1:])) is None:
+        return None
+    words = options.pop("words")
+    if not words or any("\ud800" <= char <= "\udfff" for word in words for char in word):
+        return None
+    try:
+        return _search(" ".join(words), options) if command == "search" else _expand(words, options)
+    except (KeyboardInterrupt, UnicodeEncodeError, MemoryError, OSError) as error:
+        from memsearch_tui.cli.failures import report
+
+        return report(error, arguments)
+
+
+def _parsed(command: str, arguments: list[str]) -> dict[str, Any] | None:
+    """The options of a command line and its ``words``; None where one is not known here."""
+    flags, values = _FLAGS[command], _VALUES[command]
+    found: dict[str, Any] = {"words": []}
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("-"):
+            found["words"].append(argument)
+        elif argument in flags:
+            name, value = flags[argument]
+            found[name] = value
+        else:
+            option, is_joined, value = argument.partition("=")
+            if option not in values or (is_joined and not option.startswith("--")):
+                return None
+            name, choices = values[option]
+            value = value if is_joined else next(rest, "")
+            if choices and value in choices:
+                found[name] = value
+            elif not choices and value.isascii() and value.isdigit() and len(value) < 6:
+                found[name] = int(value)
+            else:
+                return None
+    return found
+
+
+def _search(query: str, options: dict[str, Any]) -> int | None:
+    from memsearch_engine import search_running
+
+    mode, limit = options.get("mode", "hybrid"), options.get("limit")
+    if limit == 0:
+        return None
+    answer = search_running(
+        query,
+        limit=min(limit or 0, _MAX_HITS),
+        mode=mode,
+        fusion=options.get("fusion", ""),
+        everything="all" in options,
+    )
+    if answer is None:
+        return None
+    from memsearch_tui.cli import results
+
+    return results.print_search(
+        answer,
+        mode,
+        as_json="json" in options,
+        bare="bare" in options,
+        explain="explain" in options,
+    )
+
+
+def _expand(words: list[str], options: dict[str, Any]) -> int | None:
+    from memsearch_engine import expand_running
+
+    lines = options.get("lines")
+    if len(words) != 1 or (lines is not None and lines > _MAX_LINES):
+        return None
+    section = expand_running(
+        words[0], lines=lines, whole=options.get("whole", True), everything="all" in options
+    )
+    if section is None:
+        return None
+    from memsearch_tui.cli import results
+
+    results.print_section(section, as_json="json" in options or "bare" in options)
+    return 0

@@ -1,0 +1,120 @@
+"""`search` and `expand` print the same through the quick client as through click."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from memsearch_tui.cli import group, quick
+from tests.conftest import Box
+
+_TIMES = re.compile(r'(?<="took_ms": )[\d.e-]+|(?<=, )\d+(?= ms\))')
+SEARCHES = [
+    ["redis"],
+    ["redis", "ttl", "--json"],
+    ["redis ttl", "-j"],
+    ["--explain", "connection", "pool"],
+    ["redis", "-k", "2", "--all"],
+    ["redis", "--top-k=1", "--json", "--mode", "bm25"],
+    ["selectinload", "--fusion=rrf", "--explain", "--json"],
+    ["zzzqqq nothing at all", "--mode", "bm25"],
+    ["agent:codex after:2020-01-01 timeout", "-a"],
+    ["缓存", "--json"],
+]
+#: Command lines that the quick client leaves to click.
+UNKNOWN = [
+    ["search"],
+    ["search", "--help"],
+    ["search", "redis", "-p", "other"],
+    ["search", "redis", "-k", "many"],
+    ["search", "redis", "-k"],
+    ["search", "redis", "-ja"],
+    ["search", "redis", "--mode", "fast"],
+    ["search", "redis", "-k", "0"],
+    ["search", "redis", "--by", "session"],
+    ["search", "redis", "--no-wait"],
+    ["search", "redis", "--collection", "ms_x"],
+    ["search", "redis as-of:2026-01-01"],
+    ["search", "--", "-draft"],
+    ["search", "redis", "\udcff"],
+    ["search", "project:nobody redis"],
+    ["expand", "one", "two"],
+    ["expand", "00000000"],
+    ["expand", "3fa9c1d2", "-n", "2000"],
+    ["days"],
+    [],
+]
+
+
+@pytest.fixture
+def here(shared_box: Box, monkeypatch: pytest.MonkeyPatch) -> Box:
+    shared_box.ready()
+    for name, value in shared_box.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(shared_box.project)
+    return shared_box
+
+
+def printed(code: int | None, capfd: pytest.CaptureFixture[str]) -> tuple[int | None, str, str]:
+    out, err = capfd.readouterr()
+    return code, _TIMES.sub("T", out), _TIMES.sub("T", err)
+
+
+def assert_same(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> str:
+    ours = printed(quick.run(arguments), capfd)
+    assert ours[0] is not None
+    assert ours == printed(group.run(arguments), capfd)
+    return ours[1]
+
+
+@pytest.mark.parametrize("arguments", SEARCHES, ids=" ".join)
+def test_a_search_prints_the_same(
+    here: Box, arguments: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert_same(["search", *arguments], capfd)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--json"], ["-j"], ["-n", "2"], ["--no-section"], ["-a", "--lines=1", "--json"]],
+    ids=" ".join,
+)
+def test_a_section_prints_the_same(
+    here: Box, options: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in here.ids().values():
+        assert assert_same(["expand", name, *options], capfd)
+
+
+@pytest.mark.parametrize("arguments", UNKNOWN, ids=repr)
+def test_what_it_does_not_know_is_left_to_click(
+    here: Box, arguments: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert quick.run(arguments) is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_a_service_click_is_asked(
+    box: Box, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    box.fill()
+    monkeypatch.setenv("MEMSEARCH_HOME", str(box.home.root))
+    monkeypatch.chdir(box.project)
+    assert quick.run(["search", "redis"]) is None
+    assert not box.processes()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_owner_s_number_of_hits_counts(
+    box: Box, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    box.fill().index()
+    box.ready()
+    for name, value in box.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(box.project)
+    box.home.config.write_text("[search]\ntop_k = 1\n")
+    assert_same(["search", "redis", "--json"], capfd)
+    box.home.config.write_text("[search\n")
+    assert_same(["search", "redis", "--json"], capfd)
