@@ -102,7 +102,7 @@ _PUBLIC = {
     "parse_date": "search.query",
     "parse_query": "search.query:parse",
     "Patch": "agents.patches",
-    "plain": "journal.text",
+    "plain": "core.safe_text",
     "PlannedShare": "sync.sharing.copies:Planned",
     "Plugins": "verbs.agents",
     "Project": "core.projects",
@@ -124,8 +124,8 @@ _PUBLIC = {
     "ShareChange": "sync.sharing.copies",
     "SharedNote": "sync.sharing.copies",
     "Sharing": "verbs.sharing",
-    "shown": "journal.text",
-    "shown_line": "journal.text",
+    "shown": "core.safe_text",
+    "shown_line": "core.safe_text",
     "SkillCandidate": "longterm.skills:Candidate",
     "Skills": "verbs.skills",
     "SkillTask": "core.settings",
@@ -196,6 +196,7 @@ if TYPE_CHECKING:
     from memsearch_engine.core.llm.tokens import estimate as estimate_tokens
     from memsearch_engine.core.project_location import author_of as shared_author
     from memsearch_engine.core.projects import Project
+    from memsearch_engine.core.safe_text import plain, shown, shown_line
     from memsearch_engine.core.settings import Provider, Settings, SkillTask, Summarize, Task
     from memsearch_engine.index.analyze import STOP_WORDS
     from memsearch_engine.index.catalog import Stale
@@ -209,7 +210,6 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Anchor, Document, Entry, Waits
     from memsearch_engine.journal.note import Note
-    from memsearch_engine.journal.text import plain, shown, shown_line
     from memsearch_engine.journal.write import Target
     from memsearch_engine.longterm.digest.compact import Asked, Digest
     from memsearch_engine.longterm.facts import Fact
@@ -268,10 +268,9 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     room, _, own_name = _PUBLIC[name].partition(":")
-    value = getattr(import_module(f"{__name__}.{room}"), own_name or name)
+    module = __import__(f"{__name__}.{room}", fromlist=["*"])  # `importlib` costs 2 ms
+    value = getattr(module, own_name or name)
     globals()[name] = value
     return value
 

@@ -11,7 +11,7 @@ import shlex
 import msgspec
 
 from memsearch_engine.agents.transcripts.model import SHELLS
-from memsearch_engine.journal.text import plain
+from memsearch_engine.core.safe_text import plain
 
 MAX_COMMAND = 400  # characters
 MAX_LINE = 240

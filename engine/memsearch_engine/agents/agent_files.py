@@ -23,7 +23,8 @@ import msgspec
 from memsearch_engine.core import agent_registry, safe_files
 from memsearch_engine.core.home import AgentFolders, Home, user_home
 from memsearch_engine.core.ids import digest
-from memsearch_engine.journal.text import escape_block, plain
+from memsearch_engine.core.safe_text import plain
+from memsearch_engine.journal.text import escape_block
 from memsearch_engine.secrets.scan import redact
 
 _MAX = 1024 * 1024

@@ -12,7 +12,8 @@ import re
 from memsearch_engine.actions import work
 from memsearch_engine.agents.transcripts.model import SHELLS, ToolCall, Turn
 from memsearch_engine.capture.replies import is_assent
-from memsearch_engine.journal.text import escape_line, plain
+from memsearch_engine.core.safe_text import plain
+from memsearch_engine.journal.text import escape_line
 
 _MAX_LINE = 320
 _MAX_LINES = 4

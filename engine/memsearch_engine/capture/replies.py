@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 from memsearch_engine.agents.transcripts.model import Conversation, Turn
-from memsearch_engine.journal.text import plain
+from memsearch_engine.core.safe_text import plain
 
 _ASSENT = re.compile(
     r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|please|ok(?:ay)?|k|y|n|yes|yeah|yep|yup|no|nope|nah|sure|right|correct|exactly|"

@@ -33,10 +33,11 @@ from memsearch_engine.core.llm import native, spend
 from memsearch_engine.core.llm.providers import ModelError, complete
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings, Summarize
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.journal.text import escape_block, plain
+from memsearch_engine.journal.text import escape_block
 from memsearch_engine.journal.write import Journal, Target
 from memsearch_engine.secrets.scan import redact
 

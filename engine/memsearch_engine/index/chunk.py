@@ -14,10 +14,10 @@ import re
 import msgspec
 
 from memsearch_engine.core.ids import digest
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.index import analyze
 from memsearch_engine.index.analyze import is_cjk
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.journal.text import plain
 
 #: Part of the index fingerprint: raise it whenever the same entry would give other chunks.
 CHUNKER_VERSION = "2"

@@ -23,6 +23,7 @@ from memsearch_engine.actions.index import Act, Actions
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.projects import Project
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Recall
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
@@ -34,7 +35,6 @@ from memsearch_engine.injection.session_start import fenced, unfenced
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import told_as
-from memsearch_engine.journal.text import plain
 from memsearch_engine.search import chains, lexical
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.overrides import NOTHING, Said

@@ -12,6 +12,7 @@ import msgspec
 from memsearch_engine.agents.transcripts.model import SHELLS, Turn
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Row
@@ -20,7 +21,6 @@ from memsearch_engine.injection.prompt import Telling
 from memsearch_engine.injection.session_start import fenced, unfenced
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.text import plain
 
 _TURNS = 60
 #: A line counts as summarised if the summary has this share of its words.

@@ -12,6 +12,7 @@ import msgspec
 
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.project_location import author_of
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.index.rows import Row
 from memsearch_engine.injection.session_start import is_injectable
 from memsearch_engine.journal.files import read_day
@@ -19,7 +20,6 @@ from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import WRITTEN
-from memsearch_engine.journal.text import plain
 from memsearch_engine.search.linked import Amendment
 
 _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")

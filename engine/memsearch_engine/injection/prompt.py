@@ -15,6 +15,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.own_prompts import is_ours
 from memsearch_engine.core.projects import Project
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Recall
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
@@ -24,7 +25,6 @@ from memsearch_engine.injection.session_start import fenced, unfenced, without_i
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import told_as
-from memsearch_engine.journal.text import plain
 from memsearch_engine.search import chains
 from memsearch_engine.search import later as later_talks
 from memsearch_engine.search.hits import Answer, Hit

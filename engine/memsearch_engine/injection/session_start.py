@@ -23,13 +23,13 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.project_location import author_of, shared_beside
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.injection import injection_log
 from memsearch_engine.journal.files import DayFile, count_entries, read_end
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import WRITTEN, list_dated, told_as
-from memsearch_engine.journal.text import plain
 from memsearch_engine.secrets.scan import redact
 
 #: Some agents escape the output of hooks. Hooks write square brackets for them. A reply may repeat

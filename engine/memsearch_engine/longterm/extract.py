@@ -33,9 +33,9 @@ from memsearch_engine.core.llm.providers import ModelError, complete
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.injection.usage import without_citations
-from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import (
     DAY_S,

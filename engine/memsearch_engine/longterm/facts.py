@@ -16,8 +16,8 @@ import msgspec
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import workspace
 from memsearch_engine.secrets.scan import redact
 

@@ -37,12 +37,12 @@ from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.projects import Project
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings, Task
 from memsearch_engine.core.state import using
 from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import append, locked, replace
 from memsearch_engine.journal.instructions import orders
-from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import reading
 from memsearch_engine.longterm.asking import Asker
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal

@@ -18,13 +18,13 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.llm.tools import Tool
 from memsearch_engine.core.projects import Project
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.injection.session_start import is_injectable, unfenced
 from memsearch_engine.journal.files import DayFile, list_days, list_files, read_day
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import workspace
 from memsearch_engine.search import lexical
 from memsearch_engine.search.query import parse

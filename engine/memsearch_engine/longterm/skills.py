@@ -35,11 +35,12 @@ from memsearch_engine.core.errors import (
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.projects import Project
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings, SkillTask
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.disk import append, locked, replace
 from memsearch_engine.journal.instructions import orders
-from memsearch_engine.journal.text import balance_fences, plain
+from memsearch_engine.journal.text import balance_fences
 from memsearch_engine.longterm import living, reading
 from memsearch_engine.longterm.asking import Asker
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Jobs, Refusal

@@ -28,9 +28,9 @@ import msgspec
 from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm.store import SessionMemory
 from memsearch_engine.secrets.scan import redact
 

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
-from memsearch_engine.journal.text import plain
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.secrets.scan import Finding
 
 _SEED, _STEP = 16, 8  # a stretch of a long secret of 24 characters or more holds one of these

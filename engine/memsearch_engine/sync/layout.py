@@ -20,8 +20,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from memsearch_engine.core.safe_text import shown_line
 from memsearch_engine.journal.files import MARKDOWN
-from memsearch_engine.journal.text import shown_line
 from memsearch_engine.longterm import workspace
 
 FORMAT = 1

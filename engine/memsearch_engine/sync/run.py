@@ -22,6 +22,7 @@ from memsearch_engine.core import network, safe_files
 from memsearch_engine.core.errors import Conflict, MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
+from memsearch_engine.core.safe_text import shown_line
 from memsearch_engine.core.settings import Sync
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import MARKDOWN, day_of, list_files
@@ -29,7 +30,6 @@ from memsearch_engine.journal.merge import Unmergeable, merge, text_key
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.origin import key_of
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.text import shown_line
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import workspace
 from memsearch_engine.secrets.scan import find, redact

@@ -27,12 +27,12 @@ from memsearch_engine.core.llm import native, spend
 from memsearch_engine.core.llm.providers import complete, configured
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Compact, Llm, Provider, Settings, load, secret
 from memsearch_engine.index.analyze import terms
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.journal.note import Note
-from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm.digest.outline import outline
 from memsearch_engine.longterm.digest.picking import Picked, Picking, pick
 from memsearch_engine.memory import Memory

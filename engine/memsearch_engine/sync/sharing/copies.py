@@ -24,6 +24,7 @@ import msgspec
 from memsearch_engine.core import repository
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.project_location import author_name, author_of, shared_beside
+from memsearch_engine.core.safe_text import plain, shown_line
 from memsearch_engine.journal import render, shared
 from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.merge import text_key
@@ -31,7 +32,7 @@ from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry,
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.quarantine import held_back
 from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
-from memsearch_engine.journal.text import CleanText, plain, shown_line
+from memsearch_engine.journal.text import CleanText
 from memsearch_engine.journal.write import Target, target_of
 from memsearch_engine.memory import Memory
 from memsearch_engine.search.query import is_expired

@@ -21,12 +21,12 @@ from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import author_name, author_of
 from memsearch_engine.core.safe_files import read
+from memsearch_engine.core.safe_text import shown_line
 from memsearch_engine.journal import shared
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, RELEASED, Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import COPY_OF, IMPORTED, REVIEW, SHARED
-from memsearch_engine.journal.text import shown_line
 from memsearch_engine.journal.undo import read_day_file
 from memsearch_engine.memory import Memory
 from memsearch_engine.secrets.scan import redact
