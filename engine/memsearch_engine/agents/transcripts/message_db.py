@@ -50,6 +50,9 @@ class MessageReader(DatabaseReader):
         " ORDER BY time_updated DESC LIMIT 1"
     )
 
+    def may_open(self, name: str) -> bool:
+        return name.endswith(".db")
+
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
         for name, updated in db.execute(
             "SELECT id, time_updated FROM session ORDER BY time_created"

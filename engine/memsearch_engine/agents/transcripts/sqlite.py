@@ -62,11 +62,15 @@ class DatabaseReader(Reader):
 
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
         name = os.fspath(path)
-        if not self.own_names.fullmatch(os.path.basename(name)):
+        if not self.may_open(os.path.basename(name)):
             return None
         with reading(name) as db:
             row = db.execute(self.named, (session, session)).fetchone()
         return Session(self.agent, text_of(row[0]), name, self.kind) if row else None
+
+    def may_open(self, name: str) -> bool:
+        """Whether a file of that name can be one of its databases."""
+        return self.own_names.fullmatch(name) is not None
 
     def _databases(self, folder: Path) -> list[Path]:
         return [file for file in sorted(folder.glob(self.pattern)) if file.is_file()]
