@@ -14,9 +14,9 @@ _COMMON = {"--json": "json", "--json-output": "bare", "-j": "bare", "--all": "al
 #: Flags of a command: option -> (name, value).
 _FLAGS: dict[str, dict[str, tuple[str, Any]]] = {
     "search": {option: (name, True) for option, name in _COMMON.items()}
-    | {"--explain": ("explain", True)},
+    | {"--explain": ("explain", True), "--weak": ("weak", True)},
     "expand": {option: (name, True) for option, name in _COMMON.items()}
-    | {"--section": ("whole", True), "--no-section": ("whole", False)},
+    | {"--raw": ("raw", True), "--section": ("whole", True), "--no-section": ("whole", False)},
 }
 #: Options with a value: option -> (name, the values it takes; none: a number).
 _VALUES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -95,6 +95,8 @@ def _search(query: str, options: dict[str, Any]) -> int | None:
         as_json="json" in options,
         bare="bare" in options,
         explain="explain" in options,
+        query=query,
+        weak="weak" in options,
     )
 
 
@@ -104,12 +106,14 @@ def _expand(words: list[str], options: dict[str, Any]) -> int | None:
     lines = options.get("lines")
     if len(words) != 1 or (lines is not None and lines > _MAX_LINES):
         return None
-    section = expand_running(
-        words[0], lines=lines, whole=options.get("whole", True), everything="all" in options
-    )
+    whole = options.get("whole", True)
+    section = expand_running(words[0], lines=lines, whole=whole, everything="all" in options)
     if section is None:
         return None
     from memsearch_tui.cli import results
 
-    results.print_section(section, as_json="json" in options or "bare" in options)
+    as_in_file = "raw" in options or lines is not None or not whole
+    results.print_section(
+        section, as_json="json" in options or "bare" in options, raw=as_in_file or None
+    )
     return 0

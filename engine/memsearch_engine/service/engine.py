@@ -79,7 +79,6 @@ T = TypeVar("T")
 _OPENING_S = 0.3  # that a search waits for an index that is opened again after a failure
 _TRACED = 10  # hits among which notes on one matter are looked for
 _KNOWN = 5  # things about an action of which a session is told the first that it was not told yet
-_HITS = 10  # where the settings can't be read
 _DRY_S = 60.0  # that somebody who only looks waits for the index
 #: When a second model is worth saying: more than this share of the notes, or of so many queries.
 _WORTH_A_SECOND, _QUERIES, _ENOUGH_QUERIES = 0.1, 100, 20
@@ -225,12 +224,13 @@ class Engine(Keeping):
             limit: how many hits; 0: as the settings say.
 
         Returns:
-            None where the index is not open: the client asks in its own way then.
+            None where the index is not open, or the settings can't be read: the client finds out
+            by itself then.
         """
-        if not self.indexer.ready.is_set():
-            return None
         self._look_at_settings()
-        limit = limit or (_HITS if self._paused else self.settings.search.top_k)
+        if self._paused or not self.indexer.ready.is_set():
+            return None
+        limit = limit or self.settings.search.top_k
         answer = self.search(call, place, query, limit, mode, fusion, ["*"] if everything else [])
         mark_contradicting(self.journal.origin, answer.hits)
         return answer_view(answer)
