@@ -1,12 +1,12 @@
 """Milvus Lite: a folder, served to ourselves.
 
-Two facts of Lite 3.2 shape it: its own ``.db`` URI opens an unauthenticated TCP port on loopback,
-so the engine is served on a private Unix socket instead, by what the package has for its own tests
-(``start_server_in_thread``; ``tests/index/test_index_store.py`` says so loudly where a new version
-has it no more); and rows that were not flushed are up to 39 times slower to search, so writers
-flush. It
-searches in Python: vectors are compared in the service's memory, and words of larger projects by
-the catalog (docs/guide.md, How fast).
+Two facts of Lite 3.2 shape this file. Its own ``.db`` URI opens an unauthenticated TCP port on
+loopback, so the engine is served on a private Unix socket, by a function that the package has for
+its own tests (``start_server_in_thread``; ``tests/index/test_index_store.py`` fails where a new
+version lacks it). Rows that were not flushed are up to 39 times slower to search, so writers flush.
+
+Lite searches in Python. So vectors are compared in the service's memory, and words of larger
+projects by the catalog (docs/guide.md, How fast).
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.core.errors import Unreachable
-from memsearch_engine.index.milvus import Milvus, said_by
-from memsearch_engine.index.store import StoreBusy
+from memsearch_engine.index.stores.base import StoreBusy
+from memsearch_engine.index.stores.milvus import Milvus, reason_of
 
-#: The most chunks of a project whose words it compares.
+#: The most chunks of a project whose words Lite ranks. At 10,000 a search takes 20 ms, the first
+#: 0.6 s; at 100,000 220 ms, 5 s and 1 GB. FTS5 takes 3 and 20 ms, from its file.
 WORDS_MOST = 5_000
 
 
 class Lite(Milvus):
-    """Only the process that holds the service lock opens one."""
+    """An open Milvus Lite. Only the process that holds the service lock opens one."""
 
     is_shared = False
     compares_vectors = False
@@ -32,9 +33,15 @@ class Lite(Milvus):
     search_s = 60.0  # its first search of a project builds tables
 
     def __init__(self, folder: Path, socket: Path) -> None:
-        """
+        """Open and serve it.
+
         Args:
-            folder: its data; socket: where its gRPC server listens.
+            folder: its data.
+            socket: where its gRPC server listens.
+
+        Raises:
+            StoreBusy: another process has the folder open.
+            Unreachable: it can't be opened.
         """
         self._server: Any = None
         self._db: Any = None
@@ -47,18 +54,15 @@ class Lite(Milvus):
 
             self._stop()
             kind = StoreBusy if isinstance(error, DataDirLockedError) else Unreachable
-            raise kind(f"{what} can't be opened: {said_by(error)}", hint) from error
+            raise kind(f"{what} can't be opened: {reason_of(error)}", hint) from error
         super().__init__(uri, "", what, hint)
 
     def _serve(self, folder: Path, socket: Path) -> str:
-        """Open the engine and serve it on a private Unix socket; no TCP port."""
+        """Open the engine and serve it on a private Unix socket, without a TCP port."""
         from milvus_lite.adapter.grpc.server import start_server_in_thread
 
-        for part in (
-            folder.parent.parent,
-            folder.parent,
-            folder,
-        ):  # up to index/, and never a home that was removed
+        # up to index/, and never a home that was removed
+        for part in (folder.parent.parent, folder.parent, folder):
             part.mkdir(exist_ok=True)
         for stale in (socket, Path(f"{socket}:0")):
             stale.unlink(missing_ok=True)
@@ -70,6 +74,7 @@ class Lite(Milvus):
         return f"unix:{name}"
 
     def close(self) -> None:
+        """Close the connection and the engine."""
         super().close()
         self._stop()
 
@@ -82,10 +87,9 @@ class Lite(Milvus):
         Path(f"{self._socket}:0").unlink(missing_ok=True)
 
     def compares_words(self, rows: int) -> bool:
-        """At 10,000 chunks 20 ms after 0.6 s, at 100,000 220 ms after 5 s and 1 GB; FTS5 takes 3
-        and 20 ms, from its file. In small projects nobody feels it.
-        """
+        """Return whether the project is small enough for Lite."""
         return rows <= WORDS_MOST
 
     def flush(self, collection: str) -> None:
+        """See ``Store``."""
         self._client.flush(collection)

@@ -1,0 +1,28 @@
+"""Where a model's chunks lie to be searched: Milvus Lite, a Milvus server, or Zilliz Cloud."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memsearch_engine.index.stores.base import Store
+
+
+def open_store(folder: Path, socket: Path, uri: str = "", token: str = "", name: str = "") -> Store:
+    """Open the store that the settings name.
+
+    Args:
+        folder, socket: Milvus Lite's data, and where it listens; used where *uri* is empty.
+        uri, token: of a Milvus server or Zilliz Cloud.
+        name: of the collection there.
+
+    Raises:
+        StoreBusy: another process has it open.
+        Unreachable: it can't be opened.
+    """
+    if uri:
+        from memsearch_engine.index.stores.server import Server
+
+        return Server(uri, token, name)
+    from memsearch_engine.index.stores.lite import Lite
+
+    return Lite(folder, socket)

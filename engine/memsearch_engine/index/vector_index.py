@@ -1,0 +1,482 @@
+"""One model's vector index: the embedder, its vectors, and the store that serves them.
+
+Vectors are kept by the text that was embedded (``vectors.embeddings``). A ledger says what the
+store holds (``vectors.ledger``); a difference between it and the catalog is the work to do.
+Searches go through ``vectors.search``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Embedding, Milvus
+from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import Catalog, ChunkKey
+from memsearch_engine.index.embed import Embedder, ordinary
+from memsearch_engine.index.hubness import DIGITS, Near, Question, Typical
+from memsearch_engine.index.rows import Filter, comparable
+from memsearch_engine.index.stores import open_store
+from memsearch_engine.index.stores.base import NoStore, Store, StoreBusy, StoreRow
+from memsearch_engine.index.vectors.database import VectorDatabase, remove
+from memsearch_engine.index.vectors.embeddings import EmbeddingStore
+from memsearch_engine.index.vectors.ledger import Ledger, LedgerRow
+from memsearch_engine.index.vectors.search import (
+    CachedSearch,
+    Neighbours,
+    ServerSearch,
+    VectorSearch,
+)
+
+Progress = Callable[[int, int], None]
+#: How words are spelled in the store (``analyze.terms``). With another number it is filled again.
+_TERMS = 2
+_EMBED_BATCH = 32  # texts; a local model is interrupted between batches
+_STORE_BATCH = 500  # rows
+_PRUNE_S = 86_400.0
+_COMPLETE = "complete.json"
+
+
+def complete_indexes(home: Home) -> dict[str, Embedding]:
+    """Return fingerprint -> settings of the indexes on disk that once held everything.
+
+    The newest comes first.
+    """
+    found: list[tuple[float, str, Embedding]] = []
+    for file in home.index.glob(f"*/{_COMPLETE}"):
+        try:
+            made_with = msgspec.json.decode(file.read_bytes(), type=Embedding)
+        except (OSError, msgspec.DecodeError):
+            continue
+        found.append((file.stat().st_mtime, file.parent.name, made_with))
+    found.sort(key=lambda item: item[0], reverse=True)
+    return {name: made_with for _, name, made_with in found}
+
+
+class _Difference(NamedTuple):
+    """What the store lacks, and what it holds too much.
+
+    Attributes:
+        keys: chunk id -> what the catalog knows of it, of all chunks.
+        new: chunk id -> row to write.
+        vectors: of the new rows, by text hash.
+        gone: chunk ids to delete.
+        is_first: the ledger knew nothing of the collection.
+    """
+
+    keys: dict[str, ChunkKey]
+    new: dict[str, LedgerRow]
+    vectors: dict[str, np.ndarray]
+    gone: list[str]
+    is_first: bool
+
+
+class VectorIndex:
+    """An open index. One thread writes; any thread searches.
+
+    Attributes:
+        embedder: the model.
+        fingerprint: of the model and all that its vectors depend on.
+        folder: where vectors, and Milvus Lite's data, lie.
+        store: what serves them.
+        embeddings: vectors by text.
+        ledger: what the store holds.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        milvus: Milvus,
+        embedder: Embedder,
+        *,
+        beside: bool = False,
+        later: bool = False,
+    ) -> None:
+        """Open the vectors, and the store unless *later*.
+
+        Args:
+            beside: it serves beside another index, which has the store: here are vectors alone.
+            later: opening Milvus Lite (0.4 s) is left to ``open_store``, which has to be called
+                before anything is written. Searches work without it.
+
+        Raises:
+            Unreachable: the store can't be opened.
+        """
+        self._home, self._milvus, self._beside = home, milvus, beside
+        self.embedder = embedder
+        self._ordinary = ordinary(embedder)  # None: vectors are compared as they are
+        self.fingerprint = embedder.fingerprint
+        self.folder = home.index / self.fingerprint
+        home.index.mkdir(exist_ok=True)
+        self.folder.mkdir(exist_ok=True)
+        self._database = VectorDatabase(self.folder / "vectors.db")
+        self.embeddings = EmbeddingStore(self._database)
+        self.ledger = Ledger(self._database)
+        self._behind: set[str] = set()  # collections that lack a change of the notes
+        self._verified: set[str] = set()  # collections compared with the ledger since the opening
+        self._use(NoStore())
+        try:
+            if self.embeddings.remove_other_lengths(embedder.dimension):
+                self.ledger.forget_all()
+                (self.folder / _COMPLETE).unlink(missing_ok=True)
+            self._check_ledger()
+        except sqlite3.DatabaseError:  # damaged pages behind a sound header
+            self._database.begin_again()
+            self._check_ledger()
+        if not later or milvus.uri:
+            self.open_store()
+
+    def _use(self, store: Store) -> None:
+        self.store = store
+        dimension, ordinary = self.embedder.dimension, self._ordinary
+        self._search: VectorSearch = (
+            ServerSearch(store, self.ledger, dimension, ordinary)
+            if store.compares_vectors
+            else CachedSearch(self._database, self.ledger, dimension, ordinary)
+        )
+
+    def _check_ledger(self) -> None:
+        """Forget what the ledger says of another store, or of one that is gone."""
+        is_lite = not self._beside and not self._milvus.uri
+        target = f"{self._milvus.uri or 'lite'} {_TERMS}"
+        self.ledger.set_target("beside" if self._beside else target)
+        if is_lite and not (self.folder / "milvus.db").exists():
+            self._forget_stored()
+
+    def _forget_stored(self) -> None:
+        """Note that the store is empty: everything has to be written again."""
+        self.ledger.forget_all()
+        self._search.forget()
+
+    def open_store(self) -> None:
+        """Open Milvus, unless it is open.
+
+        A damaged Lite folder is deleted and filled again from the vectors.
+
+        Raises:
+            Unreachable: it can't be opened.
+        """
+        if self._beside or not isinstance(self.store, NoStore):
+            return
+        milvus, folder = self._milvus, self.folder / "milvus.db"
+        socket = self._home.milvus_socket(self.fingerprint)
+        try:
+            store = open_store(folder, socket, milvus.uri, milvus.token, self._name)
+        except StoreBusy:
+            raise
+        except Exception:
+            if milvus.uri or not folder.exists():
+                raise
+            remove(folder)
+            self._forget_stored()
+            store = open_store(folder, socket)
+        if store.compares_vectors:
+            self._use(store)
+        else:
+            self.store = store  # the vectors that are in memory stay
+
+    def close(self) -> None:
+        """Close the store and the vectors."""
+        self.store.close()
+        self._database.close()
+
+    def is_damage(self, error: Exception) -> bool:
+        """Return whether an error means that our own files are damaged.
+
+        What a server says, or a full disk, does not.
+        """
+        if isinstance(error, sqlite3.DatabaseError):
+            # operational: a lock, a full disk; programming: closed meanwhile
+            return not isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError)
+        return not self.store.is_shared and not isinstance(error, MemoryError | OSError)
+
+    def rebuild(self) -> None:
+        """Delete the store's data, and damaged vectors, and open it empty."""
+        with self._database.lock:
+            self.store.close()
+            if not self._database.is_sound():
+                self._database.begin_again()
+            self._forget_stored()
+            if not self._milvus.uri:
+                remove(self.folder / "milvus.db")
+            self._check_ledger()
+            self._use(NoStore())
+            self.open_store()
+
+    @property
+    def _name(self) -> str:
+        """The name of the collection on a server; '' on Lite."""
+        from memsearch_engine.index.stores.server import name_of
+
+        return name_of(self._home, self.fingerprint) if self._milvus.uri else ""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nobody else uses the store."""
+        return not self.store.is_shared
+
+    def drop_other_collections(self) -> list[str]:
+        """Drop what this home has on a server beside this index; return the names.
+
+        Those are of models that are no longer used, and of versions before 0.5.
+        """
+        from memsearch_engine.index.stores.server import Server
+
+        if not isinstance(self.store, Server):
+            return []
+        return self.store.drop_others(self._home, {self._name})
+
+    # -- state
+
+    @property
+    def complete(self) -> bool:
+        """Whether it once held everything: it can serve while another index is built."""
+        return (self.folder / _COMPLETE).is_file()
+
+    def set_complete(self, made_with: Embedding) -> None:
+        """Save that everything is in, and the settings to open it with (without the key)."""
+        settings = msgspec.structs.replace(made_with, api_key="")
+        Home.put(self.folder / _COMPLETE, msgspec.json.encode(settings))
+
+    def is_current(self) -> bool:
+        """Return whether the open files are still the ones on disk."""
+        return self._database.is_current()
+
+    def is_behind(self, collection: str) -> bool:
+        """Return whether notes were changed since the collection was last written."""
+        return collection in self._behind
+
+    def held(self, collection: str) -> int:
+        """Return how many chunks of a collection the store holds."""
+        return self.ledger.count(collection)
+
+    def missing(self, catalog: Catalog, project: str) -> dict[str, str]:
+        """Return text hash -> text of the project's chunks without a vector, newest day first."""
+        keys = catalog.chunk_keys(project)[::-1]
+        known = self.embeddings.known(key.text_hash for key in keys)
+        wanted = {key.text_hash: key.row for key in keys if key.text_hash not in known}
+        texts = catalog.texts(wanted.values())
+        return {name: texts[row] for name, row in wanted.items() if row in texts}
+
+    def is_pruning_due(self) -> bool:
+        """Return true once a day, over all services of a home, and note it in the folder."""
+        stamp = self.folder / "pruned"
+        try:
+            due = time.time() - stamp.stat().st_mtime > _PRUNE_S
+        except FileNotFoundError:
+            due = False
+            stamp.touch()
+        if due:
+            stamp.touch()
+        return due
+
+    def prune(self, catalog: Catalog) -> int:
+        """Delete vectors of texts that no note has; return how many.
+
+        Only where the catalog holds every project.
+        """
+        return self.embeddings.prune(catalog.text_hashes())
+
+    # -- writing
+
+    def embed(
+        self,
+        texts: dict[str, str],
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> int:
+        """Make and save the vectors of *texts* (text hash -> text); return how many."""
+        items = sorted(texts.items(), key=lambda item: len(item[1]))
+        done = 0
+        size = getattr(self.embedder, "batch", _EMBED_BATCH)  # what a service takes at once
+        for start in range(0, len(items), size):
+            batch = items[start : start + size]
+            vectors = self.embedder.passages([text for _, text in batch], cancelled)
+            self.embeddings.put({name: vector for (name, _), vector in zip(batch, vectors)})
+            done += len(vectors)
+            if progress:
+                progress(done, len(items))
+            if cancelled():
+                break
+        return done
+
+    def reconcile(self, catalog: Catalog, project: str, collection: str) -> tuple[int, int]:
+        """Make the store hold what the catalog holds and has a vector for.
+
+        Returns:
+            How many rows were written and deleted.
+        """
+        self._behind.add(collection)
+        self._verify(collection)
+        difference = self._difference(catalog, project, collection)
+        new, gone = difference.new, difference.gone
+        if not self.store.is_shared and new and difference.is_first:
+            self.store.drop(collection)  # rows of a ledger that was lost would stay
+        if new or gone or self.ranks_words(collection):
+            self._ensure(collection)  # not otherwise: loading 100,000 rows takes Lite 2 s
+        if gone:
+            self.store.delete(collection, gone)
+        self._write(catalog, collection, difference)
+        if new or gone:
+            self.store.flush(collection)
+            self.ledger.change(collection, gone, new)
+            rows = [
+                (name, row.encoded(), difference.vectors[row.text_hash].tobytes())
+                for name, row in new.items()
+            ]
+            self._search.change(collection, set(gone), rows)
+        self._behind.discard(collection)
+        return len(new), len(gone)
+
+    def _difference(self, catalog: Catalog, project: str, collection: str) -> _Difference:
+        keys: dict[str, ChunkKey] = {}
+        for key in catalog.chunk_keys(project):
+            keys.setdefault(key.chunk_id, key)
+        there = self.ledger.rows(collection)
+        scripts = self._scripts(catalog, keys, there) if self._ordinary else {}
+        rows = {
+            name: LedgerRow(
+                (key.day, key.agent, key.session, key.kind), scripts.get(name), key.text_hash
+            )
+            for name, key in keys.items()
+        }
+        new = {name: row for name, row in rows.items() if there.get(name) != row}
+        # a chunk whose text got a prompt is served by its old vector until it has the new one
+        vectors = self.embeddings.get(row.text_hash for row in new.values())
+        new = {name: row for name, row in new.items() if row.text_hash in vectors}
+        gone = [name for name in there if name not in keys]
+        return _Difference(keys, new, vectors, gone, is_first=not there)
+
+    @staticmethod
+    def _scripts(
+        catalog: Catalog, keys: dict[str, ChunkKey], there: dict[str, LedgerRow]
+    ) -> dict[str, str]:
+        """Return chunk id -> script of its text; from the ledger where the text is the same."""
+        scripts = {
+            name: row.script
+            for name, row in there.items()
+            if row.script is not None and name in keys and keys[name].text_hash == row.text_hash
+        }
+        texts = catalog.texts(key.row for name, key in keys.items() if name not in scripts)
+        for name, key in keys.items():
+            if name not in scripts:
+                scripts[name] = analyze.script(texts.get(key.row, ""))
+        return scripts
+
+    def _write(self, catalog: Catalog, collection: str, difference: _Difference) -> None:
+        """Write the new rows to the store, in batches."""
+        if isinstance(self.store, NoStore):
+            return
+        names = list(difference.new)
+        for start in range(0, len(names), _STORE_BATCH):
+            keys = [difference.keys[name] for name in names[start : start + _STORE_BATCH]]
+            texts = catalog.texts(key.row for key in keys)
+            rows = [
+                StoreRow(
+                    key.chunk_id,
+                    difference.vectors[key.text_hash],
+                    " ".join(analyze.terms(texts[key.row])),
+                    key.day,
+                    key.agent,
+                    key.session,
+                    key.kind,
+                )
+                for key in keys
+                if key.row in texts
+            ]
+            self.store.upsert(collection, rows)
+
+    def _ensure(self, collection: str) -> None:
+        """Open a collection. Where it had to be made, the ledger forgets what it said of it."""
+        if self.store.ensure(collection, self.embedder.dimension):
+            self.ledger.forget(collection)
+            self._search.forget(collection)
+            self._behind.add(collection)
+
+    def _verify(self, collection: str) -> None:
+        """Once, on a server: compare the ledger with what is there.
+
+        A server may have lost rows, and may hold rows of a ledger that is gone.
+        """
+        if not self.store.is_shared or collection in self._verified:
+            return
+        self._ensure(collection)
+        known = set(self.ledger.rows(collection))
+        if self.store.count(collection) != len(known):
+            there = self.store.ids(collection)
+            self.store.delete(collection, there - known)
+            self.ledger.change(collection, known - there, {})
+        self._verified.add(collection)
+
+    def forget(self, collection: str) -> None:
+        """Drop a project's rows from the store. Its vectors stay: indexing again embeds nothing."""
+        self.store.drop(collection)
+        self._behind.add(collection)
+        self.ledger.forget(collection)
+        self._search.forget(collection)
+
+    # -- searching
+
+    def ask(self, text: str) -> Question:
+        """Embed a query."""
+        return Question(self.embedder.query(text), analyze.script(text))
+
+    def nearest(
+        self, collection: str, question: Question, limit: int, where: Filter
+    ) -> list[tuple[str, Near]]:
+        """Return (chunk id, how near) of the chunks nearest to a query, best first."""
+        if self.store.compares_vectors:
+            self._ensure(collection)
+        return self._search.nearest(collection, question, limit, where)
+
+    def cosines(
+        self, collection: str, question: Question, chunk_ids: Iterable[str]
+    ) -> dict[str, Near]:
+        """Return chunk id -> how near it is to a query, of the chunks that the store holds."""
+        return self._search.cosines(collection, question, chunk_ids)
+
+    def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
+        """Return chunk id -> vector as it is compared, of the chunks that the store holds."""
+        return self._search.vectors(collection, chunk_ids)
+
+    def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
+        """Return chunk id -> (chunk id, how near) of those nearest to it.
+
+        How near is in standard deviations above the collection's other notes: the cosines of two
+        models can't be compared. Chunks that the store does not hold are left out.
+        """
+        if self.store.compares_vectors:
+            self._ensure(collection)
+        return self._search.neighbours(collection, chunk_ids, limit)
+
+    def typical(self, collection: str, question: Question) -> Typical:
+        """Return how near a project's notes are to a query in general."""
+        return self._search.sample(collection).typical(question)
+
+    def usual(self, collection: str) -> Typical:
+        """Return how near any two notes of a project are."""
+        return self._search.sample(collection).usual
+
+    def ranks_words(self, collection: str) -> bool:
+        """Return whether ``bm25`` ranks words here; else the catalog does (``lexical.ranked``)."""
+        return self.store.compares_words(self.held(collection))
+
+    def bm25(
+        self, collection: str, terms: list[str], limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
+        """Return (chunk id, BM25 score, higher is better), best first."""
+        self._ensure(collection)
+        found = self.store.bm25(collection, terms, limit, where)
+        return [(chunk_id, comparable(score, DIGITS)) for chunk_id, score in found]
+
+    def warm(self, collection: str) -> None:
+        """Load what the first search of a project would wait for. On the thread that writes."""
+        self._search.warm(collection)
+        if self.ranks_words(collection):
+            self.bm25(collection, ["warm"], 1, Filter())

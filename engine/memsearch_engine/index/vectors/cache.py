@@ -1,0 +1,214 @@
+"""A project's vectors in memory: what serves searches by meaning beside Milvus Lite.
+
+Lite computes every norm again and tests every row for deletion in Python, which costs ten to twenty
+times a matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from memsearch_engine.index.hubness import (
+    DIGITS,
+    Near,
+    Question,
+    Sample,
+    best,
+    rounded,
+    sampled,
+)
+from memsearch_engine.index.rows import HIDDEN_KINDS, Filter
+from memsearch_engine.index.vectors.ledger import LedgerRow
+
+#: (chunk id, ``LedgerRow.encoded``, float32 bytes)
+CacheRow = tuple[str, str, bytes]
+
+
+class SavedCorrections(NamedTuple):
+    """Hubness corrections from the ledger.
+
+    Attributes:
+        sample_name: the sample they were computed with.
+        values: one for each row; None where a row has none.
+    """
+
+    sample_name: str = ""
+    values: tuple[float | None, ...] = ()
+
+
+class VectorCache:
+    """A matrix of vectors with what searches filter by.
+
+    It is not changed after it was made, but for values computed when first asked for.
+    """
+
+    def __init__(
+        self,
+        rows: list[CacheRow],
+        dimension: int,
+        ordinary: dict[str, np.ndarray] | None = None,
+        saved: SavedCorrections = SavedCorrections(),
+    ) -> None:
+        """Read *rows* into one matrix.
+
+        Args:
+            ordinary: of ``Sample``; the rows have scripts then.
+        """
+        self._ordinary = ordinary
+        self._saved_by = saved.sample_name
+        self._saved = np.array(saved.values, np.float32)  # not a number where there is none
+        self.ids = np.array([row[0] for row in rows], dtype=object)
+        self._places: dict[str, int] | None = None
+        self._corrections: np.ndarray | None = None
+        self._sample: Sample | None = None
+        self._hidden: np.ndarray | None = None
+        parts = [LedgerRow.decoded(row[1]) for row in rows]
+        equal: dict[tuple[str, ...], tuple[str, ...]] = {}  # a session's rows share one tuple
+        self.scalars = [equal.setdefault(part.scalars, part.scalars) for part in parts]
+        self._scripts = [part.script or "" for part in parts]
+        self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(
+            len(rows), dimension
+        )
+        if ordinary:
+            self.matrix = self.sample.framed(self.matrix, self._scripts)
+
+    def changed(self, rows: list[CacheRow], without: set[str]) -> VectorCache | None:
+        """Return a copy with *rows* added, after the chunks in *without* were left out.
+
+        Searches under way keep the old one. None: all rows have to be read again, because what
+        they are compared with has changed.
+        """
+        new = VectorCache(rows, self.matrix.shape[1])
+        if self._ordinary:
+            if not self._keeps_sample(
+                [*(i for i in self.ids if i not in without), *new.ids], without
+            ):
+                return None
+            new.matrix = self.sample.framed(new.matrix, new._scripts)
+            new._ordinary = self._ordinary
+        stays = np.array([chunk_id not in without for chunk_id in self.ids], dtype=bool)
+        new.ids = np.concatenate([self.ids[stays], new.ids])
+        new.scalars = [value for value, stay in zip(self.scalars, stays) if stay] + new.scalars
+        new._scripts = [value for value, stay in zip(self._scripts, stays) if stay] + new._scripts
+        new.matrix = np.concatenate([self.matrix[stays], new.matrix])
+        if self._sample and self._keeps_sample(new.ids, without):
+            new._sample = self._sample
+            if self._corrections is not None:
+                count = int(stays.sum())
+                added = new._sample.special(new.ids[count:], new.matrix[count:])
+                new._corrections = np.concatenate([self._corrections[stays], added])
+        return new
+
+    def _keeps_sample(self, ids: Iterable[str], without: set[str]) -> bool:
+        same = self._sample
+        return same is not None and without.isdisjoint(same.ids) and sampled(ids) == same.ids
+
+    def _place(self, chunk_ids: Iterable[str]) -> list[int]:
+        if self._places is None:
+            self._places = {chunk_id: place for place, chunk_id in enumerate(self.ids)}
+        return [self._places[chunk_id] for chunk_id in chunk_ids if chunk_id in self._places]
+
+    # -- hubness
+
+    @property
+    def sample(self) -> Sample:
+        """The notes that all others are compared with."""
+        if self._sample is None:
+            ids = sampled(self.ids)
+            places = self._place(ids)
+            scripts = [self._scripts[place] for place in places]
+            self._sample = Sample(ids, self.matrix[places], scripts, self._ordinary)
+        return self._sample
+
+    @property
+    def corrections(self) -> np.ndarray:
+        """What each row's cosine is corrected by for its hubness: float32 of shape (rows,)."""
+        if self._corrections is None:
+            corrections, new = self._saved.copy(), self._without_saved()
+            if len(new) == len(self.ids):
+                corrections = self.sample.special(self.ids, self.matrix)
+            elif len(new):
+                corrections[new] = self.sample.special(self.ids[new], self.matrix[new])
+            self._corrections = corrections
+        return self._corrections
+
+    def unsaved_corrections(self) -> list[tuple[float, str]]:
+        """Return (correction, chunk id) of the rows whose correction the ledger does not have."""
+        new = self._without_saved()
+        return list(zip(self.corrections[new].tolist(), self.ids[new].tolist()))
+
+    def set_saved(self) -> None:
+        """Note that the ledger has all corrections now."""
+        self._saved_by, self._saved = self.sample.name, self.corrections
+
+    def _without_saved(self) -> np.ndarray:
+        """Return the places of rows without a saved correction, or with one of another sample."""
+        if len(self._saved) != len(self.ids) or self._saved_by != self.sample.name:
+            return np.arange(len(self.ids))
+        return np.flatnonzero(np.isnan(self._saved))
+
+    # -- searches
+
+    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
+        """Return chunk id -> vector as it is compared, of the chunks that are here."""
+        return {str(self.ids[place]): self.matrix[place] for place in self._place(chunk_ids)}
+
+    def cosines(self, question: Question, chunk_ids: Iterable[str]) -> dict[str, Near]:
+        """Return chunk id -> how near it is to a query, of the chunks that are here."""
+        places = self._place(chunk_ids)
+        cosines = rounded(self.matrix[places] @ self._asked(question))
+        corrections = rounded(self.corrections[places])
+        return {
+            str(self.ids[place]): Near(float(cosine), float(correction))
+            for place, cosine, correction in zip(places, cosines, corrections)
+        }
+
+    def nearest(self, question: Question, limit: int, where: Filter) -> list[tuple[str, Near]]:
+        """Return (chunk id, how near) of the chunks nearest to a query, best first."""
+        if not len(self.ids) or limit <= 0:
+            return []
+        cosines = rounded(self.matrix @ self._asked(question))
+        corrections = rounded(self.corrections)
+        scores = cosines + corrections
+        if where != Filter():
+            allowed = np.array([where.admits(*scalars) for scalars in self.scalars], dtype=bool)
+            scores = np.where(allowed, scores, -np.inf)
+        elif self.hidden.any():
+            scores = np.where(self.hidden, -np.inf, scores)
+        return [
+            (str(self.ids[place]), Near(float(cosines[place]), float(corrections[place])))
+            for place in best(scores, self.ids, limit)
+        ]
+
+    def neighbours(self, chunk_ids: list[str], limit: int) -> dict[str, list[tuple[str, float]]]:
+        """Return chunk id -> (chunk id, how near) of those nearest to it.
+
+        How near is in standard deviations (``Typical.above``). Chunks that are not here are left
+        out.
+        """
+        places = self._place(chunk_ids)
+        scores = self.matrix[places] @ self.matrix.T + self.corrections
+        found = {}
+        for row, place in enumerate(places):
+            typical = self.sample.typical(Question(self.matrix[place]))
+            found[str(self.ids[place])] = [
+                (str(self.ids[i]), typical.above(round(float(scores[row, i]), DIGITS)))
+                for i in best(scores[row], self.ids, limit + 1)
+                if i != place
+            ]
+        return found
+
+    @property
+    def hidden(self) -> np.ndarray:
+        """Which rows only searches for their kind find: bool of shape (rows,)."""
+        if self._hidden is None:
+            self._hidden = np.array(
+                [scalars[-1] in HIDDEN_KINDS for scalars in self.scalars], dtype=bool
+            )
+        return self._hidden
+
+    def _asked(self, question: Question) -> np.ndarray:
+        return self.sample.asked(question) if self._ordinary else question.vector

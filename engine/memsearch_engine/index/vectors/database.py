@@ -1,0 +1,135 @@
+"""``vectors.db``: one model's vectors, and the ledger of what its store holds (SQLite)."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.core.home import private
+from memsearch_engine.core.migrations import Database, transaction, write_ahead
+
+_LAYOUT = 1
+#: ``vectors`` has rowids. Without them its rows lie in the key's own tree, most of each in overflow
+#: pages, and reading 100,000 of them takes 3.8 s instead of 0.8.
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS stored (
+  collection TEXT NOT NULL, chunk_id TEXT NOT NULL, scalars TEXT NOT NULL,
+  text_hash TEXT NOT NULL DEFAULT '', special REAL,
+  PRIMARY KEY (collection, chunk_id)) WITHOUT ROWID;
+"""
+#: From before rowids. Vectors may have cost money, so they move.
+_ADD_ROWIDS = f"""
+BEGIN; ALTER TABLE vectors RENAME TO old; {_SCHEMA}
+INSERT INTO vectors (text_hash, vector) SELECT text_hash, vector FROM old;
+DROP TABLE old; PRAGMA user_version={_LAYOUT}; COMMIT;
+"""
+
+
+class VectorDatabase:
+    """An open ``vectors.db``. A damaged file is deleted and begun again: the model makes it anew.
+
+    Attributes:
+        lock: for whoever changes the file and what was read from it together.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        try:
+            self._db = _connect(path)
+        except sqlite3.OperationalError:  # a full disk, a lock: nothing is damaged
+            raise
+        except sqlite3.DatabaseError:
+            remove(path)
+            self._db = _connect(path)
+        self._inode = path.stat().st_ino
+
+    def begin_again(self) -> None:
+        """Delete the file and open an empty one."""
+        with self.lock:
+            self._db.close()
+            remove(self.path)
+            self._db = _connect(self.path)
+            self._inode = self.path.stat().st_ino
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+    def is_current(self) -> bool:
+        """Return whether the open file is still the one on disk."""
+        try:
+            return self.path.stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    def is_sound(self) -> bool:
+        """Return whether SQLite finds no damaged page."""
+        try:
+            return bool(self.query("PRAGMA quick_check(1)") == [("ok",)])
+        except sqlite3.DatabaseError:
+            return False
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write all of it, or nothing."""
+        with self.lock, transaction(self._db):
+            yield self._db
+
+    def query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a query."""
+        with self.lock:
+            return self._db.execute(sql, tuple(values)).fetchall()
+
+    def execute(self, sql: str, values: Iterable[Any] = ()) -> int:
+        """Run one statement by itself; return how many rows it changed."""
+        with self.lock:
+            return self._db.execute(sql, tuple(values)).rowcount
+
+    # -- values by name, in the ledger's table under collection ''
+
+    def value(self, name: str) -> str:
+        """Return a value, '' where there is none."""
+        found = self.query(
+            "SELECT scalars FROM stored WHERE collection='' AND chunk_id=?", (name,)
+        )
+        return str(found[0][0]) if found else ""
+
+    def put_value(self, name: str, value: str) -> None:
+        """Save a value."""
+        self.execute(
+            "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', ?, ?)",
+            (name, value),
+        )
+
+
+def remove(path: Path) -> None:
+    """Delete a folder, or a database file with its journals."""
+    if path.is_dir():
+        shutil.rmtree(path)
+        return
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    private(path)
+    db = sqlite3.connect(
+        path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database
+    )
+    write_ahead(db)
+    db.execute("PRAGMA synchronous=NORMAL")
+    exists = db.execute("SELECT 1 FROM sqlite_master WHERE name='vectors'").fetchone()
+    if exists and db.execute("PRAGMA user_version").fetchone()[0] == 0:
+        db.executescript(_ADD_ROWIDS)
+    db.executescript(f"{_SCHEMA} PRAGMA user_version={_LAYOUT};")
+    if not db.execute("SELECT 1 FROM pragma_table_info('stored') WHERE name='special'").fetchone():
+        # no new layout number: an earlier version may come back, and ignores the column
+        db.execute("ALTER TABLE stored ADD COLUMN special REAL")
+    return db

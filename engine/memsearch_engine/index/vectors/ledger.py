@@ -1,0 +1,155 @@
+"""The ledger: what the store holds of each collection, as far as we know.
+
+A difference between the ledger and the catalog is the work to do. A process that is killed at any
+point repeats some writes, which change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from memsearch_engine.index.vectors.database import VectorDatabase
+
+_BATCH = 500  # chunk ids in one query
+_BETWEEN = "\x1f"
+_SCALARS = 4
+
+
+class LedgerRow(NamedTuple):
+    """A chunk as the store holds it.
+
+    Attributes:
+        scalars: day, agent, session and kind.
+        script: of its text, where the model's vectors are compared by script; else None.
+    """
+
+    scalars: tuple[str, ...]
+    script: str | None
+    text_hash: str
+
+    def encoded(self) -> str:
+        """Return scalars and script as they are saved."""
+        return _BETWEEN.join(
+            self.scalars if self.script is None else [*self.scalars, self.script]
+        )
+
+    @classmethod
+    def decoded(cls, scalars: str, text_hash: str = "") -> LedgerRow:
+        """Read what ``encoded`` has made."""
+        parts = scalars.split(_BETWEEN)
+        script = parts[_SCALARS] if len(parts) > _SCALARS else None
+        return cls(tuple(parts[:_SCALARS]), script, text_hash)
+
+
+class Ledger:
+    """The table ``stored``."""
+
+    def __init__(self, database: VectorDatabase) -> None:
+        self._database = database
+
+    def rows(self, collection: str) -> dict[str, LedgerRow]:
+        """Return chunk id -> row of a collection."""
+        found = self._database.query(
+            "SELECT chunk_id, scalars, text_hash FROM stored WHERE collection=?", (collection,)
+        )
+        return {name: LedgerRow.decoded(scalars, hash_) for name, scalars, hash_ in found}
+
+    def count(self, collection: str) -> int:
+        """Return the number of rows of a collection."""
+        found = self._database.query(
+            "SELECT count(*) FROM stored WHERE collection=?", (collection,)
+        )
+        return int(found[0][0])
+
+    def change(self, collection: str, gone: Iterable[str], new: dict[str, LedgerRow]) -> None:
+        """Save that chunks were deleted from the store and written to it."""
+        with self._database.transaction() as db:
+            db.executemany(
+                "DELETE FROM stored WHERE collection=? AND chunk_id=?",
+                [(collection, name) for name in gone],
+            )
+            db.executemany(
+                "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars, text_hash)"
+                " VALUES (?,?,?,?)",
+                [(collection, name, row.encoded(), row.text_hash) for name, row in new.items()],
+            )
+
+    def forget(self, collection: str) -> None:
+        """Save that the store holds nothing of a collection."""
+        with self._database.transaction() as db:
+            db.execute("DELETE FROM stored WHERE collection=?", (collection,))
+            db.execute(
+                "DELETE FROM stored WHERE collection='' AND chunk_id=?", (_sample(collection),)
+            )
+
+    def forget_all(self) -> None:
+        """Save that the store is empty."""
+        self._database.execute("DELETE FROM stored WHERE collection<>''")
+
+    def set_target(self, target: str) -> None:
+        """Name the store that the ledger describes. Rows about another store are deleted."""
+        if self._database.value("target") not in ("", target):
+            self._database.execute("DELETE FROM stored")
+        self._database.put_value("target", target)
+
+    # -- with vectors
+
+    def vectors(
+        self, collection: str, chunk_ids: Iterable[str]
+    ) -> dict[str, tuple[np.ndarray, str]]:
+        """Return chunk id -> (vector, script), of the chunks that the store holds."""
+        wanted = list(chunk_ids)
+        found: dict[str, tuple[np.ndarray, str]] = {}
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            rows = self._database.query(
+                "SELECT s.chunk_id, v.vector, s.scalars FROM stored s"
+                " JOIN vectors v ON v.text_hash = s.text_hash"
+                f" WHERE s.collection=? AND s.chunk_id IN ({','.join('?' * len(batch))})",
+                [collection, *batch],
+            )
+            for name, blob, scalars in rows:
+                script = LedgerRow.decoded(scalars).script or ""
+                found[name] = np.frombuffer(blob, np.float32), script
+        return found
+
+    def all_vectors(self, collection: str) -> list[tuple[str, str, bytes, float | None]]:
+        """Return (chunk id, encoded row, float32 bytes, saved correction) of a collection."""
+        rows = self._database.query(
+            "SELECT s.chunk_id, s.scalars, v.vector, s.special FROM stored s"
+            " JOIN vectors v ON v.text_hash = s.text_hash WHERE s.collection=?",
+            (collection,),
+        )
+        return [(name, row, blob, correction) for name, row, blob, correction in rows]
+
+    def lowest(self, collection: str, count: int) -> list[str]:
+        """Return the lowest chunk ids of a collection."""
+        rows = self._database.query(
+            "SELECT chunk_id FROM stored WHERE collection=? ORDER BY chunk_id LIMIT ?",
+            (collection, count),
+        )
+        return [name for (name,) in rows]
+
+    # -- hubness corrections
+
+    def sample_name(self, collection: str) -> str:
+        """Return the sample that the saved corrections were computed with, '' for none."""
+        return self._database.value(_sample(collection))
+
+    def put_corrections(
+        self, collection: str, sample_name: str, corrections: Iterable[tuple[float, str]]
+    ) -> None:
+        """Save (hubness correction, chunk id) of rows, and the sample they were computed with."""
+        with self._database.transaction() as db:
+            db.executemany(
+                "UPDATE stored SET special=? WHERE collection=? AND chunk_id=?",
+                [(correction, collection, name) for correction, name in corrections],
+            )
+            self._database.put_value(_sample(collection), sample_name)
+
+
+def _sample(collection: str) -> str:
+    return f"sample {collection}"

@@ -1,0 +1,229 @@
+"""Searches by meaning: in memory beside Milvus Lite, by the server where there is one.
+
+Both give the same numbers: a server orders by cosine alone, and what it returns is corrected and
+ordered again from our own vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+
+from memsearch_engine.index.hubness import DIGITS, SAMPLE, Near, Question, Sample, rounded
+from memsearch_engine.index.rows import Filter, comparable
+from memsearch_engine.index.stores.base import Store
+from memsearch_engine.index.vectors.cache import CacheRow, SavedCorrections, VectorCache
+from memsearch_engine.index.vectors.database import VectorDatabase
+from memsearch_engine.index.vectors.ledger import Ledger
+
+#: How many times the wanted hits a server is asked for, before the corrections change their order.
+_OVERFETCH = 4
+#: Fewer corrections are computed in the time that saving them takes.
+_WORTH_SAVING = 2_000
+
+Neighbours = dict[str, list[tuple[str, float]]]
+
+
+class VectorSearch(Protocol):
+    """How vectors of collections are compared. Any thread may search."""
+
+    def nearest(
+        self, collection: str, question: Question, limit: int, where: Filter
+    ) -> list[tuple[str, Near]]:
+        """Return (chunk id, how near) of the nearest chunks, best first."""
+
+    def cosines(
+        self, collection: str, question: Question, chunk_ids: Iterable[str]
+    ) -> dict[str, Near]:
+        """Return chunk id -> how near it is to a query."""
+
+    def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
+        """Return chunk id -> vector as it is compared."""
+
+    def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
+        """Return chunk id -> (chunk id, standard deviations above the mean) of the nearest."""
+
+    def sample(self, collection: str) -> Sample:
+        """Return what the chunks of a collection are compared with."""
+
+    def warm(self, collection: str) -> None:
+        """Load what the first search would wait for. On the thread that writes."""
+
+    def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
+        """Follow a change of a collection: chunks that are gone, then rows that are new."""
+
+    def forget(self, collection: str | None = None) -> None:
+        """Forget what was read of a collection, or of all."""
+
+
+class CachedSearch:
+    """Compares vectors in memory (``VectorCache``)."""
+
+    def __init__(
+        self,
+        database: VectorDatabase,
+        ledger: Ledger,
+        dimension: int,
+        ordinary: dict[str, np.ndarray] | None,
+    ) -> None:
+        """Read nothing yet. *ordinary*: of ``Sample``."""
+        self._lock = database.lock
+        self._ledger = ledger
+        self._dimension, self._ordinary = dimension, ordinary
+        self._caches: dict[str, VectorCache] = {}
+
+    def cache(self, collection: str) -> VectorCache:
+        """Return a collection's vectors, read when first asked for."""
+        with self._lock:
+            cache = self._caches.get(collection)
+            if cache is None:
+                found = self._ledger.all_vectors(collection)
+                saved = SavedCorrections(
+                    self._ledger.sample_name(collection), tuple(row[3] for row in found)
+                )
+                cache = self._caches[collection] = VectorCache(
+                    [row[:3] for row in found], self._dimension, self._ordinary, saved
+                )
+            return cache
+
+    def nearest(
+        self, collection: str, question: Question, limit: int, where: Filter
+    ) -> list[tuple[str, Near]]:
+        """See ``VectorSearch``."""
+        return self.cache(collection).nearest(question, limit, where)
+
+    def cosines(
+        self, collection: str, question: Question, chunk_ids: Iterable[str]
+    ) -> dict[str, Near]:
+        """See ``VectorSearch``."""
+        return self.cache(collection).cosines(question, chunk_ids)
+
+    def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
+        """See ``VectorSearch``."""
+        return self.cache(collection).vectors(chunk_ids)
+
+    def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
+        """See ``VectorSearch``."""
+        return self.cache(collection).neighbours(chunk_ids, limit)
+
+    def sample(self, collection: str) -> Sample:
+        """See ``VectorSearch``."""
+        return self.cache(collection).sample
+
+    def warm(self, collection: str) -> None:
+        """Read the vectors, and save corrections that took long to compute."""
+        cache = self.cache(collection)
+        new = cache.unsaved_corrections()
+        if len(new) >= _WORTH_SAVING:
+            self._ledger.put_corrections(collection, cache.sample.name, new)
+            cache.set_saved()
+
+    def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
+        """See ``VectorSearch``."""
+        with self._lock:
+            cache = self._caches.pop(collection, None)
+            changed = cache and cache.changed(rows, gone | {row[0] for row in rows})
+            if changed:
+                self._caches[collection] = changed
+
+    def forget(self, collection: str | None = None) -> None:
+        """See ``VectorSearch``."""
+        with self._lock:
+            if collection is None:
+                self._caches.clear()
+            else:
+                self._caches.pop(collection, None)
+
+
+class ServerSearch:
+    """Asks a server for the nearest vectors, and corrects what it returns."""
+
+    def __init__(
+        self,
+        store: Store,
+        ledger: Ledger,
+        dimension: int,
+        ordinary: dict[str, np.ndarray] | None,
+    ) -> None:
+        """Search in *store*, whose collections are open. *ordinary*: of ``Sample``."""
+        self._store, self._ledger = store, ledger
+        self._dimension, self._ordinary = dimension, ordinary
+        self._samples: dict[str, Sample] = {}
+
+    def nearest(
+        self, collection: str, question: Question, limit: int, where: Filter
+    ) -> list[tuple[str, Near]]:
+        """See ``VectorSearch``."""
+        found = self._store.dense(collection, question.vector, limit * _OVERFETCH, where)
+        near = {chunk_id: Near(comparable(cosine, DIGITS), 0.0) for chunk_id, cosine in found}
+        near |= self.cosines(collection, question, near)
+        return sorted(near.items(), key=lambda item: (-comparable(item[1].score), item[0]))[:limit]
+
+    def cosines(
+        self, collection: str, question: Question, chunk_ids: Iterable[str]
+    ) -> dict[str, Near]:
+        """See ``VectorSearch``."""
+        vectors = self.vectors(collection, chunk_ids)
+        if not vectors:
+            return {}
+        sample = self.sample(collection)
+        matrix = np.array(list(vectors.values()))
+        corrections = rounded(sample.special(vectors, matrix))
+        cosines = rounded(matrix @ sample.asked(question))
+        return {
+            name: Near(float(cosine), float(correction))
+            for name, cosine, correction in zip(vectors, cosines, corrections)
+        }
+
+    def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
+        """See ``VectorSearch``."""
+        found = self._ledger.vectors(collection, chunk_ids)
+        if not self._ordinary or not found:
+            return {chunk_id: vector for chunk_id, (vector, _) in found.items()}
+        matrix = np.array([vector for vector, _ in found.values()])
+        scripts = [script for _, script in found.values()]
+        return dict(zip(found, self.sample(collection).framed(matrix, scripts)))
+
+    def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
+        """See ``VectorSearch``."""
+        found = {}
+        sample = self.sample(collection)
+        for chunk_id, vector in self.vectors(collection, chunk_ids).items():
+            question = Question(vector)
+            typical = sample.typical(question)
+            near = self.nearest(collection, question, limit + 1, Filter())
+            found[chunk_id] = [
+                (name, typical.above(one.score)) for name, one in near if name != chunk_id
+            ]
+        return found
+
+    def sample(self, collection: str) -> Sample:
+        """See ``VectorSearch``."""
+        sample = self._samples.get(collection)
+        if sample is None:
+            lowest = self._ledger.lowest(collection, SAMPLE)
+            compared = self._ledger.vectors(collection, lowest)
+            matrix = np.array([vector for vector, _ in compared.values()], np.float32)
+            sample = self._samples[collection] = Sample(
+                list(compared),
+                matrix.reshape(len(compared), self._dimension),
+                [script for _, script in compared.values()],
+                self._ordinary,
+            )
+        return sample
+
+    def warm(self, collection: str) -> None:
+        """Nothing: the server has loaded what it searches."""
+
+    def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
+        """See ``VectorSearch``."""
+        self._samples.pop(collection, None)
+
+    def forget(self, collection: str | None = None) -> None:
+        """See ``VectorSearch``."""
+        if collection is None:
+            self._samples.clear()
+        else:
+            self._samples.pop(collection, None)
