@@ -20,8 +20,8 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.service.comparing import Comparer, compare_all
 
 
@@ -34,7 +34,7 @@ def measured(chunks: int) -> None:
         project = Project("id", "p", "ms_p_0", str(memory), str(memory / ".memsearch/memory"))
         dimension = embed.load(home, settings.embedding).dimension
         catalog = Catalog(home.cache_db, writable=True)
-        space = Space(
+        space = VectorIndex(
             home, settings.milvus, Random(embed.fingerprint_of(home, settings.embedding), dimension)
         )
 

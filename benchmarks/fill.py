@@ -20,8 +20,8 @@ from memsearch_engine.core.settings import load
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import text_hash
-from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import chains
 
 
@@ -57,7 +57,7 @@ def main(home_root: str, root: str) -> None:
     catalog = Catalog(home.cache_db, writable=True)
     scan(catalog, project.id, [project.memory], settings, memory=project.memory)
     dimension = embed.load(home, settings.embedding).dimension
-    space = Space(
+    space = VectorIndex(
         home, settings.milvus, Random(embed.fingerprint_of(home, settings.embedding), dimension)
     )
     space.embed(space.missing(catalog, project.id))
@@ -67,7 +67,7 @@ def main(home_root: str, root: str) -> None:
     catalog.close()
 
 
-def compared(catalog: Catalog, space: Space, project: str) -> None:
+def compared(catalog: Catalog, space: VectorIndex, project: str) -> None:
     """Leave the notes as those of a home in use are: compared with each other, which takes the
     service minutes once when it rests.
     """

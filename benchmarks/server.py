@@ -30,8 +30,8 @@ import numpy as np
 import psutil
 from common import arguments, median, p95
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.server import Server
-from memsearch_engine.index.store import StoreRow
+from memsearch_engine.index.stores.base import StoreRow
+from memsearch_engine.index.stores.server import Server
 
 DIMENSION = 384
 _WORDS = [f"word{number}" for number in range(2_000)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from memsearch_engine.index import space
+from memsearch_engine.index.vectors import database
 from memsearch_engine.longterm.review import Hunk, Proposal, pending, propose
 
 
@@ -77,7 +77,7 @@ def test_rows_of_a_lost_ledger_do_not_stay_in_milvus(box):
     (box.memory / "2026-02-09.md").unlink()
     assert box.index()["chunks"] == 2
     box.ok("service", "stop")
-    from memsearch_engine.index.lite import Lite
+    from memsearch_engine.index.stores.lite import Lite
 
     store = Lite(vectors.parent / "milvus.db", box.home.milvus_socket(vectors.parent.name))
     try:
@@ -100,9 +100,7 @@ def test_a_disk_that_is_full_while_vectors_move_loses_none(box, monkeypatch):
     def full(path):
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(space, "_connect", full)
-    opened = space.Space.__new__(space.Space)
-    opened.folder = vectors.parent
+    monkeypatch.setattr(database, "_connect", full)
     with pytest.raises(sqlite3.OperationalError):
-        opened._open_vectors()
+        database.VectorDatabase(vectors)
     assert vectors.read_bytes() == before

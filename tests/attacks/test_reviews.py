@@ -290,7 +290,8 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
     import sqlite3
 
     import numpy as np
-    from memsearch_engine.index import space as module
+    from memsearch_engine.index.vector_index import VectorIndex
+    from memsearch_engine.index.vectors import embeddings
 
     class Embedder:
         fingerprint, dimension, batch = "test-0", 4, 512
@@ -299,25 +300,25 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
             return np.ones((len(texts), 4), np.float32)
 
     class Catalog:
-        def query(self, *_):
-            return [("used",)]
+        def text_hashes(self):
+            return {"used"}
 
     home = Home(tmp_path / "home").ensure()
     from memsearch_engine.core.settings import Milvus
 
-    space = module.Space(home, Milvus(), Embedder())
+    space = VectorIndex(home, Milvus(), Embedder())
     try:
-        count = module._KEPT_UNUSED + module._WORTH_PRUNING + 5
+        count = embeddings._SPARE + embeddings._WORTH_PRUNING + 5
         space.embed({"used": "u", **{f"h{n:05d}": f"text {n}" for n in range(count)}})
         assert not space.is_pruning_due()  # from the first look on a day passes
-        assert space.prune(Catalog()) == count - module._KEPT_UNUSED
-        assert space.known(["used"]) == {"used"} and space.prune(Catalog()) == 0
+        assert space.prune(Catalog()) == count - embeddings._SPARE
+        assert space.embeddings.known(["used"]) == {"used"} and space.prune(Catalog()) == 0
         left = (
             sqlite3.connect(space.folder / "vectors.db")
             .execute("SELECT count(*) FROM vectors")
             .fetchone()[0]
         )
-        assert left == module._KEPT_UNUSED + 1
+        assert left == embeddings._SPARE + 1
     finally:
         space.close()
 

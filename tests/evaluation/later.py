@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import judge, prompt
 from memsearch_engine.search import hybrid, later
 from memsearch_engine.search.hits import Hit
@@ -217,7 +217,7 @@ def prompts_of_voices(folder: Path) -> Iterator[tuple[float, float, bool]]:
 
 
 def _judged(
-    catalog: Catalog, space: Space, project: Project, hits: list[Hit]
+    catalog: Catalog, space: VectorIndex, project: Project, hits: list[Hit]
 ) -> Iterator[tuple[Hit, float, float]]:
     for hit, row, more in zip(
         hits, judge.features(hits), judge.beside(catalog, space, project, hits)
@@ -229,7 +229,9 @@ def _judged(
         )
 
 
-def _pairs(catalog: Catalog, space: Space, project: Project, query: Query) -> Iterator[later.Pair]:
+def _pairs(
+    catalog: Catalog, space: VectorIndex, project: Project, query: Query
+) -> Iterator[later.Pair]:
     answer = hybrid.search(catalog, space, [project], query, later.AMONG)
     if query.is_prompt:
         prompt.rate(catalog, space, project, answer)

@@ -31,8 +31,8 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import Query
@@ -237,7 +237,7 @@ def write(folder: Path, notes: list[Commit]) -> dict[tuple[str, str], str]:
 @contextlib.contextmanager
 def world(
     folder: Path, notes: list[Commit], model: str = ""
-) -> Iterator[tuple[Catalog, Space, Project, dict[tuple[str, str], str]]]:
+) -> Iterator[tuple[Catalog, VectorIndex, Project, dict[tuple[str, str], str]]]:
     """Index *notes* under *folder*, or open what is there."""
     settings = Settings()
     settings.embedding.model = model
@@ -247,7 +247,7 @@ def world(
     places = write(memory, notes)
     project = Project("id-set", "set", "ms_set_0", str(memory.parent.parent), str(memory))
     catalog = Catalog(home.cache_db, writable=True)
-    space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
     try:
         scan(catalog, project.id, [project.memory], settings, memory=project.memory)
         space.embed(space.missing(catalog, project.id))

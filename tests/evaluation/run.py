@@ -23,8 +23,8 @@ from memsearch_engine.core.settings import Embedding, Settings
 from memsearch_engine.index import analyze, models
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid, lexical
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
@@ -84,11 +84,11 @@ class World(NamedTuple):
     """The indexed corpus. ``ids``: story -> entry id; ``projects``: by name."""
 
     catalog: Catalog
-    space: Space
+    space: VectorIndex
     projects: dict[str, Project]
     ids: dict[str, str]
     queries: list[dict]
-    second: Space | None = None
+    second: VectorIndex | None = None
 
     def answer(
         self, query: dict, mode: str = "hybrid", fusion: str = "weighted", limit: int = 50
@@ -140,9 +140,9 @@ def world(
     catalog = Catalog(home.cache_db, writable=True)
     if both or model == models.SECOND:
         models.pull(home, models.SECOND)
-    space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
     beside = load_embedder(home, Embedding(model=models.SECOND)) if both else None
-    second = Space(home, settings.milvus, beside, beside=True) if beside else None
+    second = VectorIndex(home, settings.milvus, beside, beside=True) if beside else None
     asked = (
         {(story.agent, story.session_id, story.turn): story.prompt for story in demo.told}
         if prompts

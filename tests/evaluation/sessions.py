@@ -36,7 +36,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import prompt
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search import hybrid
@@ -367,7 +367,7 @@ def written(stack: Haystack) -> tuple[dict[str, str], list[chats.Said]]:
 
 
 def _told(
-    home: Home, project: Project, catalog: Catalog, space: Space, question: str, session: str
+    home: Home, project: Project, catalog: Catalog, space: VectorIndex, question: str, session: str
 ) -> dict[str, bool]:
     """The sessions of whose notes a new one would be told at this prompt, each with whether that is
     said to hold: without a word on a later talk that does.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from memsearch_engine.core.settings import Embedding, Milvus
 from memsearch_engine.index import models
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
@@ -80,7 +80,7 @@ def asked(
             second = None
             if both:
                 models.pull(home, models.SECOND)
-                second = Space(
+                second = VectorIndex(
                     home, Milvus(), load_embedder(home, Embedding(model=models.SECOND)), beside=True
                 )
                 open_now.callback(second.close)

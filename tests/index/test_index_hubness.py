@@ -18,8 +18,9 @@ from memsearch_engine.index import hubness
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.hubness import Question, Sample, sampled
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.space import Resident, Space
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
+from memsearch_engine.index.vectors.cache import VectorCache
 from memsearch_engine.search import chains
 
 DIMENSION = 24
@@ -37,8 +38,8 @@ def rows(numbers) -> list[tuple[str, str, bytes]]:
     return found
 
 
-def by_id(held: Resident) -> dict[str, float]:
-    return dict(zip(held.ids.tolist(), held.special.tolist()))
+def by_id(held: VectorCache) -> dict[str, float]:
+    return dict(zip(held.ids.tolist(), held.corrections.tolist()))
 
 
 @pytest.mark.parametrize("size", [5, 200])
@@ -46,18 +47,18 @@ def test_changed_by_and_by_or_read_at_once_is_the_same(monkeypatch, size):
     monkeypatch.setattr(hubness, "SAMPLE", 40)
     random = np.random.default_rng(size)
     there = set(range(size))
-    held = Resident(rows(sorted(there)), DIMENSION)
+    held = VectorCache(rows(sorted(there)), DIMENSION)
     kept = 0
     for step in range(60):
         gone = set(random.choice(sorted(there), int(random.integers(0, 3)), replace=False).tolist())
         new = {1000 + 10 * step + i for i in range(random.integers(0, 4))}
         there = there - gone | new
         if step % 3:  # one that was never asked has nothing to hand on
-            assert len(held.special) == len(held.ids)
+            assert len(held.corrections) == len(held.ids)
         before = held
         held = held.changed(rows(sorted(new)), {row[0] for row in rows(sorted(gone))})
-        kept += before._special is not None and held._special is not None
-        anew = by_id(Resident(rows(sorted(there)), DIMENSION))
+        kept += before._corrections is not None and held._corrections is not None
+        anew = by_id(VectorCache(rows(sorted(there)), DIMENSION))
         assert by_id(held) == pytest.approx(anew, abs=1e-6)
     assert kept > 5 or size < 40  # and most of it without comparing all again
 
@@ -77,7 +78,7 @@ def test_what_is_near_to_everything_falls_behind_what_is_near_to_this():
         f"routine{i:02d}": vector(0.99, random.normal(size=DIMENSION - 1)) for i in range(10)
     }
     query = vector(0.93, special[7])
-    held = Resident(
+    held = VectorCache(
         [(name, SCALARS, vector.tobytes()) for name, vector in vectors.items()], DIMENSION
     )
     found = held.nearest(Question(query), 30, Filter())
@@ -103,7 +104,7 @@ def test_equal_vectors_are_in_the_order_of_their_ids_whatever_a_cpu_makes_of_the
     random = np.random.default_rng(7)
     vector = rows([1])[0][2]
     names = [f"{number:04d}" for number in random.permutation(1037)]
-    held = Resident([(name, SCALARS, vector) for name in names], DIMENSION)
+    held = VectorCache([(name, SCALARS, vector) for name in names], DIMENSION)
     noise = random.normal(size=len(names)).astype(np.float32) * 2e-8
     held.matrix = held.matrix * (1 + noise[:, None])
     question = Question(np.frombuffer(rows([2])[0][2], np.float32))
@@ -127,11 +128,11 @@ def test_which_sample_it_is_depends_on_what_is_kept_alone():
 
 def test_a_note_is_not_compared_with_itself_and_too_few_are_not_corrected():
     for count in (0, 1):
-        held = Resident(rows(range(count)), DIMENSION)
-        assert held.special.tolist() == [0.0] * count
-    two = Resident(rows(range(2)), DIMENSION)
-    assert two.special == pytest.approx([0.0, 0.0], abs=1e-6)  # each is as near to the other
-    held = Resident(rows(range(30)), DIMENSION)
+        held = VectorCache(rows(range(count)), DIMENSION)
+        assert held.corrections.tolist() == [0.0] * count
+    two = VectorCache(rows(range(2)), DIMENSION)
+    assert two.corrections == pytest.approx([0.0, 0.0], abs=1e-6)  # each is as near to the other
+    held = VectorCache(rows(range(30)), DIMENSION)
     outside = Sample(held.ids[:20].tolist(), held.matrix[:20])
     assert outside.special(["another"], held.matrix[:1]) < outside.special(
         [held.ids[0]], held.matrix[:1]
@@ -145,7 +146,7 @@ def test_the_sample_is_that_of_the_collection_not_of_its_order(monkeypatch):
 
 def test_how_near_notes_are_in_general_leaves_out_the_one_that_is_asked_with_and_bears_few():
     def sample(count: int) -> Sample:
-        held = Resident(rows(range(count)), DIMENSION)
+        held = VectorCache(rows(range(count)), DIMENSION)
         return Sample(held.ids.tolist(), held.matrix)
 
     query = np.frombuffer(rows([99])[0][2], np.float32)
@@ -169,7 +170,7 @@ def test_what_stands_apart_takes_no_place_among_the_nearest():
     """However many of an agent's own memories are nearer than any note."""
     vectors = np.eye(DIMENSION, dtype=np.float32)
     kinds = ["native"] * 5 + ["turn"]
-    held = Resident(
+    held = VectorCache(
         [
             (f"c{n}", "\x1f".join(("", "", "", kind)), vectors[n].tobytes())
             for n, kind in enumerate(kinds)
@@ -195,7 +196,7 @@ def test_what_is_unlike_all_others_does_not_come_first_for_that_whatever_is_aske
     vectors = {f"routine{i:03d}": vector((0, 1.0), noise=0.3) for i in range(500)}
     vectors["matter"] = vector((0, 0.4), (1, 0.8), noise=0.0)
     vectors["another language"] = vector((2, 1.0), noise=0.0)
-    held = Resident([(name, SCALARS, one.tobytes()) for name, one in vectors.items()], DIMENSION)
+    held = VectorCache([(name, SCALARS, one.tobytes()) for name, one in vectors.items()], DIMENSION)
     near = held.cosines(
         Question(vector((1, 0.6), (2, 0.3), (3, 0.7), noise=0.0)), ["matter", "another language"]
     )
@@ -226,16 +227,16 @@ class Notes:
         """How many notes a start finds out of, how special they are. What it says is the same as if
         all were found anew.
         """
-        with contextlib.closing(Space(self.home, Milvus(), self, beside=True)) as space:
+        with contextlib.closing(VectorIndex(self.home, Milvus(), self, beside=True)) as space:
             compared.clear()
             space.warm("p")
             found = sum(compared)
-            held = space._resident_of("p")
+            held = space._search.cache("p")
             kept = [
                 (str(name), SCALARS, vector.tobytes())
                 for name, vector in zip(held.ids, held.matrix)
             ]
-            assert by_id(held) == pytest.approx(by_id(Resident(kept, DIMENSION)), abs=1e-6)
+            assert by_id(held) == pytest.approx(by_id(VectorCache(kept, DIMENSION)), abs=1e-6)
             space.embed(space.missing(self.catalog, "p"))
             space.reconcile(self.catalog, "p", "p")
         return found
@@ -246,7 +247,7 @@ def test_how_special_a_note_is_is_kept_and_found_at_a_start_of_new_ones_alone(
 ):
     """At 100,000 notes it takes a second, for which a first search would wait."""
     monkeypatch.setattr(hubness, "SAMPLE", 40)
-    monkeypatch.setattr("memsearch_engine.index.space._WORTH_KEEPING", 1)
+    monkeypatch.setattr("memsearch_engine.index.vectors.search._WORTH_SAVING", 1)
     compared: list[int] = []
     special = Sample.special
     monkeypatch.setattr(

@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.store import StoreRow, open_store
+from memsearch_engine.index.stores import open_store
+from memsearch_engine.index.stores.base import StoreRow
 from pymilvus import DataType, MilvusClient, MilvusException
 
 from tests.conftest import Box, until

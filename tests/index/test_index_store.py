@@ -19,7 +19,8 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.index import analyze
 from memsearch_engine.index.hubness import Question
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.store import StoreRow, open_store
+from memsearch_engine.index.stores import open_store
+from memsearch_engine.index.stores.base import StoreRow
 
 from tests.conftest import until
 
@@ -377,8 +378,8 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
     """
     from memsearch_engine.core.settings import Milvus, Settings
     from memsearch_engine.index.catalog import Catalog
-    from memsearch_engine.index.space import Space
     from memsearch_engine.index.sync import scan
+    from memsearch_engine.index.vector_index import VectorIndex
 
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -389,7 +390,7 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
     collection = f"ms_back_{uuid.uuid4().hex[:8]}"
     first = Letters("one", 8)
     for embedder in (first, second, first):
-        space = Space(home, Milvus(uri=server), embedder)
+        space = VectorIndex(home, Milvus(uri=server), embedder)
         space.embed(space.missing(catalog, "p"))
         space.reconcile(catalog, "p", collection)
         found = space.nearest(collection, space.ask("- yyyy zzzz"), 5, Filter())
@@ -402,8 +403,8 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
 def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
     from memsearch_engine.core.settings import Milvus, Settings
     from memsearch_engine.index.catalog import Catalog
-    from memsearch_engine.index.space import Space
     from memsearch_engine.index.sync import scan
+    from memsearch_engine.index.vector_index import VectorIndex
 
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -440,7 +441,10 @@ def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
         return found
 
     other = Home(tmp_path / "other").ensure()
-    spaces = [Space(home, Milvus(), embedder), Space(other, Milvus(uri=server), embedder)]
+    spaces = [
+        VectorIndex(home, Milvus(), embedder),
+        VectorIndex(other, Milvus(uri=server), embedder),
+    ]
     try:
         lite, remote = answers()
         assert lite == pytest.approx(remote, abs=1e-4)

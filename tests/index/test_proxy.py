@@ -20,7 +20,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.providers import ModelError, complete
 from memsearch_engine.core.settings import Embedding, Llm, Provider
 from memsearch_engine.index import embed
-from memsearch_engine.index.server import Server
+from memsearch_engine.index.stores.server import Server
 from memsearch_engine.sync.clone import Away, Clone
 
 from tests.index.test_index_http import Service

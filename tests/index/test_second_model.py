@@ -16,8 +16,9 @@ from memsearch_engine.core.settings import Milvus, Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Filter, Row
-from memsearch_engine.index.space import Resident, Space
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
+from memsearch_engine.index.vectors.cache import VectorCache
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.hybrid import Meant, _rate, search
 from memsearch_engine.search.query import parse
@@ -47,7 +48,7 @@ def world():
     return vector, way
 
 
-def resident(vector, way, scripts: list[str]) -> Resident:
+def resident(vector, way, scripts: list[str]) -> VectorCache:
     rows = [
         (
             f"{script or 'latin'}-{matter}",
@@ -57,7 +58,7 @@ def resident(vector, way, scripts: list[str]) -> Resident:
         for script in scripts
         for matter in range(10)
     ]
-    return Resident(rows, DIMENSION, way)
+    return VectorCache(rows, DIMENSION, way)
 
 
 @pytest.mark.parametrize("scripts", [["", "cjk"], [""]])
@@ -76,7 +77,7 @@ def test_without_that_its_script_is_all_that_it_finds(world):
         for script in ("", "cjk")
         for m in range(10)
     ]
-    plain = Resident(rows, DIMENSION)
+    plain = VectorCache(rows, DIMENSION)
     found = plain.nearest(Question(vector(3, "cjk"), "cjk"), 10, Filter())
     assert {name.split("-")[0] for name, _ in found} == {"cjk"}
 
@@ -88,7 +89,7 @@ def test_a_new_note_is_framed_as_the_others_are(world):
     assert (
         held.changed(added, set()) is None
     )  # it is in the sample, so that what all have in common changes
-    many = Resident(
+    many = VectorCache(
         [
             (f"{n:05d}", "2026-01-01\x1fcodex\x1fs\x1fturn\x1f", vector(n % 10, "").tobytes())
             for n in range(1200)
@@ -120,7 +121,7 @@ def test_what_both_models_say_of_a_candidate():
 
 
 def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
-    class Space:
+    class VectorIndex:
         def typical(self, collection: str, question: Question) -> Typical:
             return Typical(0.0, 1.0)
 
@@ -150,7 +151,10 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
             "",
         )
         hit = Hit(1, 1.0, row, {}, {}, [])
-        asked = [(0, (Space(), Question(np.ones(2)))), (1, (Space(), Question(np.ones(2))))]
+        asked = [
+            (0, (VectorIndex(), Question(np.ones(2)))),
+            (1, (VectorIndex(), Question(np.ones(2)))),
+        ]
         project = Project("p", "p", "p", "/p", "/p/.memsearch/memory")
         _rate([hit], {("p", "c"): 0.5}, asked, {"p": project}, {("p", "c"): meant}, set(foreign))
         return hit.scores["above"]
@@ -261,8 +265,8 @@ def two_models(folder, text: str, first: Scripted, second: Scripted):
     project = Project("p", "p", "p", str(folder), str(notes))
     with (
         contextlib.closing(Catalog(home.cache_db, writable=True)) as catalog,
-        contextlib.closing(Space(home, Milvus(), first)) as one,
-        contextlib.closing(Space(home, Milvus(), second, beside=True)) as other,
+        contextlib.closing(VectorIndex(home, Milvus(), first)) as one,
+        contextlib.closing(VectorIndex(home, Milvus(), second, beside=True)) as other,
     ):
         scan(catalog, "p", [str(notes)], Settings(), memory=str(notes))
         for space in (one, other):

@@ -10,7 +10,7 @@ from memsearch_engine.core.llm.providers import complete
 from memsearch_engine.core.network import Offline
 from memsearch_engine.core.settings import Embedding, Llm, Provider
 from memsearch_engine.index import embed, models
-from memsearch_engine.index.server import Server
+from memsearch_engine.index.stores.server import Server
 
 #: Put on PYTHONPATH, it makes every process of ours fail at a connection or a look-up that leaves
 #: the machine, and note it.

@@ -9,11 +9,11 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import lite
-from memsearch_engine.index import space as spaces
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.lite import Lite
+from memsearch_engine.index.stores.lite import Lite
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import parse
 
@@ -33,7 +33,7 @@ def world(tmp_path_factory):
     home = Home(tmp_path_factory.mktemp("home")).ensure()
     settings = Settings()
     catalog = Catalog(home.cache_db, writable=True)
-    space = spaces.Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
     projects = []
     for name in ("shop", "gateway"):
         memory = tmp_path_factory.mktemp(name) / ".memsearch" / "memory"
@@ -174,7 +174,7 @@ def test_vectors_of_another_layout_are_made_again(world, tmp_path):
             "CREATE TABLE vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
         )
     old.close()
-    other = spaces.Space(home, Settings().milvus, space.embedder)
+    other = VectorIndex(home, Settings().milvus, space.embedder)
     try:
         assert other.embed(other.missing(catalog, project.id)) > 0
         assert other.reconcile(catalog, project.id, project.collection)[0] > 0

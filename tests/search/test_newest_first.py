@@ -7,10 +7,10 @@ import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
-from memsearch_engine.index import space as spaces
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import parse
 from memsearch_engine.search.rank import newest_first
@@ -42,7 +42,7 @@ def ask(tmp_path_factory):
     home = Home(tmp_path_factory.mktemp("home")).ensure()
     settings = Settings()
     catalog = Catalog(home.cache_db, writable=True)
-    space = spaces.Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
     projects = []
     for name, days in (("shop", sorted(NOTES)), ("fork", ["2026-01-05"])):
         memory = tmp_path_factory.mktemp(name) / ".memsearch" / "memory"

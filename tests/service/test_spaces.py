@@ -14,8 +14,8 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.settings import Embedding, Milvus, Settings
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.space import Space
-from memsearch_engine.index.store import StoreBusy
+from memsearch_engine.index.stores.base import StoreBusy
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.service import indexing, spaces
 from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.service.spaces import Spaces
@@ -47,16 +47,16 @@ def home(box, monkeypatch) -> Home:
 
 @pytest.fixture
 def stores(monkeypatch) -> dict[str, Exception]:
-    """Space -> why its store can't be opened."""
+    """VectorIndex -> why its store can't be opened."""
     broken: dict[str, Exception] = {}
-    really = Space.open_store
+    really = VectorIndex.open_store
 
-    def open_store(space: Space) -> None:
+    def open_store(space: VectorIndex) -> None:
         if space.fingerprint in broken:
             raise broken[space.fingerprint]
         really(space)
 
-    monkeypatch.setattr(Space, "open_store", open_store)
+    monkeypatch.setattr(VectorIndex, "open_store", open_store)
     return broken
 
 
@@ -77,7 +77,7 @@ def is_open(of: Indexer) -> bool:
 
 
 def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(home, stores):
-    with contextlib.closing(Space(home, Milvus(), Tiny("old"))) as old:
+    with contextlib.closing(VectorIndex(home, Milvus(), Tiny("old"))) as old:
         old.set_complete(Embedding(model="old"))
     stores["old"] = Unreachable("broken")
     with contextlib.closing(Spaces(home, Settings)) as open_now:
@@ -122,16 +122,16 @@ def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypa
     the other's files.
     """
     go_on, waits, made = threading.Event(), threading.Event(), []
-    really, start = Space.open_store, Space.__init__
+    really, start = VectorIndex.open_store, VectorIndex.__init__
 
-    def open_store(space: Space) -> None:
+    def open_store(space: VectorIndex) -> None:
         waits.set()
         assert go_on.wait(30)
         really(space)
 
-    monkeypatch.setattr(Space, "open_store", open_store)
+    monkeypatch.setattr(VectorIndex, "open_store", open_store)
     monkeypatch.setattr(
-        Space, "__init__", lambda self, *a, **k: made.append(self) or start(self, *a, **k)
+        VectorIndex, "__init__", lambda self, *a, **k: made.append(self) or start(self, *a, **k)
     )
     with indexer(home) as opened:
         assert waits.wait(30) and opened.ready.wait(30)
@@ -150,8 +150,8 @@ def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypa
 
 
 def test_files_that_another_one_has_open_are_left_alone(home):
-    with contextlib.closing(Space(home, Milvus(), Tiny("new"))) as first:
+    with contextlib.closing(VectorIndex(home, Milvus(), Tiny("new"))) as first:
         first._ensure("p")
         with pytest.raises(StoreBusy):
-            Space(home, Milvus(), Tiny("new"))
+            VectorIndex(home, Milvus(), Tiny("new"))
         assert first.store.count("p") == 0 and (first.folder / "milvus.db").is_dir()

@@ -254,7 +254,7 @@ class VectorIndex:
 
     def held(self, collection: str) -> int:
         """Return how many chunks of a collection the store holds."""
-        return self.ledger.count(collection)
+        return self._search.count(collection)
 
     def missing(self, catalog: Catalog, project: str) -> dict[str, str]:
         """Return text hash -> text of the project's chunks without a vector, newest day first."""

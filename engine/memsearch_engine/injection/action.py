@@ -28,7 +28,7 @@ from memsearch_engine.core.settings import Recall
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Filter, Row
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import injection_log, notes
 from memsearch_engine.injection.prompt import Telling
 from memsearch_engine.injection.session_start import fenced, unfenced
@@ -103,7 +103,7 @@ class ActionAdviser:
         home: Home,
         project: Project,
         catalog: Catalog,
-        space: Space | None,
+        space: VectorIndex | None,
         origin: Origin,
         agent: str,
         session: str,
@@ -256,7 +256,7 @@ class ActionAdviser:
                     return
 
     def _newest(
-        self, space: Space, row: Row, line: str, is_named: Callable[[str], object]
+        self, space: VectorIndex, row: Row, line: str, is_named: Callable[[str], object]
     ) -> tuple[Row, str] | None:
         """The note and its dated line, or the newer note that supersedes it and also has the name.
 

@@ -17,7 +17,7 @@ import math
 
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import confidence
 from memsearch_engine.search.hits import Hit
 
@@ -45,7 +45,7 @@ def features(hits: list[Hit]) -> list[tuple[float, ...]]:
     ]
 
 
-def beside(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) -> list[float]:
+def beside(catalog: Catalog, space: VectorIndex, project: Project, hits: list[Hit]) -> list[float]:
     """How many others of *hits* are of each one's talk and matter, more than there would be by
     chance (logarithm).
     """

@@ -19,7 +19,7 @@ from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Recall
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import injection_log, judge, notes
 from memsearch_engine.injection.session_start import fenced, unfenced, without_injected
 from memsearch_engine.journal.model import Entry
@@ -130,7 +130,7 @@ def without_questions(answer: Answer) -> Answer:
 
 
 def rate(
-    catalog: Catalog, space: Space, project: Project, answer: Answer, said: Said = NOTHING
+    catalog: Catalog, space: VectorIndex, project: Project, answer: Answer, said: Said = NOTHING
 ) -> None:
     """Say of each hit how likely it bears on the prompt, and put the newest word on a matter first."""
     judge.rate(answer.hits, judge.beside(catalog, space, project, answer.hits))

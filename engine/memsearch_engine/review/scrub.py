@@ -533,15 +533,15 @@ def _drop_on_server(home: Home, milvus: Milvus) -> None:
     """Take this home's collections off a Milvus server, of all models: they are made again from
     notes. Others' are others'. Raises Unreachable.
     """
-    from memsearch_engine.index.milvus import said_by
-    from memsearch_engine.index.server import Server
+    from memsearch_engine.index.stores.milvus import reason_of
+    from memsearch_engine.index.stores.server import Server
 
     store = Server(milvus.uri, milvus.token, "")
     try:
         store.drop_others(home, keep=())
     except Exception as error:
         raise Unreachable(
-            f"the index on {milvus.uri} can't be taken away: {said_by(error)}",
+            f"the index on {milvus.uri} can't be taken away: {reason_of(error)}",
             "mend that and run the same command again",
         ) from error
     finally:

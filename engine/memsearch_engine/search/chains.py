@@ -23,7 +23,7 @@ from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.embed import speaks
 from memsearch_engine.index.hubness import formula
 from memsearch_engine.index.rows import Row, comparable
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.linked import ENOUGH, KEPT, Amendment, amendment, changes
@@ -56,7 +56,7 @@ _AS_MUCH = 0.8  # of what a pair shares, for another note to share as much
 
 
 def newest(
-    catalog: Catalog, space: Space, project: Project, hits: list[Hit], said: Said = NOTHING
+    catalog: Catalog, space: VectorIndex, project: Project, hits: list[Hit], said: Said = NOTHING
 ) -> None:
     """Put what amends one of the first *hits* before it, in place, with its score and confidence.
     *said*: the owner's words on it.
@@ -89,7 +89,7 @@ class Word(msgspec.Struct):
 
 
 def matter(
-    catalog: Catalog, space: Space, project: Project, hits: list[Hit], said: Said = NOTHING
+    catalog: Catalog, space: VectorIndex, project: Project, hits: list[Hit], said: Said = NOTHING
 ) -> list[Word]:
     """The notes on the matter of the first of *hits*, oldest first: what it amends among them, what
     amends it, and so on.
@@ -120,7 +120,9 @@ def _of(hits: list[Hit], row: Row) -> Hit | None:
     return next((hit for hit in hits if hit.id == row.entry_id), None)
 
 
-def _amends(catalog: Catalog, space: Space, project: Project, hit: Hit, said: Said) -> Row | None:
+def _amends(
+    catalog: Catalog, space: VectorIndex, project: Project, hit: Hit, said: Said
+) -> Row | None:
     """The note that most likely amends a hit's; None where none is likely enough."""
     rated = candidates(catalog, space, project, hit.row, said)
     best = max(
@@ -132,7 +134,7 @@ def _amends(catalog: Catalog, space: Space, project: Project, hit: Hit, said: Sa
 
 
 def candidates(
-    catalog: Catalog, space: Space, project: Project, older: Row, said: Said
+    catalog: Catalog, space: VectorIndex, project: Project, older: Row, said: Said
 ) -> list[tuple[Row, float]]:
     """Newer notes that may amend a note, each with how likely it does: 1 or 0 where the owner has
     said so.
@@ -157,7 +159,7 @@ def candidates(
     return [(row, value) for row, value in rows if row is not None]
 
 
-def judge(space: Space) -> str:
+def judge(space: VectorIndex) -> str:
     """By what notes are compared: what other vectors or other weights have said is found anew."""
     return f"{space.fingerprint}/{BIAS}{WEIGHTS}/{formula()}"
 
@@ -168,7 +170,7 @@ def likely(values: tuple[float, ...]) -> float:
     )
 
 
-def compare(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -> list[Link]:
+def compare(catalog: Catalog, space: VectorIndex, project: Project, rows: list[Row]) -> list[Link]:
     """What the notes of *rows* (first chunks) may amend, and what may amend them, among the notes
     nearest to each: as likely as it looks from the side from which it looks less so, since only
     from one of them it may be seen that a note is one of many.
@@ -198,7 +200,9 @@ def compare(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -
     ]
 
 
-def against(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -> list[Amendment]:
+def against(
+    catalog: Catalog, space: VectorIndex, project: Project, rows: list[Row]
+) -> list[Amendment]:
     """Notes that say otherwise than *rows*, which are no notes and of no day: for each the newest
     that is likely to.
 
@@ -290,7 +294,7 @@ class Pair(NamedTuple):
 
 
 def pairs(
-    catalog: Catalog, space: Space, project: Project, rows: list[Row], least: float = 0.0
+    catalog: Catalog, space: VectorIndex, project: Project, rows: list[Row], least: float = 0.0
 ) -> Iterator[Pair]:
     """Each note of *rows* with those nearest to it that are not of its minute and have not the very
     same words. Notes in a script that the

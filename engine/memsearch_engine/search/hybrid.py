@@ -32,7 +32,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import speaks
 from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Row, comparable
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import confidence, later, lexical
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.linked import ENOUGH
@@ -41,7 +41,7 @@ from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import NEWEST_AMONG, names_in, newest_first, order
 from memsearch_engine.search.rarity import weights
 
-Asked = tuple[Space, Question]  # a model's space, and the query as that model has it
+Asked = tuple[VectorIndex, Question]  # a model's space, and the query as that model has it
 Key = tuple[str, str]  # (project id, chunk id): two projects may hold the same words
 MODES = ("hybrid", "dense", "bm25", "lexical")
 FUSIONS = ("weighted", "rrf")
@@ -94,14 +94,14 @@ class Meant(NamedTuple):
 
 def search(
     catalog: Catalog,
-    space: Space | None,
+    space: VectorIndex | None,
     projects: list[Project],
     query: Query,
     limit: int,
     mode: str = "hybrid",
     fusion: str = "weighted",
     said: Said = NOTHING,
-    second: Space | None = None,
+    second: VectorIndex | None = None,
 ) -> Answer:
     """Answer *query* in *mode*. Without a space, or for a query without words, the answer is
     lexical and says so.
@@ -127,14 +127,14 @@ def search(
 
 def _fused(
     catalog: Catalog,
-    space: Space,
+    space: VectorIndex,
     projects: list[Project],
     query: Query,
     limit: int,
     mode: str,
     fusion: str,
     said: Said,
-    second: Space | None,
+    second: VectorIndex | None,
 ) -> Answer:
     today = query.as_of or date.today().isoformat()
     fetch = max(_OVERFETCH, limit * 4) * (10 if query.is_picky else 1)
@@ -300,7 +300,7 @@ def _weighted(
     return scores
 
 
-def _vectors(space: Space, projects: list[Project], hits: list[Hit]) -> dict[Key, np.ndarray]:
+def _vectors(space: VectorIndex, projects: list[Project], hits: list[Hit]) -> dict[Key, np.ndarray]:
     found: dict[Key, np.ndarray] = {}
     for project in projects:
         ids = [hit.row.chunk_id for hit in hits if hit.row.project == project.id]

@@ -23,7 +23,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.hubness import Typical
 from memsearch_engine.index.rows import Row
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.linked import ENOUGH as AMENDS
@@ -77,7 +77,7 @@ def likely(features: tuple[float, ...]) -> float:
 
 
 def first(
-    catalog: Catalog, space: Space, project: Project, hits: list[Hit], said: Said = NOTHING
+    catalog: Catalog, space: VectorIndex, project: Project, hits: list[Hit], said: Said = NOTHING
 ) -> None:
     """Put hits of later talks before those to which they are the newer word, in place. Confidences
     follow, where there are any.
@@ -112,7 +112,7 @@ def first(
 
 def pairs(
     catalog: Catalog,
-    space: Space,
+    space: VectorIndex,
     project: Project,
     hits: list[Hit],
     said: Said = NOTHING,

@@ -10,7 +10,7 @@ import msgspec
 
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import chains
 
 log = logging.getLogger("memsearch.service")
@@ -38,7 +38,7 @@ class Comparer:
         """
         self._waiting[project.id] = _Waiting(project)
 
-    def is_due(self, space: Space | None) -> bool:
+    def is_due(self, space: VectorIndex | None) -> bool:
         """Whether there is anything to do. On a server each comparison would be a request: there
         they are made when somebody asks.
         """
@@ -49,7 +49,7 @@ class Comparer:
         projects = [waiting.project.slug for waiting in list(self._waiting.values())]
         return f"comparing the notes of {', '.join(projects)} with each other"
 
-    def step(self, catalog: Catalog, space: Space) -> None:
+    def step(self, catalog: Catalog, space: VectorIndex) -> None:
         """Compare some notes of one project. One that fails is left until its notes change again."""
         name, waiting = next(iter(self._waiting.items()))
         project = waiting.project
@@ -70,7 +70,7 @@ class Comparer:
         self._waiting.pop(name, None)
 
 
-def compare_all(catalog: Catalog, space: Space, project: Project) -> None:
+def compare_all(catalog: Catalog, space: VectorIndex, project: Project) -> None:
     """Compare all notes of a project that were not."""
     comparer = Comparer()
     comparer.note(project)

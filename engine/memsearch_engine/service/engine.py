@@ -71,7 +71,7 @@ from memsearch_engine.service.keeping import Keeping
 from memsearch_engine.service.waiting import Waiting
 
 if TYPE_CHECKING:
-    from memsearch_engine.index.space import Space
+    from memsearch_engine.index.vector_index import VectorIndex
 
 log = logging.getLogger("memsearch.service")
 P = ParamSpec("P")
@@ -262,7 +262,7 @@ class Engine(Keeping):
 
     def _asked(
         self,
-        space: Space | None,
+        space: VectorIndex | None,
         scope: list[Project],
         parsed: Query,
         limit: int,

@@ -38,10 +38,10 @@ from memsearch_engine.core.settings import Embedding, Milvus, Settings, load
 from memsearch_engine.index import embed_http
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import asked_before
-from memsearch_engine.index.milvus import said_by
 from memsearch_engine.index.rows import Failure, IndexResult, Row
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.stores.milvus import reason_of
 from memsearch_engine.index.sync import Scan, scan
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import living, searchable, stood
@@ -371,7 +371,7 @@ class Indexer:
         self._jobs.put(_REOPEN)
         self._index_all()
 
-    def failed(self, space: Space | None, error: Exception) -> None:
+    def failed(self, space: VectorIndex | None, error: Exception) -> None:
         """A search met an error of the store: open it again, and say what a server said. One that
         serves no more was closed under it.
         """
@@ -381,7 +381,9 @@ class Indexer:
             log.exception("search fell back to words")
             self.reopen(f"{type(error).__name__}: {error}")
         else:
-            self.problem = f"Milvus at {self.settings.milvus.uri} does not answer: {said_by(error)}"
+            self.problem = (
+                f"Milvus at {self.settings.milvus.uri} does not answer: {reason_of(error)}"
+            )
             self.reopen(self.problem)
 
     @property
@@ -821,7 +823,7 @@ class Indexer:
         except SettingsError as error:
             return load(self.home), [(str(file), str(error))]
 
-    def _with_space(self, work: _Work, space: Space) -> None:
+    def _with_space(self, work: _Work, space: VectorIndex) -> None:
         """Store what has a vector already, and note what has none, newest first. A damaged Milvus
         folder is built again from the kept vectors.
         """
@@ -845,10 +847,12 @@ class Indexer:
             space.rebuild()
             look()
 
-    def _embed(self, work: _Work, space: Space, missing: dict[str, str]) -> None:
+    def _embed(self, work: _Work, space: VectorIndex, missing: dict[str, str]) -> None:
         job, project = work.job, work.job.project
         part = dict(list(missing.items())[:_EMBED_SLICE])
-        for text_hash in space.known(part):  # made meanwhile for another run of the same project
+        for text_hash in space.embeddings.known(
+            part
+        ):  # made meanwhile for another run of the same project
             del missing[text_hash], part[text_hash]
         before = work.embedded
 
@@ -866,7 +870,7 @@ class Indexer:
                 ),
                 interrupted,
             )
-            made = space.known(part)
+            made = space.embeddings.known(part)
             for text_hash in made:
                 del missing[text_hash]
             work.embedded += len(made)
@@ -889,7 +893,7 @@ class Indexer:
             for _, left in work.spaces:
                 left.clear()
 
-    def _give_up(self, work: _Work, space: Space, error: Exception) -> None:
+    def _give_up(self, work: _Work, space: VectorIndex, error: Exception) -> None:
         """Words are found all the same; meaning is tried again in a while. Without the second model
         the first one serves alone.
         """
@@ -900,7 +904,7 @@ class Indexer:
             str(error) if isinstance(error, MemsearchError) else f"{type(error).__name__}: {error}"
         )
         if not isinstance(error, MemsearchError) and self.settings.milvus.uri:
-            reason = f"Milvus at {self.settings.milvus.uri}: {said_by(error)}"
+            reason = f"Milvus at {self.settings.milvus.uri}: {reason_of(error)}"
         if self.given_up.get(work.job.project.root) != reason:
             log.warning("no vectors for %s: %s", work.job.project.slug, reason)
         self.given_up[work.job.project.root] = reason

@@ -19,8 +19,8 @@ from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Embedding, Milvus, Settings
 from memsearch_engine.index import embed, models
-from memsearch_engine.index.milvus import said_by
-from memsearch_engine.index.space import Space, complete_spaces
+from memsearch_engine.index.stores.milvus import reason_of
+from memsearch_engine.index.vector_index import VectorIndex, complete_indexes
 
 log = logging.getLogger("memsearch.service")
 
@@ -37,17 +37,17 @@ class Spaces:
 
     def __init__(self, home: Home, settings: Callable[[], Settings]) -> None:
         self.home, self._settings = home, settings
-        self.serving: Space | None = None
-        self.next: Space | None = None
-        self.second: Space | None = None
+        self.serving: VectorIndex | None = None
+        self.next: VectorIndex | None = None
+        self.second: VectorIndex | None = None
         self.second_failed = ""
         self._giving_up = threading.Lock()
-        self._retired: list[Space] = []  # to be opened again
-        self._replaced: list[Space] = []  # of a model that is no more
+        self._retired: list[VectorIndex] = []  # to be opened again
+        self._replaced: list[VectorIndex] = []  # of a model that is no more
         self._searches: set[object] = set()  # those under way
         self._searched = threading.Condition()
 
-    def __iter__(self) -> Iterator[Space]:
+    def __iter__(self) -> Iterator[VectorIndex]:
         """Those that notes are written to."""
         return (space for space in (self.serving, self.next, self.second) if space is not None)
 
@@ -96,8 +96,8 @@ class Spaces:
         self.retire()
         wanted, milvus = self._settings().embedding, self._settings().milvus
         name = embed.fingerprint_of(self.home, wanted)
-        others = {key: value for key, value in complete_spaces(self.home).items() if key != name}
-        first = Space(self.home, milvus, embed.load(self.home, wanted), later=True)
+        others = {key: value for key, value in complete_indexes(self.home).items() if key != name}
+        first = VectorIndex(self.home, milvus, embed.load(self.home, wanted), later=True)
         if first.complete or not others:
             self.serving = first
         else:
@@ -107,13 +107,13 @@ class Spaces:
             self.serving = self._reopened(models.recorded(old, made_with))
         return name
 
-    def _reopened(self, made_with: Embedding) -> Space | None:
+    def _reopened(self, made_with: Embedding) -> VectorIndex | None:
         """An older complete space; None (words alone serve) where it can't be opened: its model may
         be gone.
         """
         made_with.api_key = self._settings().embedding.api_key
         try:
-            return Space(
+            return VectorIndex(
                 self.home, self._settings().milvus, embed.load(self.home, made_with), later=True
             )
         except Exception as error:  # noqa: BLE001 - it only serves until the new one is built, which comes first
@@ -192,10 +192,10 @@ class Spaces:
         if self.serving is None or self.next is not None:
             return
         try:
-            if gone := self.serving.leave_alone():
+            if gone := self.serving.drop_other_collections():
                 log.info("off the server: %s", ", ".join(gone))
         except Exception as error:  # noqa: BLE001 - whatever a server raises: what is left there costs room, no more
-            log.warning("collections of older models stay on the server: %s", said_by(error))
+            log.warning("collections of older models stay on the server: %s", reason_of(error))
 
     # -- the second model
 
@@ -221,7 +221,9 @@ class Spaces:
         try:
             if (wanted := models.second(self.home, self._settings())) is None:
                 return False
-            self.second = Space(self.home, Milvus(), embed.load(self.home, wanted), beside=True)
+            self.second = VectorIndex(
+                self.home, Milvus(), embed.load(self.home, wanted), beside=True
+            )
             log.info("%s is asked, too", self.second.fingerprint)
             return True
         except Exception as error:
@@ -229,7 +231,7 @@ class Spaces:
             log.exception("the second model can't be asked")
             return False
 
-    def close_second(self) -> Space | None:
+    def close_second(self) -> VectorIndex | None:
         """Ask the second model no more; its space, which is closed when the searches have ended."""
         closing, self.second = self.second, None
         if closing is not None:

@@ -14,8 +14,8 @@ from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.service.comparing import compare_all
 
 from tests.evaluation.recall import chats
@@ -29,7 +29,7 @@ def world(
     *,
     whole: bool = True,
     model: str = "",
-) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+) -> Iterator[tuple[Home, Project, Catalog, VectorIndex]]:
     """A home in which the chats of a voice were imported and indexed.
 
     Args:
@@ -58,7 +58,7 @@ def world(
             len(turns),
         )
     catalog = Catalog(home.cache_db, writable=True)
-    space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
     scan(
         catalog,
         project.id,

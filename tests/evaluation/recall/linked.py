@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import chains
 from memsearch_engine.search.linked import ENOUGH
 from memsearch_engine.service.comparing import compare_all
@@ -185,7 +185,7 @@ def _of_beginnings(folder: Path) -> list[Judged]:
 
 def _every(
     catalog: Catalog,
-    space: Space,
+    space: VectorIndex,
     project: Project,
     right: set[tuple[str, str]],
     topics: dict[str, int],

@@ -17,8 +17,8 @@ from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
+from memsearch_engine.index.vector_index import VectorIndex
 
 from tests.evaluation.recall import chats
 
@@ -57,7 +57,7 @@ def _text(turn: chats.Said) -> str:
 @contextlib.contextmanager
 def world(
     folder: Path, voice: chats.Voice, noise: int
-) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+) -> Iterator[tuple[Home, Project, Catalog, VectorIndex]]:
     """A home whose project has the pairs, the older ones in spring and the newer ones in autumn,
     and turns of *voice* between.
     """
@@ -67,7 +67,7 @@ def world(
 
 
 @contextlib.contextmanager
-def beginning(folder: Path, number: int) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+def beginning(folder: Path, number: int) -> Iterator[tuple[Home, Project, Catalog, VectorIndex]]:
     """A home that has just begun: a few of the pairs and nothing else. Every ``BEGINNINGS``-th pair
     from *number* on.
     """
@@ -78,7 +78,7 @@ def beginning(folder: Path, number: int) -> Iterator[tuple[Home, Project, Catalo
 @contextlib.contextmanager
 def _home(
     root: Path, days: dict[date, list[str]]
-) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+) -> Iterator[tuple[Home, Project, Catalog, VectorIndex]]:
     settings, home = Settings(), Home(root / "home").ensure()
     home.ensure_socket_folder()
     place = locate(root / "project", home)
@@ -95,7 +95,7 @@ def _home(
                 f"# {day}\n\n## Notes\n" + "\n".join(notes), encoding="utf-8"
             )
     catalog = Catalog(home.cache_db, writable=True)
-    space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
     scan(catalog, project.id, [project.memory], settings, memory=project.memory)
     space.embed(space.missing(catalog, project.id))
     space.reconcile(catalog, project.id, project.collection)

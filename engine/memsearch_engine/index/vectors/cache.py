@@ -39,6 +39,9 @@ class SavedCorrections(NamedTuple):
     values: tuple[float | None, ...] = ()
 
 
+_NONE_SAVED = SavedCorrections()
+
+
 class VectorCache:
     """A matrix of vectors with what searches filter by.
 
@@ -50,7 +53,7 @@ class VectorCache:
         rows: list[CacheRow],
         dimension: int,
         ordinary: dict[str, np.ndarray] | None = None,
-        saved: SavedCorrections = SavedCorrections(),
+        saved: SavedCorrections = _NONE_SAVED,
     ) -> None:
         """Read *rows* into one matrix.
 

@@ -96,9 +96,7 @@ class VectorDatabase:
 
     def value(self, name: str) -> str:
         """Return a value, '' where there is none."""
-        found = self.query(
-            "SELECT scalars FROM stored WHERE collection='' AND chunk_id=?", (name,)
-        )
+        found = self.query("SELECT scalars FROM stored WHERE collection='' AND chunk_id=?", (name,))
         return str(found[0][0]) if found else ""
 
     def put_value(self, name: str, value: str) -> None:

@@ -32,9 +32,7 @@ class LedgerRow(NamedTuple):
 
     def encoded(self) -> str:
         """Return scalars and script as they are saved."""
-        return _BETWEEN.join(
-            self.scalars if self.script is None else [*self.scalars, self.script]
-        )
+        return _BETWEEN.join(self.scalars if self.script is None else [*self.scalars, self.script])
 
     @classmethod
     def decoded(cls, scalars: str, text_hash: str = "") -> LedgerRow:

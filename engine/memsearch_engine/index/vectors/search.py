@@ -48,6 +48,9 @@ class VectorSearch(Protocol):
     def sample(self, collection: str) -> Sample:
         """Return what the chunks of a collection are compared with."""
 
+    def count(self, collection: str) -> int:
+        """Return the number of chunks of a collection that are searched."""
+
     def warm(self, collection: str) -> None:
         """Load what the first search would wait for. On the thread that writes."""
 
@@ -111,6 +114,12 @@ class CachedSearch:
     def sample(self, collection: str) -> Sample:
         """See ``VectorSearch``."""
         return self.cache(collection).sample
+
+    def count(self, collection: str) -> int:
+        """See ``VectorSearch``. Searches ask for it, so what is in memory is counted first."""
+        with self._lock:
+            cache = self._caches.get(collection)
+        return self._ledger.count(collection) if cache is None else len(cache.ids)
 
     def warm(self, collection: str) -> None:
         """Read the vectors, and save corrections that took long to compute."""
@@ -213,6 +222,10 @@ class ServerSearch:
                 self._ordinary,
             )
         return sample
+
+    def count(self, collection: str) -> int:
+        """See ``VectorSearch``."""
+        return self._ledger.count(collection)
 
     def warm(self, collection: str) -> None:
         """Nothing: the server has loaded what it searches."""
