@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from memsearch_engine.index import lite
+from memsearch_engine.index.stores import lite
 
 from tests.evaluation import confidence
 from tests.evaluation.run import answers, ask

@@ -8,9 +8,9 @@ import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
-from memsearch_engine.index import lite
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
+from memsearch_engine.index.stores import lite
 from memsearch_engine.index.stores.lite import Lite
 from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
