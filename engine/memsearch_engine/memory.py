@@ -1278,7 +1278,7 @@ class Memory:
 
     def told_at(self, prompt: str, *, agent: str = "", session: str = "") -> Telling:
         """What a session would be told at *prompt*, and why the other notes found would not be;
-        nothing is told by asking.
+        nothing is injected by asking.
 
         Args:
             agent, session: a session that was told things before; a new one where none is named.

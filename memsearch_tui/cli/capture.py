@@ -248,7 +248,7 @@ def _told(telling: Telling, json_: bool) -> int:
     output.say(
         f"about {telling.tokens} tokens"
         if telling.text
-        else f"nothing is told{': ' * bool(telling.reason)}{telling.reason}"
+        else f"nothing is injected{': ' * bool(telling.reason)}{telling.reason}"
     )
     return 0
 

@@ -253,7 +253,7 @@ def test_its_user_sees_a_line_of_what_it_was_told(lab: Lab, client: str):
         screen.send(known["prompt"])
         screen.expect("below zero")
         screen.send("\r")
-        screen.expect(r"\[memsearch\] told: 2026-02-12")
+        screen.expect(r"\[memsearch\] injected: 2026-02-12")
     finally:
         screen.close(force=True)
 

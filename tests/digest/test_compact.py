@@ -132,7 +132,7 @@ def test_what_no_session_may_be_told_goes_into_no_digest(notes: Box):
     assert left.left_out == {
         "its marks forbid it": 1,
         "not this home's": 1,
-        "it talks to an agent": 1,
+        "it addresses an agent": 1,
     }
     assert not any("pull" in note.entry.body or "Ignore" in note.entry.body for note in left.notes)
 

@@ -44,7 +44,9 @@ def test_the_note_that_bears_on_a_prompt_is_told_once_and_has_a_receipt(furnishe
     text = told(said)
     (cited,) = re.findall(r"\[mem:([0-9a-f]{12})\]", text)
     assert "floor the day at zero" in text and text.startswith("<memsearch-memory id=")
-    assert said.json["systemMessage"].startswith("[memsearch] told: 2026-02-12 Returns are netted")
+    assert said.json["systemMessage"].startswith(
+        "[memsearch] injected: 2026-02-12 Returns are netted"
+    )
     assert "floor the day at zero" in furnished.ok("expand", cited).out
     assert told(prompt(furnished, RETURNS["prompt"], "once")) == ""
     assert (
@@ -133,7 +135,7 @@ def test_less_of_a_note_holds_for_prompts_of_its_kind_and_is_taken_back(furnishe
     [
         ("trust:outside", "its marks forbid it"),
         ("", "not this home's"),
-        ("order", "it talks to an agent"),
+        ("order", "it addresses an agent"),
         *(
             pytest.param(mark, "its marks forbid it", marks=pytest.mark.slow)
             for mark in ("expires:2026-02-13", "superseded-by:0123456789ab", "confidence:low")
@@ -340,7 +342,7 @@ def test_what_is_overtaken_is_not_told_where_the_newer_note_was_told_already(box
     (newer,) = {note["entry"] for receipt in receipts(box, "s") for note in receipt["notes"]}
     box.ok("context", "--less", newer[:8])  # as it is cited, or its beginning
     assert told(prompt(box, RECONCILED["prompt"], "t")) == ""
-    assert considered(box, RECONCILED["prompt"])["2026-02-12"] == "overtaken by a newer note"
+    assert considered(box, RECONCILED["prompt"])["2026-02-12"] == "superseded by a newer note"
 
 
 @pytest.mark.slow
@@ -358,8 +360,8 @@ def test_of_three_words_on_a_matter_only_the_last_is_told(box: Box):
     box.index()
     assert considered(box, RECONCILED["prompt"]) == {
         "2026-02-26": "",
-        "2026-02-20": "overtaken by a newer note",
-        "2026-02-12": "overtaken by a newer note",
+        "2026-02-20": "superseded by a newer note",
+        "2026-02-12": "superseded by a newer note",
     }
 
 

@@ -53,7 +53,7 @@ def test_the_owners_word_on_what_amends_what_outweighs_theirs_and_is_taken_back(
         "context", "--prompt", "which reconciliation method do shops and regions use", "--json"
     ).json
     assert all(
-        note.get("held") != "overtaken by a newer note" for note in told.get("considered", [])
+        note.get("held") != "superseded by a newer note" for note in told.get("considered", [])
     )
     assert box.ok("amends", newer, older, "--off", "--json").json == {
         "schema_version": 1,

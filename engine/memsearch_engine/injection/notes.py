@@ -67,7 +67,7 @@ class NoteFiles:
         if self._origin.arrived(self._memory, [entry], path):
             return "not this home's"
         if orders(entry.body) and entry.id not in self._origin.released([entry]):
-            return "it talks to an agent"
+            return "it addresses an agent"
         return ""
 
 
