@@ -213,7 +213,7 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.write import Target
     from memsearch_engine.longterm.digest.compact import Asked, Digest
     from memsearch_engine.longterm.facts import Fact
-    from memsearch_engine.longterm.living import PageState
+    from memsearch_engine.longterm.pages import PageState
     from memsearch_engine.longterm.pipeline import LongTermStatus
     from memsearch_engine.longterm.recall import Learned, Match, Trash
     from memsearch_engine.longterm.review import Hunk, Proposal

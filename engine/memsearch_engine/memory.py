@@ -360,14 +360,14 @@ class Memory:
         Raises:
             Unreachable: the history can't be read.
         """
-        from memsearch_engine.longterm import stood
+        from memsearch_engine.longterm import fact_history
         from memsearch_engine.search.as_of import Then, end_of
 
         scope = projects or self.projects
         memories = {os.path.abspath(project.memory) for project in scope}
         longterm: dict[tuple[str, str], str] = {}
         with contextlib.suppress(MemsearchError, OSError):  # the notes are told without it
-            longterm = stood.at(
+            longterm = fact_history.at(
                 self.home, sorted({project.id[:8] for project in scope}), end_of(day)
             )
         return Then(self.journal.history, sorted(memories), day, longterm)

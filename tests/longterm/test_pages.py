@@ -15,7 +15,7 @@ import pytest
 from memsearch_engine import Anchor, Memory, Pages, SettingsError, UsageError
 from memsearch_engine.core.errors import Conflict, NotFound
 from memsearch_engine.core.llm import spend
-from memsearch_engine.longterm import living
+from memsearch_engine.longterm import pages as documents
 from memsearch_engine.longterm.jobs import Jobs
 
 from memsearch_tui.review import cases, decide
@@ -120,24 +120,27 @@ def test_nothing_is_asked_of_nobody_and_not_twice_for_the_same_notes(box, memory
     box.ok("config", "set", "plugins.claude-code.project_review.enabled", "true")
     box.ok("config", "set", "plugins.claude-code.project_review.provider", "mine")
     settings = memory.settings
-    assert living.due(settings) == ["project"]
-    assert living.run(box.home, settings, memory.project, "project").state == "review"
+    assert documents.due(settings) == ["project"]
+    assert documents.run(box.home, settings, memory.project, "project").state == "review"
     assert (
-        living.run(box.home, settings, memory.project, "project").reason
+        documents.run(box.home, settings, memory.project, "project").reason
         == "changes wait for the owner's word"
     )
     pages.decide("project", "rejected")
     assert (
-        living.run(box.home, settings, memory.project, "project").reason == "done a short while ago"
+        documents.run(box.home, settings, memory.project, "project").reason
+        == "done a short while ago"
     )
     later = lambda: __import__("time").time() + 30 * 3600  # noqa: E731
     assert (
-        living.run(box.home, settings, memory.project, "project", clock=later).reason
+        documents.run(box.home, settings, memory.project, "project", clock=later).reason
         == "up to date"
     )
     assert len(model.requests) == 1
     memory.add("One more thing")
-    assert living.run(box.home, settings, memory.project, "project", clock=later).state == "review"
+    assert (
+        documents.run(box.home, settings, memory.project, "project", clock=later).state == "review"
+    )
 
 
 @pytest.mark.slow
@@ -556,10 +559,10 @@ def test_a_failed_run_waits_longer_and_longer(box, memory, model):
     box.ok("config", "set", "plugins.claude-code.project_review.enabled", "true")
     box.ok("config", "set", "plugins.claude-code.project_review.provider", "mine")
     model.answer = lambda request: "no json"
-    assert living.run(box.home, memory.settings, memory.project, "project").state == "failed"
+    assert documents.run(box.home, memory.settings, memory.project, "project").state == "failed"
     asked = len(model.requests)
     memory.add("A new note does not shorten it")
-    assert living.run(box.home, memory.settings, memory.project, "project").state == "skipped"
+    assert documents.run(box.home, memory.settings, memory.project, "project").state == "skipped"
     assert len(model.requests) == asked
 
 
@@ -614,11 +617,11 @@ def test_a_run_that_is_interrupted_leaves_its_place_free_at_once(memory, model, 
     def interrupted(text):
         raise KeyboardInterrupt
 
-    real = living.parsed
-    monkeypatch.setattr(living, "parsed", interrupted)
+    real = documents.parsed
+    monkeypatch.setattr(documents, "parsed", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Pages(memory).review("project", provider="mine")
-    monkeypatch.setattr(living, "parsed", real)
+    monkeypatch.setattr(documents, "parsed", real)
     assert Pages(memory).review("project", provider="mine").state == "review"
 
 
@@ -627,10 +630,10 @@ def test_what_only_other_settings_mend_is_not_tried_again(box, memory, model):
     box.ok("config", "set", "plugins.claude-code.project_review.provider", "mine")
     box.ok("config", "set", "prompts.project_review", str(box.root / "none.md"))
     with pytest.raises(SettingsError, match="can't be read"):
-        living.run(box.home, memory.settings, memory.project, "project")
+        documents.run(box.home, memory.settings, memory.project, "project")
     later = lambda: __import__("time").time() + 30 * 86400  # noqa: E731
     assert (
-        living.run(box.home, memory.settings, memory.project, "project", clock=later).state
+        documents.run(box.home, memory.settings, memory.project, "project", clock=later).state
         == "skipped"
     )
     assert not model.requests

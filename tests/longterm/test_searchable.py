@@ -15,7 +15,7 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.longterm import living, searchable
+from memsearch_engine.longterm import pages, searchable
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
 from memsearch_engine.service import keeping as service
 from memsearch_engine.service.engine import Engine
@@ -118,7 +118,7 @@ def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed
         if page == "MEMORY.md":
             accepted(box, "Reviews are done on Fridays", {})
         else:
-            Path(living.path_of(engine.settings, project, "project")).write_text(
+            Path(pages.path_of(engine.settings, project, "project")).write_text(
                 "- Releases are cut on Mondays\n"
             )
         assert again.wait(30)

@@ -53,7 +53,7 @@ class Here(msgspec.Struct):
 
 def _can(name: str) -> list[str]:
     tells = agent_registry.agent(name).tells
-    parts = {"native": "native", "mcp_entry": "mcp"}
+    parts = {"cli": "native", "mcp_entry": "mcp"}
     return [
         "sessions",
         *(["capture"] if tells else []),

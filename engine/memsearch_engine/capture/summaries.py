@@ -29,7 +29,7 @@ from memsearch_engine.core.errors import (
     UsageError,
 )
 from memsearch_engine.core.home import AgentFolders, Home
-from memsearch_engine.core.llm import native, spend
+from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.llm.providers import ModelError, complete
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.migrations import transaction
@@ -80,7 +80,7 @@ def chosen(settings: Settings, agent: str) -> Summarize:
     own = settings.plugins.get(agent)
     found = own.summarize if own and own.summarize else settings.capture.summarize
     asks = found.enabled and not (
-        found.provider == "native" and not native.can(agent)
+        found.provider == cli.PROVIDER and not cli.can_ask(agent)
     )  # whose client can't be kept from tools
     return found if asks else msgspec.structs.replace(found, provider="extractive")
 
@@ -256,7 +256,7 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
         ModelError, SettingsError: it gave no good answer, or the day's tokens are used up.
     """
     who = chosen(settings, agent)
-    if who.provider in ("", "extractive", "native"):
+    if who.provider in ("", "extractive", cli.PROVIDER):
         named = (
             ", ".join(settings.llm.providers)
             or "none is set up yet: memsearch config set llm.providers.NAME.model MODEL"

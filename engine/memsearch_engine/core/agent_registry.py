@@ -2,8 +2,8 @@
 
 An agent is a package. Its ``__init__`` has ``AGENT``, the facts below; the rest are parts that the
 rooms which need them describe: ``reader`` (``agents/transcripts/readers.py``), ``installer``
-(``agents/installing.py``), and, where an agent has such a thing, ``native``
-(``core/llm/native.py``), ``compaction`` (``agents/transcripts/summary.py``), ``retention``
+(``agents/installing.py``), and, where an agent has such a thing, ``cli``
+(``core/llm/cli.py``), ``compaction`` (``agents/transcripts/summary.py``), ``retention``
 (``capture/retention.py``), ``memories`` (``agents/agent_files.py``) and ``mcp_entry``
 (``agents/installing.py``). A part is imported when it is asked for. Standard library only: hooks
 ask, and count milliseconds.

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from memsearch_engine.core.errors import SettingsError
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm import native, spend, tools
+from memsearch_engine.core.llm import cli, spend, tools
 from memsearch_engine.core.llm.providers import complete
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.llm.tokens import estimate
@@ -60,11 +60,13 @@ class Asker:
 
     def _reply(self, system: str, question: str, material: Material) -> str:
         limits, provider, llm = self._settings.documents, self._task.provider, self._settings.llm
-        if provider != "native" and not (native.can(provider) and provider not in llm.providers):
+        if provider != cli.PROVIDER and not (
+            cli.can_ask(provider) and provider not in llm.providers
+        ):
             return self._with_tools(system, question, material)
-        if provider == "native" and not self._agent:
+        if provider == cli.PROVIDER and not self._agent:
             raise SettingsError(
-                "whose own model? name the agent", f"--provider {' or '.join(native.those())}"
+                "whose own model? name the agent", f"--provider {' or '.join(cli.agents())}"
             )
         booked = self._reserve(estimate(system + question) + limits.answer_tokens)
         try:

@@ -21,7 +21,7 @@ import msgspec
 
 from memsearch_engine.core.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm import native, spend, tools
+from memsearch_engine.core.llm import cli, spend, tools
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.project_registry import Registry
@@ -251,14 +251,14 @@ class _Run:
             "SUMMARY_TOKENS", str(int(limits.max_tokens * 0.9))
         )
         task = self._task(diff)
-        if native.can(chosen.provider) and chosen.provider not in self.settings.llm.providers:
+        if cli.can_ask(chosen.provider) and chosen.provider not in self.settings.llm.providers:
             self._before_turn()
             left = max(1.0, self.ends - time.monotonic())
             booked = self._reserve(
                 limits.run_tokens
             )  # how much an agent asks by itself is known when it is done
             try:
-                reply = native.edit(
+                reply = cli.edit(
                     chosen.provider, chosen.model, system, task, self.folder, left, self._unwanted
                 )
             except ModelError as error:
@@ -267,10 +267,10 @@ class _Run:
             spend.settle(self.home, self.settings.llm, booked, chosen.provider, reply)
             self.tokens += reply.input_tokens + reply.output_tokens
             return
-        if chosen.provider == "native":
+        if chosen.provider == cli.PROVIDER:
             raise SettingsError(
                 "`longterm.consolidate.provider` can't be native: no session's agent stands for all",
-                f"choose {' or '.join(native.those())}, or a name under llm.providers",
+                f"choose {' or '.join(cli.agents())}, or a name under llm.providers",
             )
         tools.work(
             self.settings.llm,

@@ -16,7 +16,7 @@ import msgspec
 
 from memsearch_engine.core.errors import Conflict, SettingsError
 from memsearch_engine.core.home import AgentFolders, Home
-from memsearch_engine.core.llm import native, spend
+from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.disk import locked
@@ -112,7 +112,7 @@ def check_models(settings: Settings, phase: int) -> None:
         if phase in (0, number) and not getattr(settings.longterm, name).provider:
             raise SettingsError(
                 f"`longterm.{name}.provider` is not set: no model may be asked",
-                f"memsearch config set longterm.{name}.provider NAME ({', '.join(native.those())}, or one under llm.providers)",
+                f"memsearch config set longterm.{name}.provider NAME ({', '.join(cli.agents())}, or one under llm.providers)",
             )
 
 

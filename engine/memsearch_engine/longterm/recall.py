@@ -32,7 +32,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.injection.session_start import prebuild
 from memsearch_engine.injection.usage import totals, without_citations
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.longterm import living, review, searchable, workspace
+from memsearch_engine.longterm import pages, review, searchable, workspace
 from memsearch_engine.longterm.facts import facts as remembered
 from memsearch_engine.longterm.store import DAY_S, SCHEMA, SessionMemories, id_of, plain_line
 
@@ -65,7 +65,7 @@ def told_of_page(home: Home, settings: Settings, memory: str, project: str) -> s
     """
     root = os.path.dirname(os.path.dirname(memory))
     with contextlib.suppress(Unreachable):
-        lines = living.told(
+        lines = pages.told(
             home, settings, Project(project, "", "", root, memory), "project"
         ).splitlines()
         left = settings.documents.max_tokens - estimate(_PAGE_HEAD)
@@ -121,7 +121,7 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
         *(str(home.longterm / name) for name in ("", workspace.SUMMARY, workspace.NOTES)),
     ]
     with contextlib.suppress(MemsearchError):
-        sources.append(living.path_of(settings, place, "project"))
+        sources.append(pages.path_of(settings, place, "project"))
     seen = freshness.stamps(sources)
     page = told_of_page(home, settings, memory, project) if recall.inject else ""
     kept = told(home, project, settings.longterm.max_tokens, page) if recall.inject else ""

@@ -22,9 +22,10 @@ from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import escape_block
-from memsearch_engine.longterm import living, stood, workspace
+from memsearch_engine.longterm import fact_history, workspace
+from memsearch_engine.longterm import pages as documents
+from memsearch_engine.longterm.fact_history import Page, Said
 from memsearch_engine.longterm.facts import facts
-from memsearch_engine.longterm.stood import Page, Said
 from memsearch_engine.longterm.store import SessionMemories
 
 #: Of those, what was accepted or written by the owner.
@@ -61,11 +62,11 @@ def write(
         "sessions.md": Page(list(_recaps(home, project)), now),
     }
     if place and settings:
-        for page in living.PAGES:
-            changed = _changed(Path(living.path_of(settings, place, page)))
+        for page in documents.PAGES:
+            changed = _changed(Path(documents.path_of(settings, place, page)))
             pages[f"{page}.md"] = Page(list(_page(home, settings, place, page, changed)), changed)
     days = (settings or load(home)).history.max_days
-    stood.record(
+    fact_history.record(
         home, project[:8], pages, lambda page: _texts(target / page), max_days=days, forget=forget
     )
     for name, said in pages.items():
@@ -128,12 +129,12 @@ def _facts(home: Home, project: str) -> Iterator[Said]:
 
 
 def _page(
-    home: Home, settings: Settings, place: Project, page: living.Page, since: float
+    home: Home, settings: Settings, place: Project, page: documents.Page, since: float
 ) -> Iterator[Said]:
-    for heading, lines in living.sections(living.told(home, settings, place, page)).items():
+    for heading, lines in documents.sections(documents.told(home, settings, place, page)).items():
         if text := "\n".join(line for line in lines if not line.startswith("# ")).strip():
             yield _entry(
-                page, f"{living.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text, since
+                page, f"{documents.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text, since
             )
 
 

@@ -41,7 +41,7 @@ from memsearch_engine.core.state import using
 from memsearch_engine.journal.disk import append, locked, replace
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.text import balance_fences
-from memsearch_engine.longterm import living, reading
+from memsearch_engine.longterm import pages, reading
 from memsearch_engine.longterm.asking import Asker
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Jobs, Refusal
 from memsearch_engine.longterm.reading import Material
@@ -348,14 +348,14 @@ def distill(
                 result = Result("unchanged", "there is no note that a model may be shown")
             else:
                 asker = Asker(home, settings, task, name, lambda: lost.is_set() or stop())
-                system = living.prompt(settings, TASK).replace(
+                system = pages.prompt(settings, TASK).replace(
                     "MIN_OCCURRENCES", str(task.min_occurrences)
                 )
                 answer = asker.ask(
                     system,
                     _question(home, project, material),
                     material,
-                    lambda text: living.answered(text, SkillsAnswer),
+                    lambda text: pages.answered(text, SkillsAnswer),
                 )
                 result = _take(home, project, answer, material, task.min_occurrences)
             result.tokens = asker.tokens if asker else 0

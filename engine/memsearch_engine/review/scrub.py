@@ -38,7 +38,7 @@ from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.origin import Origin, key_of
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import list_notes
-from memsearch_engine.longterm import living, skills, workspace
+from memsearch_engine.longterm import pages, skills, workspace
 from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.review.secret_forms import Forms
@@ -263,7 +263,7 @@ def documents(projects: list[Project]) -> list[Path]:
     found: list[Path] = []
     for project in projects:
         beside = Path(os.path.dirname(project.memory))
-        found += _files([beside / name for name in living.FILES.values()])
+        found += _files([beside / name for name in pages.FILES.values()])
         found += _regular(Path(skills.store(project)))
     return list(dict.fromkeys(found))
 

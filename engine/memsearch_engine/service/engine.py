@@ -42,7 +42,7 @@ from memsearch_engine.injection import prompt as at_prompt
 from memsearch_engine.injection.action import ActionAdviser
 from memsearch_engine.injection.action import select as select_advice
 from memsearch_engine.injection.prompt import Telling
-from memsearch_engine.longterm import living, pipeline, review
+from memsearch_engine.longterm import pages, pipeline, review
 from memsearch_engine.search import chains, hybrid
 from memsearch_engine.search.chains import Word
 from memsearch_engine.search.hits import Answer, Hit
@@ -776,7 +776,7 @@ class Engine(Keeping):
         proposed += sum(
             len(draft.waiting)
             for project in distinct(projects)
-            for draft in living.pending(self.home, project)
+            for draft in pages.pending(self.home, project)
         )
         with self._counting:
             held = self._waiting.count(

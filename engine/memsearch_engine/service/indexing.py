@@ -44,7 +44,7 @@ from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.longterm import living, searchable, stood
+from memsearch_engine.longterm import fact_history, pages, searchable
 from memsearch_engine.search import lexical
 from memsearch_engine.service.comparing import Comparer
 from memsearch_engine.service.spaces import Spaces
@@ -555,7 +555,7 @@ class Indexer:
         with contextlib.suppress(
             MemsearchError
         ):  # what stays of it is of no project, and is never read
-            stood.drop(self.home, job.project.id[:8])
+            fact_history.drop(self.home, job.project.id[:8])
         self.home.ground(job.project.id).unlink(missing_ok=True)
         self._end(job)
 
@@ -770,7 +770,7 @@ class Indexer:
 
     def _longterm(self, project: Project) -> str:
         """Where what a project may know of the long-term memory lies, up to date."""
-        self._page_stamps[project.root] = living.stamp(
+        self._page_stamps[project.root] = pages.stamp(
             self.settings, project
         )  # before they are read
         origin = Origin(self.home)
@@ -806,11 +806,11 @@ class Indexer:
         """
         folders = AgentFolders.from_env(seen=known_folders(self.home))
         for project in list(self.known.values()):
-            pages = living.stamp(self.settings, project)
+            page_stamps = pages.stamp(self.settings, project)
             is_native = self._native_stamps.get(project.root, ()) != agent_files.stamps(
                 self._native(project, folders)
             )
-            if is_native or self._page_stamps.get(project.root, pages) != pages:
+            if is_native or self._page_stamps.get(project.root, page_stamps) != page_stamps:
                 self.refresh(project)
 
     def _settings_of(self, project: Project) -> tuple[Settings, list[tuple[str, str]]]:

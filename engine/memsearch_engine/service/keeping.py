@@ -33,7 +33,7 @@ from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.core.settings import Settings, load
 from memsearch_engine.core.settings import Sync as Where
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.longterm import living, pipeline, skills
+from memsearch_engine.longterm import pages, pipeline, skills
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.service.activity import Activity
@@ -277,17 +277,17 @@ class Keeping:
                             "skills of %s: %s", project.slug, msgspec.json.encode(drafted).decode()
                         )
                         self._bump()
-        pages = [] if self._paused or self._remembering else living.due(self.settings)
-        for project in distinct(self._registered()) if pages else ():
-            for page in pages:
+        due = [] if self._paused or self._remembering else pages.due(self.settings)
+        for project in distinct(self._registered()) if due else ():
+            for page in due:
                 if not self.stopping.is_set() and os.path.isdir(project.memory):
-                    result = living.run(
+                    result = pages.run(
                         self.home, self.settings, project, page, stop=self.stopping.is_set
                     )
                     if result.state != "skipped":
                         log.info(
                             "%s of %s: %s",
-                            living.FILES[page],
+                            pages.FILES[page],
                             project.slug,
                             msgspec.json.encode(result).decode(),
                         )

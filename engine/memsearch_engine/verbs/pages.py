@@ -13,8 +13,9 @@ from memsearch_engine.core.errors import MemsearchError, UsageError
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
 from memsearch_engine.injection.usage import without_citations
-from memsearch_engine.longterm import living, recall
-from memsearch_engine.longterm.living import Draft, Page, PageState, Result, Spot
+from memsearch_engine.longterm import pages as documents
+from memsearch_engine.longterm import recall
+from memsearch_engine.longterm.pages import Draft, Page, PageState, Result, Spot
 from memsearch_engine.longterm.review import Hunk
 from memsearch_engine.memory import Memory
 
@@ -46,7 +47,7 @@ class Pages:
             SettingsError: nobody may be asked.
         """
         self._memory._register()
-        return living.run(
+        return documents.run(
             self._home,
             load(self._home),
             self._memory.project,
@@ -58,19 +59,19 @@ class Pages:
 
     def all(self) -> list[PageState]:
         """Both pages. Raises Unreachable where a file can't be read."""
-        return [self.get(page) for page in living.PAGES]
+        return [self.get(page) for page in documents.PAGES]
 
     def get(self, page: Page) -> PageState:
         """Raises Unreachable where the file can't be read."""
         project, settings = self._memory.project, load(self._home)
-        chosen = living.chosen(settings, page)
+        chosen = documents.chosen(settings, page)
         draft = self.draft(page)
         return PageState(
             page,
-            living.path_of(settings, project, page),
-            living.read(settings, project, page),
-            living.told(self._home, settings, project, page),
-            living.strange(self._home, settings, project, page),
+            documents.path_of(settings, project, page),
+            documents.read(settings, project, page),
+            documents.told(self._home, settings, project, page),
+            documents.strange(self._home, settings, project, page),
             draft.waiting if draft else [],
             draft.id if draft else "",
             draft.reason if draft else "",
@@ -82,7 +83,7 @@ class Pages:
         return next(
             (
                 draft
-                for draft in living.pending(self._home, self._memory.project)
+                for draft in documents.pending(self._home, self._memory.project)
                 if draft.page == page
             ),
             None,
@@ -107,7 +108,7 @@ class Pages:
             NotFound: nothing waits, or not that number. Conflict: the page changed there.
                 UsageError: the words can't stand there.
         """
-        done = living.decide(
+        done = documents.decide(
             self._home,
             load(self._home),
             self._memory.project,
@@ -122,18 +123,18 @@ class Pages:
 
     def reopen(self, draft: Draft) -> bool:
         """Let changes that were rejected wait again. False where others wait by now."""
-        return living.reopen(self._home, self._memory.project, draft)
+        return documents.reopen(self._home, self._memory.project, draft)
 
     def release(self, page: Page, lines: Iterable[Spot], *, off: bool = False) -> None:
         """The owner's word for lines where they stand (``PageState.strange``): sessions may be
         told. *off*: it is taken back.
         """
-        living.release(self._home, self._memory.project, page, lines, off=off)
+        documents.release(self._home, self._memory.project, page, lines, off=off)
         self._tell_sessions()
 
     def newest(self, page: Page) -> int:
         """The number of the last accepted change; 0 where there is none."""
-        return living.newest(self._home, load(self._home), self._memory.project, page)
+        return documents.newest(self._home, load(self._home), self._memory.project, page)
 
     def undo(self, page: Page, number: int = 0) -> str:
         """Take the last accepted change back. The page's file; '' where there is nothing to take
@@ -144,7 +145,7 @@ class Pages:
 
         Raises Conflict, also where the page was changed since.
         """
-        path = living.undo(self._home, load(self._home), self._memory.project, page, number)
+        path = documents.undo(self._home, load(self._home), self._memory.project, page, number)
         self._tell_sessions()
         return path
 
@@ -170,7 +171,7 @@ class Pages:
         parts = []
         for page in pages:
             told = without_citations(
-                living.told(self._home, load(self._home), self._memory.project, page)
+                documents.told(self._home, load(self._home), self._memory.project, page)
             )
             lines = [
                 f"#{line}" if line.startswith("#") else line

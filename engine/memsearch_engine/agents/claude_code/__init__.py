@@ -6,12 +6,12 @@ from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
-    from memsearch_engine.agents.claude_code import compaction, native, retention
+    from memsearch_engine.agents.claude_code import cli, compaction, retention
     from memsearch_engine.agents.retention import Retention
     from memsearch_engine.agents.transcripts.summary import Compaction
-    from memsearch_engine.core.llm.native import Native
+    from memsearch_engine.core.llm.cli import AgentCli
 
-    _: tuple[Compaction, Native, Retention] = (compaction, native, retention)
+    _: tuple[Compaction, AgentCli, Retention] = (compaction, cli, retention)
 
 AGENT = Agent(
     name="claude-code",

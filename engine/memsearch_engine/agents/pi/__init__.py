@@ -6,11 +6,11 @@ from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
-    from memsearch_engine.agents.pi import compaction, native
+    from memsearch_engine.agents.pi import cli, compaction
     from memsearch_engine.agents.transcripts.summary import Compaction
-    from memsearch_engine.core.llm.native import Native
+    from memsearch_engine.core.llm.cli import AgentCli
 
-    _: tuple[Compaction, Native] = (compaction, native)
+    _: tuple[Compaction, AgentCli] = (compaction, cli)
 
 AGENT = Agent(
     name="pi",

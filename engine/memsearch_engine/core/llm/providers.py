@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from memsearch_engine.core.errors import SettingsError
-from memsearch_engine.core.llm import native
+from memsearch_engine.core.llm import cli
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.own_prompts import marked
@@ -67,8 +67,8 @@ def complete(
         SettingsError: the provider is not configured.
         ModelError: it gave no answer.
     """
-    if provider == "native" or (native.can(provider) and provider not in llm.providers):
-        return native.ask(agent or provider, model, system, question, llm.timeout_s)
+    if provider == cli.PROVIDER or (cli.can_ask(provider) and provider not in llm.providers):
+        return cli.ask(agent or provider, model, system, question, llm.timeout_s)
     known, model = configured(llm, provider, model)
     system, question = marked(system), marked(question)
     said = [{"role": "user", "content": question}]
@@ -164,7 +164,7 @@ def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]
 
 def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     """One request of the provider's own protocol. Raises ModelError."""
-    import http.client  # here, as in ``native``: every command that writes a note would pay for TLS
+    import http.client  # here, as in ``cli``: every command that writes a note would pay for TLS
     import urllib.error
     import urllib.request
 

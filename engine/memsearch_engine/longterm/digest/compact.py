@@ -23,7 +23,7 @@ import msgspec
 from memsearch_engine.core import network
 from memsearch_engine.core.errors import MemsearchError, SettingsError, UsageError
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm import native, spend
+from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.llm.providers import complete, configured
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.llm.tokens import estimate
@@ -341,7 +341,7 @@ def _provider(settings: Settings, asked: Asked) -> tuple[Llm, str, str]:
     if asked.provider and asked.provider != own.provider:
         own = Compact()  # what the settings say is of another one
     model = asked.model or own.model
-    if name == "extractive" or (native.can(name) and name not in settings.llm.providers):
+    if name == "extractive" or (cli.can_ask(name) and name not in settings.llm.providers):
         return settings.llm, name, model
     kind = {"openai-compatible": "openai"}.get(name, name)
     if name not in settings.llm.providers and kind in _MODELS:
@@ -363,9 +363,9 @@ def _provider(settings: Settings, asked: Asked) -> tuple[Llm, str, str]:
             name,
             made.model,
         )
-    if name == "native":
+    if name == cli.PROVIDER:
         raise SettingsError(
-            "whose own model? name the agent", f"--llm-provider {' or '.join(native.those())}"
+            "whose own model? name the agent", f"--llm-provider {' or '.join(cli.agents())}"
         )
     return settings.llm, name, configured(settings.llm, name, model)[1]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from memsearch_engine.agents.codex import native_home
-from memsearch_engine.core.llm.native import Call
+from memsearch_engine.agents.codex import cli_home
+from memsearch_engine.core.llm.cli import Call
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -22,7 +22,7 @@ _FILES = [
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
-    environment = native_home.prepare(private, program, model, "" if edits else system, edits=edits)
+    environment = cli_home.prepare(private, program, model, "" if edits else system, edits=edits)
     argv = [*_ALONE, *(_FILES if edits else ()), "-"]
     return Call(argv, marked(f"{system}\n\n{text}" if edits else text), environment)
 

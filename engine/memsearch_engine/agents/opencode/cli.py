@@ -19,7 +19,7 @@ from memsearch_engine.agents.installing import moved_or
 from memsearch_engine.agents.patches import read
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.native import Call
+from memsearch_engine.core.llm.cli import Call
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 

@@ -1,8 +1,9 @@
-"""The command lines of agents, asked so that nothing of it stays: no session, no hooks, no servers,
-no instructions of the user's, and no tools but (for ``edit``) those for files of one folder.
+"""The provider ``cli``: a model is asked through the command line of an agent.
 
-What that takes is each agent's own matter (``agents/<name>/native.py``); here a program is run,
-waited for, and ended with all that it started.
+A call leaves nothing behind. It has no session, no hooks, no servers, no instructions of the user's,
+and no tools except (for ``edit``) those for the files of one folder. The module ``cli`` of an
+agent's package says how its program is called; this module runs the program, waits for it, and ends
+it with all that it started.
 """
 
 from __future__ import annotations
@@ -24,13 +25,18 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.llm.tokens import estimate
 
+#: The value in settings that means the command line of the agent whose session it is.
+PROVIDER = "native"
 _MAX_ANSWER = 4 * 1024 * 1024
 _LOOK_S = 0.5
 
 
 class Call(msgspec.Struct):
-    """How a program is called. ``stdin``: what it is asked; ``without``: variables that it must not
-    see.
+    """How a program is called.
+
+    Attributes:
+        stdin: the question.
+        without: names of environment variables that the program must not see.
     """
 
     argv: list[str]
@@ -39,8 +45,8 @@ class Call(msgspec.Struct):
     without: tuple[str, ...] = ()
 
 
-class Native(Protocol):
-    """The module ``native`` of the package of an agent whose command line can answer one question
+class AgentCli(Protocol):
+    """The module ``cli`` of the package of an agent whose command line can answer one question
     without a trace and without tools.
     """
 
@@ -64,14 +70,14 @@ class Native(Protocol):
         """Raise ModelError where what it printed before it failed says why."""
 
 
-def can(agent: str) -> bool:
-    """Whether an agent's command line can be asked so."""
-    return agent_registry.part(agent, "native") is not None
+def can_ask(agent: str) -> bool:
+    """Whether the command line of an agent can be asked."""
+    return agent_registry.part(agent, "cli") is not None
 
 
-def those() -> list[str]:
-    """The agents that can."""
-    return [name for name in agent_registry.names() if can(name)]
+def agents() -> list[str]:
+    """The agents whose command lines can be asked."""
+    return [name for name in agent_registry.names() if can_ask(name)]
 
 
 def ask(agent: str, model: str, system: str, question: str, timeout_s: float) -> Reply:
@@ -110,7 +116,7 @@ def _run(
     *,
     edits: bool,
 ) -> Reply:
-    asks = cast("Native | None", agent_registry.part(agent, "native"))
+    asks = cast("AgentCli | None", agent_registry.part(agent, "cli"))
     if asks is None:
         raise ModelError(
             f"{agent or 'this agent'} has no command line that answers without a trace", again=False

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.native import Call
+from memsearch_engine.core.llm.cli import Call
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
