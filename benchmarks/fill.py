@@ -22,7 +22,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import text_hash
 from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.search import chains
+from memsearch_engine.search.supersession import notes
 
 
 class Random:
@@ -72,8 +72,8 @@ def compared(catalog: Catalog, space: VectorIndex, project: str) -> None:
     service minutes once when it rests.
     """
     after = 0
-    while rows := catalog.links.not_compared(project, chains.judge(space), after, 1000):
-        catalog.links.put(rows, chains.judge(space), [])
+    while rows := catalog.links.not_compared(project, notes.version(space), after, 1000):
+        catalog.links.put(rows, notes.version(space), [])
         after = rows[-1].id
 
 

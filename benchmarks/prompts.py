@@ -31,7 +31,7 @@ class Ranks(NamedTuple):
     """
 
     right: int
-    overtaken: int | None
+    superseded: int | None
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def main() -> None:
 def product(asked: Asked) -> Ranks:
     places = {entry: number for number, entry in enumerate(asked.hits, 1)}
     return Ranks(
-        places.get(asked.right, 0), places.get(asked.overtaken, 0) if asked.overtaken else None
+        places.get(asked.right, 0), places.get(asked.superseded, 0) if asked.superseded else None
     )
 
 
@@ -85,7 +85,7 @@ def peer(folder: Path, other: Peer, voice: str, asked: list[Asked]) -> list[Rank
     return [
         Ranks(
             place(lines, entries, {one.right}),
-            place(lines, entries, {one.overtaken}) if one.overtaken else None,
+            place(lines, entries, {one.superseded}) if one.superseded else None,
         )
         for one, lines in zip(asked, hits)
     ]
@@ -94,9 +94,9 @@ def peer(folder: Path, other: Peer, voice: str, asked: list[Asked]) -> list[Rank
 def show(report: Report, what: str, found: dict[str, list[Ranks]]) -> None:
     rows = []
     for name, ranks in found.items():
-        amended = [one for one in ranks if one.overtaken is not None]
+        amended = [one for one in ranks if one.superseded is not None]
         newer = sum(one.right == 1 for one in amended)
-        older = sum(one.overtaken == 1 for one in amended)
+        older = sum(one.superseded == 1 for one in amended)
         shares = [sum(0 < one.right <= k for one in ranks) / len(ranks) for k in (1, 3, 10)]
         rows.append(
             [name, len(ranks), *(f"{share:.2f}" for share in shares), len(amended), newer, older]

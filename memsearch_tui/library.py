@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # what the first frame does not need
     from collections.abc import Sequence
 
     from memsearch_engine import (
-        Amendment,
         Change,
         Document,
         Excerpt,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:  # what the first frame does not need
         PlannedShare,
         Project,
         Row,
+        Supersession,
         Target,
         Then,
         Turn,
@@ -76,7 +76,7 @@ class Item(msgspec.Struct, frozen=True):
     by_meaning: bool = False  # found without a word of the query
     doubtful: bool = False  # only faintly like it
     text: str = ""  # the part that was found
-    overtaken: bool = False  # a hit above is the newer word on its matter
+    superseded: bool = False  # a hit above is the newer word on its matter
     session: str = ""
     stale: str = ""  # whether something that it names is gone or elsewhere
     as_of: str = ""  # the day (ISO) as of which it was asked for
@@ -276,7 +276,7 @@ class Library:
 
     def items(self, answer: Answer, query: str = "") -> list[Item]:
         """The hits of *query* as rows."""
-        overtaken, as_of = answer.overtaken, self._as_of(query)
+        superseded, as_of = answer.superseded, answer.as_of
         return [
             msgspec.structs.replace(
                 self._of_row(hit.row),
@@ -284,7 +284,7 @@ class Library:
                 by_meaning=hit.by_meaning,
                 doubtful=hit.is_doubtful,
                 text=hit.row.text,
-                overtaken=hit.id in overtaken,
+                superseded=hit.id in superseded,
                 session=hit.row.session,
                 as_of=as_of,
             )
@@ -295,26 +295,23 @@ class Library:
         """Whether *query* has filters alone, of notes as they are now: then it is answered by all
         of them, in the order of time.
         """
-        asked = engine.parse_query(query)
-        is_of_notes = not set(asked.filter.kinds) - {"turn", "note"}
-        return asked.is_empty and not asked.as_of and is_of_notes
+        request = engine.parse_query(query)
+        is_of_notes = not set(request.filter.kinds) - {"turn", "note"}
+        return request.is_empty and not request.as_of and is_of_notes
 
     def narrowed(self, query: str) -> tuple[Library, dict[str, set[str]]]:
         """(the library that has all notes which the filters of *query* admit, their ids by file).
         Takes a moment. Raises MemsearchError.
         """
         found: dict[str, set[str]] = {}
-        for target in self.memory.admitted(query):
+        request = engine.parse_query(query)
+        for target in self.memory.admitted(request):
             found.setdefault(target.path, set()).add(target.entry_id)
-        if engine.parse_query(query).projects:
+        if request.projects:
             return Library(
                 Memory(self.memory.place.root, home=self.memory.home, everything=True)
             ), found
         return self, found
-
-    def _as_of(self, query: str) -> str:
-        """The day as of which a query asks; '' for how things are."""
-        return engine.parse_query(query).as_of if "as-of:" in query.lower() else ""
 
     def talks(self, answer: Answer, query: str = "") -> list[Item]:
         """The same by the conversation that they come from."""
@@ -391,7 +388,7 @@ class Library:
             self._evidence[key] = self.memory.evidence(entry)
         return self._evidence[key]
 
-    def amendments(self, entry: Entry) -> list[Amendment]:
+    def amendments(self, entry: Entry) -> list[Supersession]:
         """What the entry amends and what amends it, as far as that is likely enough to be heeded.
         Called by threads.
         """

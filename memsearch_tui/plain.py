@@ -141,7 +141,7 @@ class Plain:
             was_sure = not item.doubtful
             whose = f", shared by {item.author}" if item.author else ""
             signs = "pinned, " if "pin" in item.marks else ""
-            signs += "overtaken, " if item.overtaken else ""
+            signs += "overtaken, " if item.superseded else ""
             rows.append(
                 f"{faint}{number}. {item.day} {item.time} {item.agent or 'note'}{whose}: {signs}{plain(item.title)}"
             )

@@ -317,8 +317,8 @@ def _skills(memory: Memory) -> list[Case]:
         )
         detail += [[(f"{len(item.gone)} of its notes are gone", "warn")]] if item.gone else []
         detail += (
-            [[(f"{len(item.overtaken)} of its notes are overtaken", "warn")]]
-            if item.overtaken
+            [[(f"{len(item.superseded)} of its notes are overtaken", "warn")]]
+            if item.superseded
             else []
         )
         detail += [[], *([(line, "text")] for line in item.text.splitlines()), []]
@@ -749,7 +749,7 @@ def _stale(memory: Memory) -> list[Case]:
 
 def _decide_stale(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     ground, (name,) = engine.Ground(memory), case.notes
-    verb = ground.holds if not yes else ground.overtaken if case.subject else ground.moved
+    verb = ground.holds if not yes else ground.superseded if case.subject else ground.moved
     verb(name)
     said = "still true" if not yes else "overtaken" if case.subject else "it has the new path"
     return Decision(f"{said} · u takes it back", partial(_undo, memory, name))

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SMALL = {
-    "search/overrides.py": "--chunks 100",
+    "search/supersession/overrides.py": "--chunks 100",
     "app.py": "--days 20 --entries 200 --times 1 --queries 1 --idle 0.2",
     "staleness.py": "--files 60 --commits 30 --notes 20",
     "growth.py": "--sizes 20 30 40",

@@ -29,7 +29,6 @@ _PUBLIC = {
     "agent_names": "core.agent_registry:names",
     "agents_live": "core.agent_registry:live",
     "all_agents": "core.agent_registry:everyone",
-    "Amendment": "search.linked",
     "Anchor": "journal.model",
     "Answer": "search.hits",
     "answer_view": "search.views",
@@ -41,7 +40,7 @@ _PUBLIC = {
     "Conflict": "core.errors",
     "Contested": "review.contested",
     "Context": "injection.session_start",
-    "Contradiction": "search.contradictions",
+    "Contradiction": "search.supersession.contradictions",
     "count_entries": "journal.files",
     "Coverage": "capture.coverage",
     "DayFile": "journal.files",
@@ -56,9 +55,9 @@ _PUBLIC = {
     "Failure": "index.rows",
     "fenced": "injection.session_start",
     "files_named": "injection.notes:changed_files",
-    "FILTER_KEYS": "search.query",
+    "FILTER_KEYS": "search.request",
     "Fix": "actions.answers",
-    "FLAGS": "search.query:IS",
+    "FLAGS": "search.request:IS",
     "Ground": "verbs.ground",
     "GroundFinding": "staleness.finding:Finding",
     "GroundStanding": "staleness.finding:Standing",
@@ -75,7 +74,7 @@ _PUBLIC = {
     "ImportReport": "capture.backfill",
     "Inbox": "service.answers",
     "IndexResult": "index.rows",
-    "KINDS": "search.query",
+    "KINDS": "search.request",
     "Learned": "longterm.recall",
     "LongTerm": "verbs.longterm",
     "LONGTERM_KINDS": "index.rows",
@@ -99,8 +98,8 @@ _PUBLIC = {
     "outcomes_in": "injection.notes:outcome_lines",
     "Pages": "verbs.pages",
     "PageState": "longterm.living",
-    "parse_date": "search.query",
-    "parse_query": "search.query:parse",
+    "parse_date": "search.request",
+    "parse_query": "search.request:parse",
     "Patch": "agents.patches",
     "plain": "core.safe_text",
     "PlannedShare": "sync.sharing.copies:Planned",
@@ -111,17 +110,20 @@ _PUBLIC = {
     "Receipt": "injection.injection_log",
     "redact": "secrets.scan",
     "Repair": "verbs.repair",
+    "Revision": "search.supersession.revisions",
     "Row": "index.rows",
     "search_running": "service.quick:search",
+    "SearchRequest": "search.request",
     "Secrets": "verbs.secrets",
     "Section": "search.sections",
     "Service": "verbs.setup",
+    "SessionHits": "search.sessions",
     "SessionMemory": "longterm.store",
     "Settings": "core.settings",
     "SettingsError": "core.errors",
     "Share": "capture.coverage",
-    "shared_author": "core.project_location:author_of",
     "ShareChange": "sync.sharing.copies",
+    "shared_author": "core.project_location:author_of",
     "SharedNote": "sync.sharing.copies",
     "Sharing": "verbs.sharing",
     "shown": "core.safe_text",
@@ -136,11 +138,11 @@ _PUBLIC = {
     "Status": "service.answers",
     "STOP_WORDS": "index.analyze",
     "Summarize": "core.settings",
+    "Supersession": "search.supersession.listing",
     "Sync": "verbs.sync",
     "SyncAnswer": "sync.run",
     "SyncRound": "sync.state:Round",
     "SyncState": "sync.meeting",
-    "Talk": "search.sessions",
     "Target": "journal.write",
     "Task": "core.settings",
     "Telling": "injection.prompt",
@@ -153,9 +155,8 @@ _PUBLIC = {
     "Update": "service.changes",
     "UpdateKind": "service.changes",
     "UsageError": "core.errors",
-    "Way": "actions.answers",
     "Waits": "journal.model",
-    "Word": "search.chains",
+    "Way": "actions.answers",
 }
 
 __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
@@ -224,16 +225,16 @@ if TYPE_CHECKING:
     from memsearch_engine.review.inbox import Held
     from memsearch_engine.review.repair import Finding as Mendable
     from memsearch_engine.search.as_of import Then
-    from memsearch_engine.search.chains import Word
-    from memsearch_engine.search.contradictions import Contradiction
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.hits import Answer, Hit
-    from memsearch_engine.search.linked import Amendment
-    from memsearch_engine.search.query import FILTER_KEYS, KINDS, parse_date
-    from memsearch_engine.search.query import IS as FLAGS
-    from memsearch_engine.search.query import parse as parse_query
+    from memsearch_engine.search.request import FILTER_KEYS, KINDS, SearchRequest, parse_date
+    from memsearch_engine.search.request import IS as FLAGS
+    from memsearch_engine.search.request import parse as parse_query
     from memsearch_engine.search.sections import Section
-    from memsearch_engine.search.sessions import Talk
+    from memsearch_engine.search.sessions import SessionHits
+    from memsearch_engine.search.supersession.contradictions import Contradiction
+    from memsearch_engine.search.supersession.listing import Supersession
+    from memsearch_engine.search.supersession.revisions import Revision
     from memsearch_engine.search.views import answer_view, hit_view, note_view
     from memsearch_engine.secrets.scan import redact
     from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status

@@ -43,16 +43,18 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.recall import Match
     from memsearch_engine.search.as_of import Then
-    from memsearch_engine.search.chains import Word
-    from memsearch_engine.search.contradictions import Contradiction
     from memsearch_engine.search.explain import Absence
-    from memsearch_engine.search.linked import Amendment
+    from memsearch_engine.search.request import SearchRequest
     from memsearch_engine.search.sections import Section
+    from memsearch_engine.search.supersession.contradictions import Contradiction
+    from memsearch_engine.search.supersession.listing import Supersession
+    from memsearch_engine.search.supersession.revisions import Revision
     from memsearch_engine.service.changes import Update
 
 T = TypeVar("T")
 HYBRID_WAIT_S = 4.0
 _CALLS = 3
+_TYPED_REQUESTS = 2  # the first protocol that takes them
 _ANSWER_S = 0.5  # what a service may take longer than the deadline that it was given
 _TITLE = 300  # characters
 _MIN_NAME = 8  # digits by which a note may be named where nothing is asked
@@ -224,6 +226,7 @@ class Memory:
         start: bool = True,
         timeout_s: float = 30.0,
         progress: Callable[[dict[str, Any]], None] | None = None,
+        request: SearchRequest | None = None,
         **params: Any,
     ) -> T:
         """One call to the service; once more where it ended meanwhile (a restart, an update, a
@@ -232,8 +235,9 @@ class Memory:
         for attempt in range(_CALLS):
             connection = connect(self.home, start=start)
             try:
+                sent = _sent(request, connection) if request is not None else {}
                 return connection.call(
-                    method, kind, timeout_s=timeout_s, progress=progress, **params
+                    method, kind, timeout_s=timeout_s, progress=progress, **params, **sent
                 )
             except ServiceGone:
                 if attempt == _CALLS - 1:
@@ -246,7 +250,7 @@ class Memory:
 
     def search(
         self,
-        query: str,
+        query: str | SearchRequest,
         limit: int = 10,
         mode: str = "hybrid",
         fusion: str = "",
@@ -256,34 +260,35 @@ class Memory:
         """Search by meaning and words; by words alone where the index can't answer in time.
 
         Args:
+            query: as a person types it, or a parsed request, whose own limit, mode and fusion then
+                count.
+            limit: number of hits.
+            mode: ``hybrid``, ``dense``, ``bm25`` or ``lexical``.
+            fusion: ``weighted`` or ``rrf``; the configured one by default.
             wait: start the service if needed and give it ``HYBRID_WAIT_S``; else answer from
                 what is here now.
         """
-        answer = self._as_of(
-            self._search(query, limit * _fetched(query), mode, fusion, wait), query, limit
-        )
+        request = _parsed(query, limit=limit, mode=mode, fusion=fusion)
+        answer = self._as_of(self._search(_deepened(request), wait), request)
         from memsearch_engine.search.views import mark_contradicting
 
         with contextlib.suppress(MemsearchError):  # of a home that can't be read
             mark_contradicting(self.journal.origin, answer.hits)
         return answer
 
-    def _search(self, query: str, limit: int, mode: str, fusion: str, wait: bool) -> Answer:
-        if mode == "lexical" and not wait:
-            return self._lexical(query, limit)
+    def _search(self, request: SearchRequest, wait: bool) -> Answer:
+        if request.mode == "lexical" and not wait:
+            return self._lexical(request)
         if os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0") and (
             reason := self._would_leave()
         ):
-            return self._fallback(query, limit, reason)
+            return self._fallback(request, reason)
         start = time.monotonic()
-        query = query.encode("utf-8", "surrogateescape").decode(
-            "utf-8", "replace"
-        )  # argv may hold any bytes
         try:
             connection = connect(self.home, start=wait, wait_s=HYBRID_WAIT_S)
         except Unreachable as error:
             reason = str(error) if wait else "the service is not running"
-            return self._fallback(query, limit, "" if mode == "lexical" else reason)
+            return self._fallback(request, "" if request.mode == "lexical" else reason)
         try:
             left = max(0.2, HYBRID_WAIT_S - (time.monotonic() - start)) if wait else 0.15
             return connection.call(
@@ -292,16 +297,13 @@ class Memory:
                 timeout_s=left + _ANSWER_S,
                 deadline_s=left,
                 place=self.place_param,
-                query=query,
-                limit=limit,
-                mode=mode,
-                fusion=fusion,
                 projects=["*"] if self.everything else [],
+                **_sent(request, connection),
             )
         except MemsearchError as error:
             if error.exit_code != Unreachable.exit_code:
                 raise
-            return self._fallback(query, limit, str(error))
+            return self._fallback(request, str(error))
         finally:
             connection.close()
 
@@ -318,13 +320,14 @@ class Memory:
             return f"offline: {embedding.provider} is not asked"
         return f"offline: {uri} is not asked" if uri and not is_local(uri) else ""
 
-    def lexical(self, query: str, limit: int = 10) -> Answer:
-        """The lexical answer, made in this process from the catalog and the files."""
-        return self._as_of(self._lexical(query, limit * _fetched(query)), query, limit)
+    def lexical(self, query: str | SearchRequest, limit: int = 10) -> Answer:
+        """Answer by words, in this process, from the catalog and the files."""
+        request = _parsed(query, limit=limit)
+        return self._as_of(self._lexical(_deepened(request)), request)
 
-    def admitted(self, query: str) -> list[Target]:
+    def admitted(self, query: str | SearchRequest) -> list[Target]:
         """All notes that the filters of *query* admit (``agent:codex after:7d is:pinned -draft``),
-        in no order, however many they are; words that are searched for count for nothing.
+        in no order, however many they are. Words that are searched for do not count.
 
         Raises:
             UsageError: it names an unknown project.
@@ -332,25 +335,18 @@ class Memory:
         """
         from memsearch_engine.journal.write import Target
         from memsearch_engine.search import lexical
-        from memsearch_engine.search.query import parse
 
-        parsed = parse(query)
-        rows = lexical.admitted(self.catalog, self._scope(parsed.projects), parsed)
+        request = _parsed(query)
+        rows = lexical.admitted(self.catalog, self._scope(request.projects), request)
         return [Target(row.path, row.entry_id, row.hash) for row in rows]
 
-    def _as_of(self, answer: Answer, query: str, limit: int) -> Answer:
-        """*answer*, with the notes as they stood on the day that the query asks for, where it does
-        (``as-of:``).
-        """
-        if "as-of:" not in query.lower():
-            return answer
-        from memsearch_engine.search.as_of import put_back
-        from memsearch_engine.search.query import parse
+    def _as_of(self, answer: Answer, request: SearchRequest) -> Answer:
+        """*answer*, with the notes as they were on the day that the request asks for, if any."""
+        if request.as_of:
+            from memsearch_engine.search.as_of import put_back
 
-        parsed = parse(query)
-        if parsed.as_of:
-            scope = self._scope(parsed.projects)
-            put_back(self.catalog, answer, parsed, self.then(parsed.as_of, scope), scope, limit)
+            scope = self._scope(request.projects)
+            put_back(self.catalog, answer, request, self.then(request.as_of, scope), scope)
         return answer
 
     def then(self, day: str, projects: list[Project] | None = None) -> Then:
@@ -372,16 +368,13 @@ class Memory:
             )
         return Then(self.journal.history, sorted(memories), day, longterm)
 
-    def _lexical(self, query: str, limit: int) -> Answer:
+    def _lexical(self, request: SearchRequest) -> Answer:
         from memsearch_engine.search import lexical
-        from memsearch_engine.search.query import parse
 
-        query = query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        parsed = parse(query)
-        return lexical.search(self.catalog, self._scope(parsed.projects), parsed, limit)
+        return lexical.search(self.catalog, self._scope(request.projects), request)
 
-    def _fallback(self, query: str, limit: int, reason: str) -> Answer:
-        answer = self._lexical(query, limit)
+    def _fallback(self, request: SearchRequest, reason: str) -> Answer:
+        answer = self._lexical(request)
         answer.reason = "; ".join(
             dict.fromkeys(part for part in (reason, answer.reason, self.shortfall) if part)
         )
@@ -531,7 +524,7 @@ class Memory:
             lines: lines of the file before and after it.
             whole: the whole section, or the lines of the chunk alone.
         """
-        from memsearch_engine.search.overrides import said
+        from memsearch_engine.search.supersession.overrides import read_overrides
         from memsearch_engine.service import reading
 
         found = self.section(name)
@@ -539,7 +532,7 @@ class Memory:
         return reading.section_view(
             self.catalog,
             self.journal.origin,
-            lambda: said(self.home),
+            lambda: read_overrides(self.home),
             found.project or self.project,
             found,
             lines=lines,
@@ -777,32 +770,42 @@ class Memory:
         """Why an entry is not among the first hits of *query*."""
         from memsearch_engine.search.explain import why_not
 
-        return why_not(self.catalog, self.projects, self.section(name), query, self.search)
+        section = self.section(name)
+        return why_not(self.catalog, self.projects, section, _parsed(query), self.search)
 
-    def trace(self, query: str = "", *, note: str = "") -> list[Word]:
-        """What was noted on the matter that *query* is about, oldest first: the last word is what
-        holds now.
+    def trace(self, query: str | SearchRequest = "", *, note: str = "") -> list[Revision]:
+        """The notes on the topic that *query* is about, oldest first: the last one is what holds
+        now.
 
         Args:
-            note: an entry's id, for the matter of that note; then nothing is searched for.
+            note: an entry id, for the topic of that note; then nothing is searched for.
 
         Raises:
             Unreachable: the service can't be started, or has no vectors to compare notes by.
         """
-        from memsearch_engine.search.chains import Word
+        from memsearch_engine.search.supersession.revisions import Revision
 
         return self.call(
-            "trace", list[Word], timeout_s=_LONG_S, place=self.place_param, query=query, note=note
+            "trace",
+            list[Revision],
+            timeout_s=_LONG_S,
+            request=_parsed(query),
+            place=self.place_param,
+            note=note,
         )
 
     def amends(self, newer: str, older: str, yes: bool | None = True) -> bool | None:
-        """Say that a note amends an older one, that it doesn't (False), or leave it to their words
-        again (None). Returns what had been said.
+        """Say that a note supersedes an older one, that it does not (False), or leave it to their
+        words again (None). A note that supersedes another is found before it and injected in its
+        place.
 
-        What amends another is told in its place, and found before it. Raises NotFound: no such
-        entry.
+        Returns:
+            What was said before.
+
+        Raises:
+            NotFound: no such entry.
         """
-        from memsearch_engine.search.overrides import say
+        from memsearch_engine.search.supersession.overrides import set_override
 
         sections = [self.section(name) for name in (older, newer)]
         for section in sections:
@@ -810,31 +813,36 @@ class Memory:
         names = [section.entry.id for section in sections]
         if names[0] == names[1]:
             raise UsageError("a note does not amend itself")
-        return say(self.home, names[0], names[1], yes)
+        return set_override(self.home, names[0], names[1], yes)
 
-    def amendments(self, name: str = "", *, limit: int = 20) -> list[Amendment]:
-        """What was found to amend what when notes were compared, and what the owner has said of it.
+    def amendments(self, name: str = "", *, limit: int = 20) -> list[Supersession]:
+        """Which note supersedes which, as it was found by comparing them and as the owner said.
 
         Args:
-            name: a note: what it amends and what amends it, the surest first. Without it: what
-                is likely but not clear, and waits for the
-                owner's word (``amends``), the newest first.
+            name: a note: what it supersedes and what supersedes it, the most probable first.
+                Without it: pairs that are probable but not clear and wait for the owner's word
+                (``amends``), the newest first.
 
         Raises:
             NotFound: no such entry.
         """
-        from memsearch_engine.search import linked
-        from memsearch_engine.search.overrides import said
+        from memsearch_engine.search.supersession import listing
+        from memsearch_engine.search.supersession.overrides import read_overrides
 
         if self.catalog is None:
             return []
         if not name:
-            return linked.undecided(
-                self.catalog, said(self.home), sorted({p.id for p in self.projects}), limit
+            return listing.undecided(
+                self.catalog,
+                read_overrides(self.home),
+                sorted({p.id for p in self.projects}),
+                limit,
             )
         section = self.section(name)
         project = section.project or self.project
-        found = linked.of_note(self.catalog, said(self.home), project.id, section.entry.id)[:limit]
+        found = listing.of_note(
+            self.catalog, read_overrides(self.home), project.id, section.entry.id
+        )[:limit]
         if not found:
             return []
         from memsearch_engine.injection.notes import mark_withheld  # 6 MB, for what few notes have
@@ -842,16 +850,16 @@ class Memory:
         return mark_withheld(found, project.memory, self.journal.origin)
 
     def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
-        """Pairs of notes that give one setting two values with no word of a change, and on which
-        the owner has said nothing (``amends``), the newest first.
+        """Pairs of notes that give one setting two values without a word of change, and on which
+        the owner said nothing (``amends``), the newest first.
         """
-        from memsearch_engine.search import contradictions
-        from memsearch_engine.search.overrides import said
+        from memsearch_engine.search.supersession import contradictions
+        from memsearch_engine.search.supersession.overrides import read_overrides
 
         if self.catalog is None:
             return []
         return contradictions.undecided(
-            self.catalog, said(self.home), sorted({p.id for p in self.projects}), limit
+            self.catalog, read_overrides(self.home), sorted({p.id for p in self.projects}), limit
         )
 
     # -- what was done
@@ -1426,11 +1434,24 @@ class Memory:
         return self.files()
 
 
-def _fetched(query: str) -> int:
-    """How many times as many hits are fetched as are wanted: of those of a day that is past, some
-    fall away.
-    """
-    return 3 if "as-of:" in query.lower() else 1
+def _parsed(query: str | SearchRequest, **options: Any) -> SearchRequest:
+    """A query as a request. Arguments of a command may hold any bytes: they become valid text."""
+    from memsearch_engine.search.request import SearchRequest, parse
+
+    if isinstance(query, SearchRequest):
+        return query
+    return parse(query.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), **options)
+
+
+def _deepened(request: SearchRequest) -> SearchRequest:
+    """More hits for a request of a past day: some of them did not exist then."""
+    return request.with_(limit=3 * request.limit) if request.as_of else request
+
+
+def _sent(request: SearchRequest, connection: Connection) -> dict[str, Any]:
+    """The parameters that carry a request: typed, or as text to a service of protocol 1."""
+    is_typed = connection.server.get("protocol", 1) >= _TYPED_REQUESTS
+    return {"request": request} if is_typed else {"query": request.raw}
 
 
 def _moment(day: str, time: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from memsearch_tui.cli import output, results
 from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
 
 if TYPE_CHECKING:
-    from memsearch_engine import Amendment, Answer
+    from memsearch_engine import Answer, Supersession
 
 #: Notes to find for each conversation that is wanted, and at the least.
 _NOTES_PER_SESSION, _MIN_NOTES = 5, 50
@@ -203,7 +203,7 @@ def expand(
     results.print_section(view, as_json=json_ or bare, raw=as_in_file or None)
 
 
-def supersessions(memory: Memory, name: str) -> list[Amendment]:
+def supersessions(memory: Memory, name: str) -> list[Supersession]:
     """The pairs of a note and a newer version of it that count; [] where the catalog is damaged."""
     try:
         return [pair for pair in memory.amendments(name) if pair.holds]

@@ -171,9 +171,9 @@ def _evidence(item: SkillCandidate) -> list[str]:
         found.append(
             f"{len(item.gone)} of the {many(len(item.sources), 'note')} that it rests on are gone"
         )
-    if item.overtaken:
+    if item.superseded:
         found.append(
-            f"{len(item.overtaken)} of the {many(len(item.sources), 'note')} that it rests on are overtaken: {', '.join(item.overtaken)}"
+            f"{len(item.superseded)} of the {many(len(item.sources), 'note')} that it rests on are overtaken: {', '.join(item.superseded)}"
         )
     return found
 
@@ -320,5 +320,5 @@ def _json(item: SkillCandidate) -> dict[str, object]:
         "reason": item.reason,
         "installed": item.installed,
         "gone": item.gone,
-        "overtaken": item.overtaken,
+        "overtaken": item.superseded,
     }

@@ -12,7 +12,7 @@ from memsearch_tui.cli.find import supersessions
 from memsearch_tui.cli.options import as_json
 
 if TYPE_CHECKING:
-    from memsearch_engine import Amendment, Row
+    from memsearch_engine import Row, Supersession
 
 
 @click.command(
@@ -100,7 +100,7 @@ def amends(newer: str | None, older: str | None, verdict: str | None, json_: boo
     return 0
 
 
-def _show_amendments(found: list[Amendment], json_: bool) -> int:
+def _show_amendments(found: list[Supersession], json_: bool) -> int:
     if json_:
         pairs = [
             {

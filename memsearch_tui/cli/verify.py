@@ -143,7 +143,7 @@ def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], j
 def _say(ground: engine.Ground, names: tuple[str, ...], said: str, json_: bool) -> int:
     verbs: dict[str, tuple[Callable[[str], Note], str]] = {
         "holds": (ground.holds, "still true"),
-        "overtaken": (ground.overtaken, "not true any more"),
+        "overtaken": (ground.superseded, "not true any more"),
         "moved": (ground.moved, "has the new paths"),
     }
     verb, words = verbs[said]

@@ -109,12 +109,14 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
     """The notes that a query finds, best first. Raises UsageError where it asks for another project
     and may not.
     """
-    if parse(query).projects and not sees_all(memory):
+    request = parse(query, limit=limit)
+    if request.projects and not sees_all(memory):
         raise UsageError(*_OWN)
-    answer = memory.search(query, limit)
-    is_past = bool(parse(query).as_of)
-    overtaken, later = (
-        {older: hit.id for older, hit in by.items()} for by in (answer.overtaken, answer.preceded)
+    answer = memory.search(request)
+    is_past = bool(request.as_of)
+    superseded, later = (
+        {older: hit.id for older, hit in by.items()}
+        for by in (answer.superseded, answer.possibly_superseded)
     )
     remarks = [answer.reason] if answer.reason else []
     remarks += (
@@ -134,7 +136,7 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
         one = _found(memory, note)
         one.confidence, one.overtaken_by, one.later = (
             hit.confidence,
-            overtaken.get(hit.id, ""),
+            superseded.get(hit.id, ""),
             later.get(hit.id, ""),
         )
         one.stale, one.unmerged = hit.row.stale_why, hit.row.unmerged

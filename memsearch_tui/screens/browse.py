@@ -44,7 +44,7 @@ from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memsearch_engine import Amendment, State
+    from memsearch_engine import State, Supersession
 
     from memsearch_tui.palette import Command
 
@@ -946,7 +946,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]
 
     def _draw_section(
-        self, amendments: Sequence[Amendment] = (), *, keep_place: bool = False
+        self, amendments: Sequence[Supersession] = (), *, keep_place: bool = False
     ) -> None:
         assert self.note is not None and self.item is not None
         evidence = self.note.evidence
@@ -1148,7 +1148,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 def _found_of(item: Item, evidence: str) -> dict[str, str]:
     """What was found out about a note beside its marks, by the sign that it has in a row."""
     found = {
-        "superseded-by": item.overtaken,
+        "superseded-by": item.superseded,
         "gone": item.stale in ("gone", "partly"),
         "moved": item.stale == "moved",
         "unmerged": item.unmerged,

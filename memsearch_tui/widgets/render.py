@@ -15,7 +15,7 @@ from memsearch_tui.widgets.diff import diff_tone, is_diff
 from memsearch_tui.widgets.lines import Row
 
 if TYPE_CHECKING:
-    from memsearch_engine import Amendment, GroundStanding
+    from memsearch_engine import GroundStanding, Supersession
 
 _INLINE = re.compile(r"(`[^`]+`)|(\*\*[^*]+\*\*)|(https?://\S+)")
 _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
@@ -220,7 +220,7 @@ def entry_rows(
     day: str,
     path: str,
     evidence: str,
-    amendments: Sequence[Amendment] = (),
+    amendments: Sequence[Supersession] = (),
     standing: GroundStanding | None = None,
 ) -> list[Row]:
     """L2: the whole section with what is known of it."""

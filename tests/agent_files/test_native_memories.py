@@ -13,7 +13,7 @@ from memsearch_engine import Memory, NativeMemories
 from memsearch_engine.agents import agent_files
 from memsearch_engine.agents.agent_files import Cap
 from memsearch_engine.core.home import AgentFolders, Home
-from memsearch_engine.search import chains
+from memsearch_engine.search.supersession import revisions
 
 from tests.conftest import Box, until
 
@@ -452,7 +452,7 @@ def test_a_note_that_agrees_or_was_taken_from_it_contradicts_nothing(box: Box, a
     ],
 )
 def test_what_says_otherwise(text, note, otherwise):
-    assert chains.says_otherwise(text, note) == otherwise
+    assert revisions.contradicts(text, note) == otherwise
 
 
 @pytest.mark.slow

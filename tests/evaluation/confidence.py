@@ -72,11 +72,13 @@ def main() -> None:
         round(bias, 2),
         " WEIGHTS =",
         tuple(weights.round(2).tolist()),
-        confidence.FEATURES,
+        confidence.MODEL.features,
     )
     rated = held_out(values, right, folds)
     reliability("topics held out", rated, right)
-    shipped = 1 / (1 + np.exp(-(confidence.BIAS + values @ np.array(confidence.WEIGHTS))))
+    shipped = 1 / (
+        1 + np.exp(-(confidence.MODEL.bias + values @ np.array(confidence.MODEL.weights)))
+    )
     reliability("the shipped weights", shipped, right)
     for what, chosen in (
         ("without an answer", lambda q: not q["want"]),

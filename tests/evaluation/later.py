@@ -1,4 +1,4 @@
-"""Which of two talks on a matter is the newer word: fits ``search/later.py`` and says how often it
+"""Which of two talks on a matter is the newer word: fits ``search/supersession/conversations.py`` and says how often it
 is right.
 
 ``python -m tests.evaluation.later``: each of the first hits with the best one of a later talk, for
@@ -24,9 +24,11 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import judge, prompt
-from memsearch_engine.search import hybrid, later
+from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.query import Query
+from memsearch_engine.search.request import SearchRequest
+from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.supersession import conversations
 
 from tests.evaluation import sessions
 from tests.evaluation.confidence import fit, held_out
@@ -53,7 +55,7 @@ def main() -> None:
     )
     args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
     options = args.parse_args()
-    enough, later.ENOUGH = later.ENOUGH, 2.0  # type: ignore[misc]  # the lists as they are without it
+    enough, conversations.ENOUGH = conversations.ENOUGH, 2.0  # type: ignore[misc]  # the lists as they are without it
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         known = {
@@ -69,7 +71,13 @@ def main() -> None:
         np.array([pair.amends for pair in pairs]),
     )
     bias, weights = fit(values, right)
-    print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), later.FEATURES)
+    print(
+        "BIAS =",
+        round(bias, 2),
+        " WEIGHTS =",
+        tuple(weights.round(2).tolist()),
+        conversations.MODEL.features,
+    )
     rated = held_out(values, right, np.array([pair.fold for pair in pairs]))
     print(
         f"{'right of put first at':18s} {'pairs':>6s} {'amend':>6s}  "
@@ -81,14 +89,18 @@ def main() -> None:
         _line(what, found, rated[start : start + len(found)])
         start += len(found)
     for what, found in others.items():
-        _line(what, found, np.array([later.likely(pair.features) for pair in found]))
+        _line(
+            what,
+            found,
+            np.array([conversations.MODEL.probability(pair.features) for pair in found]),
+        )
 
     alone, more, bears = (np.array(values) for values in zip(*told))
     print("_BESIDE_WEIGHT =", round(beside_weight(alone, more, bears), 2))
 
 
 def beside_weight(alone: np.ndarray, more: np.ndarray, bears: np.ndarray) -> float:
-    """What one more (``judge.beside``) adds to the log odds *alone* that a hit bears on its prompt
+    """What one more (``judge.companions``) adds to the log odds *alone* that a hit bears on its prompt
     (Newton's method, ridge 1).
     """
     weight = 0.0
@@ -123,7 +135,7 @@ def of_talks(folder: Path, name: str) -> Iterator[Judged]:
         for number, question in enumerate(stack.questions):
             right = next(iter(question.right))
             for query in (
-                Query(raw=question.text, text=question.text),
+                SearchRequest.of_words(question.text),
                 prompt.prompt_query(question.text, home, leaves=False),
             ):
                 if query is None:
@@ -148,7 +160,7 @@ def of_voices(folder: Path) -> Iterator[Judged]:
             for number, case in enumerate([*voice.cases, *voice.none]):
                 said = [turn.entry for turn in decided.get(case["id"], [])]
                 for query in (
-                    Query(raw=case["prompt"], text=case["prompt"]),
+                    SearchRequest.of_words(case["prompt"]),
                     prompt.prompt_query(case["prompt"], home, leaves=False),
                 ):
                     assert query, case
@@ -166,10 +178,12 @@ def of_year(folder: Path) -> Iterator[Judged]:
     with demo_world(folder / "year", 1000) as there:
         for number, query in enumerate(there.queries):
             want = there.wanted(query)
-            hits = there.answer(query, limit=later.AMONG).hits
+            hits = there.answer(query, limit=conversations.CONSIDERED).hits
             for project in there.projects.values():
-                own = [hit for hit in hits[: later.AMONG] if hit.row.project == project.id]
-                for pair in later.pairs(there.catalog, there.space, project, own):
+                own = [
+                    hit for hit in hits[: conversations.CONSIDERED] if hit.row.project == project.id
+                ]
+                for pair in conversations.pairs(there.catalog, there.space, project, own):
                     if (
                         pair.later.rank > pair.earlier.rank
                         and pair.earlier.id in want
@@ -180,7 +194,7 @@ def of_year(folder: Path) -> Iterator[Judged]:
 
 def prompts_of_talks(folder: Path) -> Iterator[tuple[float, float, bool]]:
     """Of each hit at a prompt of the talks that are not held out: the log odds of it alone,
-    ``judge.beside``, and whether it bears on it.
+    ``judge.companions``, and whether it bears on it.
     """
     stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
     names, turns = sessions.written(stack)
@@ -197,7 +211,9 @@ def prompts_of_talks(folder: Path) -> Iterator[tuple[float, float, bool]]:
         for text, right in [*asked, *((text, set()) for text in stack.none)]:
             query = prompt.prompt_query(text, home, leaves=False)
             assert query, text
-            hits = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED).hits
+            hits = hybrid.search(
+                Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED)
+            ).hits
             for hit, alone, more in _judged(catalog, space, project, hits):
                 yield alone, more, names[hit.row.session] in right
 
@@ -211,7 +227,9 @@ def prompts_of_voices(folder: Path) -> Iterator[tuple[float, float, bool]]:
                 right = {turn.entry for turn in decided.get(case["id"], [])}
                 query = prompt.prompt_query(case["prompt"], home, leaves=False)
                 assert query, case
-                hits = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED).hits
+                hits = hybrid.search(
+                    Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED)
+                ).hits
                 for hit, alone, more in _judged(catalog, space, project, hits):
                     yield alone, more, hit.id in right
 
@@ -220,22 +238,24 @@ def _judged(
     catalog: Catalog, space: VectorIndex, project: Project, hits: list[Hit]
 ) -> Iterator[tuple[Hit, float, float]]:
     for hit, row, more in zip(
-        hits, judge.features(hits), judge.beside(catalog, space, project, hits)
+        hits, judge.features(hits), judge.companions(catalog, space, project, hits)
     ):
         yield (
             hit,
-            judge.BIAS + sum(weight * value for weight, value in zip(judge.WEIGHTS, row)),
+            judge.MODEL.log_odds(row),
             more,
         )
 
 
 def _pairs(
-    catalog: Catalog, space: VectorIndex, project: Project, query: Query
-) -> Iterator[later.Pair]:
-    answer = hybrid.search(catalog, space, [project], query, later.AMONG)
+    catalog: Catalog, space: VectorIndex, project: Project, query: SearchRequest
+) -> Iterator[conversations.Pair]:
+    answer = hybrid.search(
+        Sources(catalog, space, [project]), query.with_(limit=conversations.CONSIDERED)
+    )
     if query.is_prompt:
         prompt.rate(catalog, space, project, answer)
-    for pair in later.pairs(catalog, space, project, answer.hits):
+    for pair in conversations.pairs(catalog, space, project, answer.hits):
         if pair.later.rank > pair.earlier.rank:  # else it comes first anyway
             yield pair
 

@@ -35,8 +35,9 @@ from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.search import hybrid
-from memsearch_engine.search.query import Query
-from memsearch_engine.service.comparing import compare_all
+from memsearch_engine.search.request import SearchRequest
+from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.supersession.background import compare_all
 
 from tests.evaluation.intervals import report
 
@@ -266,9 +267,9 @@ def ask(
     ranks: dict[str, list[int]] = {way: [] for way in WAYS}
     with world(folder, notes, model) as (catalog, space, project, places):
         for query in queries:
-            asked = Query(raw=query.text, text=query.text)
+            asked = SearchRequest.of_words(query.text, limit=_DEPTH)
             for way in WAYS:
-                answer = hybrid.search(catalog, space, [project], asked, _DEPTH, way)
+                answer = hybrid.search(Sources(catalog, space, [project]), asked.with_(mode=way))
                 found = [places.get((hit.row.day, hit.row.time)) for hit in answer.hits]
                 ranks[way].append(found.index(query.commit) + 1 if query.commit in found else 0)
     return ranks

@@ -25,10 +25,12 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.search import hybrid, lexical
+from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
-from memsearch_engine.search.query import parse
-from memsearch_engine.service.comparing import compare_all
+from memsearch_engine.search.request import parse
+from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.spelling import absent, correct
+from memsearch_engine.search.supersession.background import compare_all
 
 from memsearch_tui.demo import build, stories
 
@@ -105,14 +107,8 @@ class World(NamedTuple):
             else [self.projects[query["project"]]]
         )
         return hybrid.search(
-            self.catalog,
-            self.space,
-            scope,
-            parse(text, END),
-            limit,
-            mode,
-            fusion,
-            second=self.second,
+            Sources(self.catalog, self.space, scope, self.second),
+            parse(text, END, limit=limit, mode=mode, fusion=fusion),
         )
 
     def rank(self, query: dict, mode: str, fusion: str) -> int:
@@ -227,11 +223,9 @@ def told(folder: Path, queries: list[dict]) -> None:
     ):
         parsed = [parse(query["q"], END) for query in chosen]
         corrected = [
-            lexical.correct(catalog, analyze.query_terms(query.text), query)[1] for query in parsed
+            correct(catalog, analyze.query_terms(query.text), query)[1] for query in parsed
         ]
-        named = sum(
-            bool(lexical.absent(catalog, query, near)) for query, near in zip(parsed, corrected)
-        )
+        named = sum(bool(absent(catalog, query, near)) for query, near in zip(parsed, corrected))
         print(f"questions {name}: {named} of {len(chosen)} have a word that no note has")
     catalog.close()
 

@@ -40,7 +40,8 @@ from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import prompt
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search import hybrid
-from memsearch_engine.search.query import Query
+from memsearch_engine.search.request import SearchRequest
+from memsearch_engine.search.retrieve import Sources
 
 from tests.evaluation import intervals
 from tests.evaluation.recall import chats
@@ -331,7 +332,8 @@ def ask(found: Iterator[Haystack], model: str = "") -> list[Ranked]:
             for number, (kind, question, right, wrong) in enumerate(stack.questions):
                 start = time.perf_counter()
                 answer = hybrid.search(
-                    catalog, space, [project], Query(raw=question, text=question), _NOTES
+                    Sources(catalog, space, [project]),
+                    SearchRequest.of_words(question, limit=_NOTES),
                 )
                 took = (time.perf_counter() - start) * 1000
                 order = [names[talk.session] for talk in answer.by_session()]
@@ -375,7 +377,7 @@ def _told(
     query = prompt.prompt_query(question, home, leaves=False)
     if query is None:
         return {}
-    answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
+    answer = hybrid.search(Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED))
     prompt.rate(catalog, space, project, answer)
     with contextlib.closing(Origin(home)) as origin:
         telling, notes = prompt.select(

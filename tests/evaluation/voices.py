@@ -21,7 +21,8 @@ from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
-from memsearch_engine.search.query import parse
+from memsearch_engine.search.request import parse
+from memsearch_engine.search.retrieve import Sources
 
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world
@@ -93,7 +94,8 @@ def asked(
                     for case, case_is_amended in [_case(text)]
                 }
                 answer = hybrid.search(
-                    catalog, space, [project], parse(query["q"]), limit, mode, fusion, second=second
+                    Sources(catalog, space, [project], second),
+                    parse(query["q"], limit=limit, mode=mode, fusion=fusion),
                 )
                 yield Asked(query, want, answer)
 

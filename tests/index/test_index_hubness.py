@@ -21,7 +21,7 @@ from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.index.vectors.cache import VectorCache
-from memsearch_engine.search import chains
+from memsearch_engine.search.supersession import notes
 
 DIMENSION = 24
 SCALARS = "2026-01-01\x1fcodex\x1fs\x1fturn"
@@ -275,6 +275,6 @@ def test_how_special_a_note_is_is_kept_and_found_at_a_start_of_new_ones_alone(
 
 def test_amendments_are_found_anew_where_what_is_taken_off_has_changed(monkeypatch):
     space = SimpleNamespace(fingerprint="random")
-    before = chains.judge(space)
+    before = notes.version(space)
     monkeypatch.setattr(hubness, "_MOST", 9.0)
-    assert chains.judge(space) != before
+    assert notes.version(space) != before

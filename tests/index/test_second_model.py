@@ -19,9 +19,18 @@ from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.index.vectors.cache import VectorCache
+from memsearch_engine.search.annotate import rate
+from memsearch_engine.search.fuse import similarity
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.hybrid import Meant, _rate, search
-from memsearch_engine.search.query import parse
+from memsearch_engine.search.hybrid import search
+from memsearch_engine.search.request import LeftOut, parse
+from memsearch_engine.search.retrieve import (
+    Candidates,
+    DenseScores,
+    IndexState,
+    ModelResult,
+    Sources,
+)
 
 from tests.conftest import Box, until
 
@@ -106,17 +115,23 @@ def test_a_new_note_is_framed_as_the_others_are(world):
 
 def test_what_both_models_say_of_a_candidate():
     first, second = Near(0.5, -0.1), Near(0.3, 0.0)
-    assert Meant(first).score(True, True) == pytest.approx(0.4) and Meant(first).score(
-        False, True
+    assert similarity(DenseScores(first), True, True) == pytest.approx(0.4) and similarity(
+        DenseScores(first), False, True
     ) == pytest.approx(0.02)
-    assert Meant(first, second).score(True, True) == pytest.approx(0.6 * 0.4 + 0.4 * 0.3)
+    assert similarity(DenseScores(first, second), True, True) == pytest.approx(
+        0.6 * 0.4 + 0.4 * 0.3
+    )
     # across languages a note is less near than within one
-    assert Meant(first, second).score(True, False) == pytest.approx(0.6 * 0.4 + 0.8 * 0.3)
+    assert similarity(DenseScores(first, second), True, False) == pytest.approx(
+        0.6 * 0.4 + 0.8 * 0.3
+    )
     for note_is_spoken in (True, False):
-        assert Meant(first, second).score(False, note_is_spoken) == pytest.approx(0.05 * 0.4 + 0.3)
+        assert similarity(DenseScores(first, second), False, note_is_spoken) == pytest.approx(
+            0.05 * 0.4 + 0.3
+        )
     assert (
-        Meant(None, second).score(True, True) == pytest.approx(0.3)
-        and Meant().score(True, True) == 0.0
+        similarity(DenseScores(None, second), True, True) == pytest.approx(0.3)
+        and similarity(DenseScores(), True, True) == 0.0
     )
 
 
@@ -125,7 +140,7 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
         def typical(self, collection: str, question: Question) -> Typical:
             return Typical(0.0, 1.0)
 
-    def above(meant: Meant, *foreign: tuple[str, str]) -> float:
+    def above(meant: DenseScores, *foreign: tuple[str, str]) -> float:
         row = Row(
             1,
             "c",
@@ -151,18 +166,31 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
             "",
         )
         hit = Hit(1, 1.0, row, {}, {}, [])
-        asked = [
-            (0, (VectorIndex(), Question(np.ones(2)))),
-            (1, (VectorIndex(), Question(np.ones(2)))),
+        key = ("p", "c")
+        models = [
+            ModelResult(VectorIndex(), Question(np.ones(2)), {key: near} if near else {})
+            for near in meant
         ]
+        found = Candidates(
+            state=IndexState(1, 1, False),
+            models=models,
+            rows={key: row},
+            listed={key},
+            words={},
+            terms=[],
+            corrected={},
+            speaks_query=True,
+            foreign=set(foreign),
+            left_out=LeftOut(parse("x")),
+        )
         project = Project("p", "p", "p", "/p", "/p/.memsearch/memory")
-        _rate([hit], {("p", "c"): 0.5}, asked, {"p": project}, {("p", "c"): meant}, set(foreign))
+        rate(Sources(None, None, [project]), found, {key: 0.5}, [hit])
         return hit.scores["above"]
 
-    both = Meant(Near(0.1, 0.0), Near(0.5, 0.0))
+    both = DenseScores(Near(0.1, 0.0), Near(0.5, 0.0))
     assert above(both) == pytest.approx(0.6 * 0.1 + 0.4 * 0.5)
     assert above(both, ("p", "c")) == pytest.approx(0.5)
-    assert above(Meant(Near(0.1, 0.0)), ("p", "c")) == pytest.approx(
+    assert above(DenseScores(Near(0.1, 0.0)), ("p", "c")) == pytest.approx(
         0.1
     )  # the second one has not read it yet
 
@@ -275,7 +303,7 @@ def two_models(folder, text: str, first: Scripted, second: Scripted):
         yield lambda query, both=True: [
             hit.title
             for hit in search(
-                catalog, one, [project], parse(query), 5, second=other if both else None
+                Sources(catalog, one, [project], other if both else None), parse(query, limit=5)
             ).hits
         ]
 

@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 from memsearch_engine.index.analyze import plain, query_terms, terms, words
-from memsearch_engine.search.query import parse
+from memsearch_engine.search.request import parse
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from memsearch_engine import Memory
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import hubness
 from memsearch_engine.index.catalog import Catalog, Link
-from memsearch_engine.longterm.consolidate import overtaken
+from memsearch_engine.longterm.consolidate import superseded
 from memsearch_engine.longterm.digest.picking import pick
 from memsearch_engine.longterm.store import SessionMemory
-from memsearch_engine.search import chains
-from memsearch_engine.search.overrides import say
+from memsearch_engine.search.supersession import notes
+from memsearch_engine.search.supersession.overrides import set_override
 
 from memsearch_tui import review
 from tests.conftest import Box, until
@@ -33,7 +33,7 @@ def links(box: Box) -> list[Link]:
     with contextlib.closing(catalog):
         return [
             link
-            for (project,) in catalog.database.query("SELECT DISTINCT project FROM entries")
+            for (project,) in catalog.query("SELECT DISTINCT project FROM entries")
             for link in catalog.links.of(project)
         ]
 
@@ -42,7 +42,7 @@ def compared(box: Box) -> int:
     catalog = Catalog.open_readonly(box.home.cache_db)
     assert catalog is not None
     with contextlib.closing(catalog):
-        return catalog.database.query("SELECT count(*) FROM compared")[0][0]
+        return catalog.query("SELECT count(*) FROM compared")[0][0]
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_a_pair_that_only_the_owner_sees_is_shown_too(box: Box):
     box.own()
     box.index()
     (other,) = [note.id for note in memory.entries("2026-03-09")]
-    say(box.home, ids[0], other, True)
+    set_override(box.home, ids[0], other, True)
     found = {
         pair.newer.entry_id: pair
         for pair in Memory(str(box.project), home=box.home).amendments(ids[0])
@@ -214,7 +214,7 @@ def test_a_catalog_from_before_gets_the_tables_and_no_reader_fails(box: Box):
     assert "Redis" in box.ok("search", "redis", "--mode", "lexical").out
     box.index()
     reader = Catalog.open_readonly(box.home.cache_db)
-    assert reader is not None and reader.links.of("any") == []
+    assert reader is not None and reader.links("any") == []
     reader.close()
 
 
@@ -257,11 +257,11 @@ def test_consolidation_is_told_what_a_later_session_replaced(box: Box):
         )
 
     one, two = of("11111111", "aaaa"), of("22222222", "bbbb")
-    (line,) = overtaken(box.home, [one, two])["11111111"]
+    (line,) = superseded(box.home, [one, two])["11111111"]
     assert line == "overtaken: 2026-03-01 Deploys run on Tuesdays | by [mem:22222222], 2026-03-02"
-    assert overtaken(box.home, [one]) == {}  # a session that is kept out is not told of by the way
+    assert superseded(box.home, [one]) == {}  # a session that is kept out is not told of by the way
     memory.amends(newer, older, False)
-    assert overtaken(box.home, [one, two]) == {}
+    assert superseded(box.home, [one, two]) == {}
 
 
 @pytest.mark.slow
@@ -281,7 +281,7 @@ def test_a_note_that_waits_for_the_owner_overtakes_nothing_and_says_nothing_abov
     (pair,) = memory.amendments(ids[0])
     assert pair.waits and not pair.holds
     assert "ignore the rest" not in box.ok("expand", ids[0]).out
-    assert not any(note.overtaken for note in pick(memory).notes)
+    assert not any(note.superseded for note in pick(memory).notes)
     box.ok("trust", "release", foreign)
     assert memory.amendments(ids[0])[0].holds and "ignore the rest" in box.ok("expand", ids[0]).out
 
@@ -309,7 +309,7 @@ def test_what_changed_since_it_was_compared_is_not_said_to_amend(box: Box):
     assert memory.amendments(ids[0])
     with (
         contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog,
-        catalog.database.transaction() as db,
+        catalog.transaction() as db,
     ):
         db.execute("UPDATE entries SET hash='other' WHERE entry_id=?", (ids[1],))
     assert memory.amendments(ids[0]) == []
@@ -325,12 +325,12 @@ def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
     until(lambda: compared(box) == 2, 30, "both to be compared")
     box.ok("service", "stop")
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
-        ((space,),) = catalog.database.query("SELECT DISTINCT space FROM compared")
+        ((space,),) = catalog.query("SELECT DISTINCT space FROM compared")
         project = Memory(str(box.project), home=box.home).project.id
         assert catalog.links.not_compared(project, space, 0, 10) == []
         # by other weights, of a later version, they are compared anew
         fingerprint, weights, formula = space.rsplit("/", 2)
-        assert (weights, formula) == (f"{chains.BIAS}{chains.WEIGHTS}", hubness.formula())
+        assert (weights, formula) == (f"{notes.MODEL.bias}{notes.MODEL.weights}", hubness.formula())
         assert (
             len(catalog.links.not_compared(project, f"{fingerprint}/-1.0(0.5,)/{formula}", 0, 10))
             == 2

@@ -19,10 +19,10 @@ def test_what_is_told_mostly_bears_on_the_prompt_and_silence_is_the_default(tmp_
     assert right >= 18 and right / notes >= 0.55, (right, notes)
     direct = [a for a in cases if a.case["style"] == "direct"]
     assert sum(a.right in a.told for a in direct) >= 0.75 * len(direct)
-    first = [a.hits[0] for a in cases if a.overtaken]
-    amended = [(a.right, a.overtaken) for a in cases if a.overtaken]
+    first = [a.hits[0] for a in cases if a.superseded]
+    amended = [(a.right, a.superseded) for a in cases if a.superseded]
     newer = sum(hit == right for hit, (right, _) in zip(first, amended))
-    older = sum(hit == overtaken for hit, (_, overtaken) in zip(first, amended))
+    older = sum(hit == superseded for hit, (_, superseded) in zip(first, amended))
     assert newer >= 3 * older, (newer, older)
     assert max(a.tokens for a in asked) <= 300
 

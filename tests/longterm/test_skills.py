@@ -244,7 +244,7 @@ def test_it_says_when_its_notes_are_gone_or_overtaken(box, memory, model):
     memory.delete(first)
     memory.mark(second, "superseded-by", third)
     item = drafts.get("make-a-release")
-    assert item.gone == [first] and item.overtaken == [second]
+    assert item.gone == [first] and item.superseded == [second]
     assert "1 of the 3 notes that it rests on are gone" in box.ok("skills", "list").out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.search.contradictions import stated_in
+from memsearch_engine.search.supersession.contradictions import stated_in
 
 from memsearch_tui.review import cases, decide
 from tests.conftest import Box

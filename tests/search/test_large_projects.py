@@ -15,7 +15,8 @@ from memsearch_engine.index.stores.lite import Lite
 from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid
-from memsearch_engine.search.query import parse
+from memsearch_engine.search.request import parse
+from memsearch_engine.search.retrieve import Sources
 
 AGENTS = ("claude-code", "codex")
 TOPICS = (
@@ -89,7 +90,7 @@ def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):
 
     def ask() -> list[tuple[str, str]]:
         answer = hybrid.search(
-            catalog, space, projects, parse(text), 100, mode
+            Sources(catalog, space, projects), parse(text, limit=100, mode=mode)
         )  # all: ties are broken differently
         assert answer.mode == mode or not answer.hits
         return [
@@ -112,18 +113,24 @@ def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):
 
 def test_how_sure_a_hit_is_falls_down_the_list_and_is_not_a_matter_of_the_limit(world):
     catalog, space, projects = world
-    answer = hybrid.search(catalog, space, projects, parse("redis_3 cache ttl"), 10)
+    answer = hybrid.search(Sources(catalog, space, projects), parse("redis_3 cache ttl", limit=10))
     sure = [hit.confidence for hit in answer.hits]
     assert sure == sorted(sure, reverse=True) and sure[0] > 0.25 and not answer.is_unsure
     assert {"above", "coverage", "special"} <= set(answer.hits[0].scores)
-    first = hybrid.search(catalog, space, projects, parse("redis_3 cache ttl"), 1).hits
+    first = hybrid.search(
+        Sources(catalog, space, projects), parse("redis_3 cache ttl", limit=1)
+    ).hits
     assert [hit.confidence for hit in first] == sure[:1]
-    nowhere = hybrid.search(catalog, space, projects, parse("loyalty kangaroo giraffe"), 10)
+    nowhere = hybrid.search(
+        Sources(catalog, space, projects), parse("loyalty kangaroo giraffe", limit=10)
+    )
     assert nowhere.hits and max(hit.confidence for hit in nowhere.hits) < 0.5 < sure[0]
-    foreign = hybrid.search(catalog, space, projects, parse("缓存 失效"), 10)
+    foreign = hybrid.search(Sources(catalog, space, projects), parse("缓存 失效", limit=10))
     assert "above" not in foreign.hits[0].scores and foreign.hits[0].confidence is not None
     for mode in ("dense", "bm25", "lexical"):
-        answer = hybrid.search(catalog, space, projects, parse("redis cache"), 5, mode)
+        answer = hybrid.search(
+            Sources(catalog, space, projects), parse("redis cache", limit=5, mode=mode)
+        )
         assert {hit.confidence for hit in answer.hits} == {None} and not answer.is_unsure
 
 
@@ -148,7 +155,9 @@ def test_what_is_written_and_deleted_in_a_large_project_is_found_and_gone(world,
         scan(catalog, project.id, [project.memory], Settings(), memory=project.memory)
         space.embed(space.missing(catalog, project.id))
         space.reconcile(catalog, project.id, project.collection)
-        answer = hybrid.search(catalog, space, [project], parse("quokka enclosure"), 5)
+        answer = hybrid.search(
+            Sources(catalog, space, [project]), parse("quokka enclosure", limit=5)
+        )
         assert answer.mode == "hybrid" and answer.reason == ""
         return [
             hit.row.day for hit in answer.hits if "bm25" in hit.scores and "dense" in hit.scores

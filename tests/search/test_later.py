@@ -13,10 +13,12 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Link
 from memsearch_engine.injection import injection_log, judge, prompt
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.search import hybrid, later
+from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer, Hit
-from memsearch_engine.search.overrides import NOTHING, Said
-from memsearch_engine.search.query import Query
+from memsearch_engine.search.request import SearchRequest
+from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.supersession import conversations
+from memsearch_engine.search.supersession.overrides import NONE, Overrides
 
 from memsearch_tui.mcp_server import answers
 from tests.conftest import Box
@@ -39,10 +41,11 @@ class Fleet(msgspec.Struct):
     world: tuple
     names: dict[str, str]
 
-    def search(self, text: str, said: Said = NOTHING, limit: int = 10) -> Answer:
+    def search(self, text: str, said: Overrides = NONE, limit: int = 10) -> Answer:
         _, project, catalog, space = self.world
         return hybrid.search(
-            catalog, space, [project], Query(raw=text, text=text), limit, said=said
+            Sources(catalog, space, [project], overrides=said),
+            SearchRequest.of_words(text, limit=limit),
         )
 
     def talks(self, answer: Answer) -> list[str]:
@@ -67,9 +70,11 @@ def test_the_talk_that_changed_it_comes_first_and_says_why(fleet):
         1,
         2,
     ]
-    assert older.id in newer.precedes and not newer.overtakes  # it is not said to be an amendment
+    assert (
+        older.id in newer.possibly_supersedes and not newer.supersedes
+    )  # it is not said to be an amendment
     assert any(
-        f"of a later talk on the matter of {older.day}" in reason for reason in newer.reasons
+        f"of a later conversation on the topic of {older.day}" in reason for reason in newer.reasons
     )
     assert newer.score >= older.score and fleet.names[answer.by_session()[0].session] == "charge-2"
     assert fleet.talks(fleet.search(CHARGE, limit=1)) == ["charge-2"]
@@ -84,7 +89,7 @@ def test_another_matter_of_that_talk_and_a_talk_that_only_confirms_change_nothin
 
 def test_who_asks_for_what_was_gets_what_was(fleet):
     assert fleet.talks(fleet.search(f"originally: {CHARGE}"))[0] == "charge-1"
-    assert not any(hit.precedes for hit in fleet.search(f"What was it before? {CHARGE}"))
+    assert not any(hit.possibly_supersedes for hit in fleet.search(f"What was it before? {CHARGE}"))
 
 
 @pytest.mark.parametrize(
@@ -100,13 +105,16 @@ def test_who_asks_for_what_was_gets_what_was(fleet):
     ],
 )
 def test_words_that_may_ask_for_the_past_do_so_where_it_is_spoken_of(text, then):
-    assert Query(raw=text, text=text).about_then == then
+    assert SearchRequest.of_words(text).asks_for_past == then
 
 
 def test_the_owners_no_is_heeded(fleet):
     newer, older = fleet.search(CHARGE).hits[:2]
-    said = {(name, newer.id): False for name in newer.precedes}
-    assert older.id in newer.precedes and fleet.talks(fleet.search(CHARGE, said))[0] == "charge-1"
+    said = {(name, newer.id): False for name in newer.possibly_supersedes}
+    assert (
+        older.id in newer.possibly_supersedes
+        and fleet.talks(fleet.search(CHARGE, said))[0] == "charge-1"
+    )
 
 
 def test_what_its_owner_has_marked_as_superseded_comes_before_nothing(fleet):
@@ -114,17 +122,19 @@ def test_what_its_owner_has_marked_as_superseded_comes_before_nothing(fleet):
     hits = fleet.search(CHARGE).hits
     hits[0].row.marks["superseded-by"] = "0123456789ab"
     later_hit = hits[0].id
-    assert all(pair.later.id != later_hit for pair in later.pairs(catalog, space, project, hits))
+    assert all(
+        pair.later.id != later_hit for pair in conversations.pairs(catalog, space, project, hits)
+    )
 
 
 def test_of_several_later_talks_the_newest_stands_first(fleet, monkeypatch):
     """Whatever puts them there: here each is."""
     _, project, catalog, space = fleet.world
-    monkeypatch.setattr(later, "ENOUGH", 0.0)
+    monkeypatch.setattr(conversations, "ENOUGH", 0.0)
     hits = fleet.search(CHARGE).hits
-    moved = [hit for hit in hits if hit.precedes]
+    moved = [hit for hit in hits if hit.possibly_supersedes]
     ahead = hits[: max(hits.index(hit) for hit in moved) + 1]
-    of_first = [hit for hit in ahead if hit.precedes]
+    of_first = [hit for hit in ahead if hit.possibly_supersedes]
     assert len(of_first) > 2
     assert [hit.day for hit in of_first] == sorted((hit.day for hit in of_first), reverse=True)
 
@@ -133,7 +143,7 @@ def prompted(fleet: Fleet, text: str) -> tuple[Answer, str]:
     home, project, catalog, space = fleet.world
     query = prompt.prompt_query(text, home, leaves=False)
     assert query
-    answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
+    answer = hybrid.search(Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED))
     prompt.rate(catalog, space, project, answer)
     origin = Origin(home)
     telling, _ = prompt.select(
@@ -148,7 +158,7 @@ def test_at_a_prompt_both_are_told_and_the_older_one_says_which_holds(fleet):
     lines = [line for line in text.splitlines() if line.startswith("- ")]
     newer, older = (
         answer.hits[0],
-        next(hit for hit in answer.hits if hit.id in answer.hits[0].precedes),
+        next(hit for hit in answer.hits if hit.id in answer.hits[0].possibly_supersedes),
     )
     assert fleet.talks(answer)[0] == "shift-2"
     assert f"[mem:{newer.id}]" in lines[0] and "where it differs" not in lines[0]
@@ -162,7 +172,8 @@ def test_more_notes_of_one_talk_and_matter_make_each_likelier_to_bear_on_a_promp
     sure = [hit for hit in answer if (hit.confidence or 0) >= judge.ENOUGH]
     assert sure and {fleet.names[hit.row.session] for hit in sure} == {"yield-1"}
     assert all(
-        hit.confidence >= 0.7 and "more of that talk bears on it" in hit.reasons for hit in sure
+        hit.confidence >= 0.7 and "more notes of that conversation are relevant" in hit.reasons
+        for hit in sure
     )
     assert f"[mem:{sure[0].id}]" in text and "(where it differs" not in text
     judge.rate(answer.hits, [0.0] * len(answer.hits))
@@ -180,15 +191,17 @@ def test_what_chance_puts_beside_a_note_tells_nothing(fleet, tmp_path):
         space,
     ):
         hits = hybrid.search(
-            catalog, space, [project], Query(raw="", text=CROSSING, is_prompt=True), 10
+            Sources(catalog, space, [project]), SearchRequest.of_words(CROSSING, is_prompt=True)
         ).hits
-        assert len(hits) > 4 and judge.beside(catalog, space, project, hits) == [0.0] * len(hits)
+        assert len(hits) > 4 and judge.companions(catalog, space, project, hits) == [0.0] * len(
+            hits
+        )
     _, project, catalog, space = fleet.world
     hits = fleet.search(CROSSING).hits
-    assert any(judge.beside(catalog, space, project, hits))
+    assert any(judge.companions(catalog, space, project, hits))
     for hit in hits:  # written by hand: of no talk
         hit.row.session = ""
-    assert judge.beside(catalog, space, project, hits) == [0.0] * len(hits)
+    assert judge.companions(catalog, space, project, hits) == [0.0] * len(hits)
 
 
 def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told_as_if_it_held(
@@ -220,12 +233,12 @@ def test_what_has_no_day_is_neither_earlier_nor_later(fleet):
     """Recaps of sessions, say."""
     _, project, catalog, space = fleet.world
     hits = fleet.search(CHARGE).hits
-    older = next(hit for hit in hits if hit.id in hits[0].precedes)
-    assert any(pair.earlier is older for pair in later.pairs(catalog, space, project, hits))
+    older = next(hit for hit in hits if hit.id in hits[0].possibly_supersedes)
+    assert any(pair.earlier is older for pair in conversations.pairs(catalog, space, project, hits))
     older.row.day = hits[0].row.day = ""
     assert not any(
         {pair.earlier.id, pair.later.id} & {older.id, hits[0].id}
-        for pair in later.pairs(catalog, space, project, hits)
+        for pair in conversations.pairs(catalog, space, project, hits)
     )
 
 
@@ -263,7 +276,7 @@ def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbo
     def amended(*hits: Hit) -> dict[str, float]:
         return {
             pair.earlier.id: pair.amended
-            for pair in later.pairs(catalog, space, project, list(hits))
+            for pair in conversations.pairs(catalog, space, project, list(hits))
             if pair.amended
         }
 

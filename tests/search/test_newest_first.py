@@ -12,8 +12,9 @@ from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid
-from memsearch_engine.search.query import parse
-from memsearch_engine.search.rank import newest_first
+from memsearch_engine.search.request import parse
+from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.supersession import reorder
 
 NOTES = {
     "2026-01-05": [
@@ -59,7 +60,9 @@ def ask(tmp_path_factory):
         projects.append(project)
 
     def answer(text: str, limit: int = 10, among: int = 1):
-        return hybrid.search(catalog, space, projects[:among], parse(text), limit).hits
+        return hybrid.search(
+            Sources(catalog, space, projects[:among]), parse(text, limit=limit)
+        ).hits
 
     yield answer
     space.close()
@@ -82,7 +85,7 @@ def test_the_newest_word_comes_first(ask, text):
 def test_it_says_so_where_it_moved_something(ask):
     moved = ask("what was the CATALOG_TTL decided as, in seconds")[0]
     assert any(
-        reason.startswith("newer word on the same matter as 2026-01-05 (alike 0.")
+        reason.startswith("newer version of the note of 2026-01-05 (alike 0.")
         for reason in moved.reasons
     )
     assert moved.scores["newer"] >= 0.65 and "newer" not in ask("nightly backup")[0].scores
@@ -103,14 +106,13 @@ def test_another_matter_and_another_project_are_not_moved(ask):
     newer, older = hits["id-shop", "2026-03-20"], hits["id-fork", "2026-01-05"]
     same = {(hit.row.project, hit.row.chunk_id): np.ones(1) for hit in hits.values()}
     found = [older, newer]
-    newest_first(parse(text), found, same, [], {}, {})
+    reorder._newest_first(parse(text), found, same, set(), {}, {})
     assert found == [older, newer]
     found = [hits["id-shop", "2026-01-05"], newer]
-    newest_first(
-        parse(text), found, same, [], {(found[0].id, newer.id): False}, {}
-    )  # the owner says that it is about something else
+    said = {(found[0].id, newer.id): False}  # the owner says that it is about something else
+    reorder._newest_first(parse(text), found, same, set(), said, {})
     assert found[1] is newer
-    newest_first(parse(text), found, same, [], {}, {})
+    reorder._newest_first(parse(text), found, same, set(), {}, {})
     assert found[0] is newer
 
 

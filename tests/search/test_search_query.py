@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from datetime import date
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.journal.files import list_files
 from memsearch_engine.search import lexical
-from memsearch_engine.search.query import FILTER_KEYS, Query, parse, parse_date
+from memsearch_engine.search.request import FILTER_KEYS, SearchRequest, parse, parse_date
 
 TODAY = date(2026, 3, 1)
 PIECE = st.one_of(
@@ -45,15 +47,15 @@ def test_parse_never_raises(raw):
     query = parse(raw, TODAY)
     assert query.raw == raw
     query.filter.expression()
-    assert isinstance(query.about_now, bool)
+    assert isinstance(query.asks_for_present, bool)
 
 
 def test_a_prompt_asks_nothing_of_the_past_or_the_present():
     """ "The page that we had before": what a person tells an agent is no question about notes."""
     words = "what was the limit before, and what is it now"
-    assert parse(words, TODAY).about_then or parse(words, TODAY).about_now
-    told = Query(raw=words, text=words, is_prompt=True)
-    assert not told.about_then and not told.about_now
+    assert parse(words, TODAY).asks_for_past or parse(words, TODAY).asks_for_present
+    told = SearchRequest.of_words(words, is_prompt=True)
+    assert not told.asks_for_past and not told.asks_for_present
 
 
 @settings(max_examples=200, deadline=None)
@@ -88,7 +90,7 @@ def test_an_unknown_key_is_text(key, value):
 def test_what_only_looks_like_a_filter_is_text(word):
     query = parse(f"redis {word}", TODAY)
     assert query.text == f"redis {word}" and query.filter == parse("x", TODAY).filter
-    assert not (query.projects or query.flags or query.has or query.paths or query.not_filters)
+    assert not (query.projects or query.flags or query.has or query.paths or query.excluded_filters)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,28 @@ def test_phrases_exclusions_and_quoted_values():
     )
     assert query.text == "redis pool size" and query.phrases == ["pool size"]
     assert query.excluded == ["draft", "two words"] and query.projects == ["my project"]
-    assert query.not_filters == [("agent", "codex")] and query.filter.sessions == ("a",)
+    assert query.excluded_filters == [("agent", "codex")] and query.filter.sessions == ("a",)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "Add -s/--case-sensitive flag. Overrides --smart-case.",
+        "grep -rn with -A3 -v",
+        "rg -uu --no-ignore=vcs",
+        "gcc -O2 -Wl,-rpath",
+        "ls -1 -a_b -v2",
+    ],
+)
+def test_a_command_line_flag_excludes_nothing(flags):
+    request = parse(flags, TODAY)
+    assert request.excluded == [] and request.text == flags
+
+
+@pytest.mark.parametrize("word", ["draft", "über", "中文", "черновик"])
+def test_a_plain_word_after_a_dash_excludes(word):
+    request = parse(f"redis -{word}", TODAY)
+    assert request.excluded == [word] and request.text == "redis"
 
 
 def test_filter_values_cannot_leave_their_quotes():
@@ -155,7 +178,7 @@ def test_lexical_search_never_raises(corpus, raw):
     catalog, project = corpus
     query = parse(raw, TODAY)
     for source in (catalog, None):
-        answer = lexical.search(source, [project], query, 5)
+        answer = lexical.search(source, [project], query.with_(limit=5))
         assert len(answer.hits) <= 5 and [hit.rank for hit in answer.hits] == list(
             range(1, len(answer.hits) + 1)
         )
@@ -184,8 +207,10 @@ def test_lexical_search_never_raises(corpus, raw):
 def test_catalog_and_files_find_the_same(corpus, raw):
     catalog, project = corpus
     query = parse(raw, TODAY)
-    by_catalog = [h.row.entry_id for h in lexical.search(catalog, [project], query, 10).hits]
-    by_files = [h.row.entry_id for h in lexical.search(None, [project], query, 10).hits]
+    by_catalog = [
+        h.row.entry_id for h in lexical.search(catalog, [project], query.with_(limit=10)).hits
+    ]
+    by_files = [h.row.entry_id for h in lexical.search(None, [project], query.with_(limit=10)).hits]
     assert sorted(by_catalog) == sorted(by_files)
     expected = {
         "flaky -login": 0,
@@ -221,6 +246,30 @@ def test_a_listing_query_is_not_cut_by_what_the_filter_sorts_out(tmp_path):
         "filler has:evidence",
         'filler "wanted filler"',
     ):
-        hits = lexical.search(catalog, [project], parse(raw, TODAY), 5).hits
+        hits = lexical.search(catalog, [project], parse(raw, TODAY, limit=5)).hits
         assert [h.row.session for h in hits] == ["old"], raw
     catalog.close()
+
+
+@pytest.mark.parametrize("by_catalog", [True, False])
+def test_an_answer_says_how_many_notes_an_excluded_word_left_out(tmp_path, by_catalog):
+    from memsearch_engine.index.sync import scan
+
+    notes = ["Draft: Redis TTL 5", "Redis TTL 300", "redis draft two", "Redis cluster"]
+    text = "".join(f"### 1{n}:00\n- {note}\n\n" for n, note in enumerate(notes))
+    (tmp_path / "2026-02-01.md").write_text(f"# 2026-02-01\n\n{text}")
+    project = Project("p", "p", "ms_p", str(tmp_path), str(tmp_path))
+    with contextlib.closing(Catalog(tmp_path / "cache.db", writable=True)) as catalog:
+        scan(catalog, "p", [str(tmp_path)], Settings(), memory=str(tmp_path))
+        source = catalog if by_catalog else None
+        answer = lexical.search(source, [project], parse("redis -draft"))
+        assert len(answer.hits) == 2 and answer.reason == "left out 2 notes with “draft”"
+        assert lexical.search(source, [project], parse("redis -zebra")).reason == ""
+
+
+def test_a_request_survives_the_wire():
+    request = parse(
+        'was ttl agent:codex -day:2026-02-01 "a b" -draft as-of:2026-02', TODAY, limit=3
+    )
+    sent = msgspec.json.decode(msgspec.json.encode(request))
+    assert msgspec.convert(sent, SearchRequest) == request

@@ -74,7 +74,7 @@ def test_the_newer_word_on_the_best_note_of_a_talk_comes_before_that_talk():
     """Though the older talk has more to say; what is newer only than another note of it does not."""
     older = [hit(2, "older", 0.6), hit(3, "older", 0.6)]
     newer = hit(1, "newer", 0.3)
-    for names in ("overtakes", "precedes"):
+    for names in ("supersedes", "possibly_supersedes"):
         setattr(newer, names, [older[0].id])
         assert [name for name, *_ in talks(newer, *older)] == ["newer", "older"]
         setattr(newer, names, [older[1].id])

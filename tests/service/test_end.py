@@ -11,7 +11,8 @@ from collections.abc import Callable
 import pytest
 from dulwich.repo import Repo
 from memsearch_engine.core.home import Home
-from memsearch_engine.service import comparing, grounding, indexing, keeping, launch
+from memsearch_engine.search.supersession import background
+from memsearch_engine.service import grounding, indexing, keeping, launch
 from memsearch_engine.service.activity import Activity
 from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.server import Server
@@ -196,7 +197,7 @@ def test_what_nobody_waits_for_rests_more_than_it_works_and_is_in_the_status(box
         goes_on.wait(60)
         self._waiting.clear()
 
-    monkeypatch.setattr(comparing.Comparer, "step", step)
+    monkeypatch.setattr(background.Comparer, "step", step)
     box.fill()
     engine = run().engine
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine import Memory, Sharing
 from memsearch_engine.search import lexical
-from memsearch_engine.search.query import parse as parse_query
+from memsearch_engine.search.request import parse as parse_query
 
 
 def git(folder: Path, *words: str) -> str:
@@ -48,7 +48,7 @@ class Person:
 
     def found(self, query: str) -> list:
         memory = Memory(self.project, home=self.memory.home)
-        return lexical.search(None, memory.projects, parse_query(query), 10).hits
+        return lexical.search(None, memory.projects, parse_query(query)).hits
 
 
 @pytest.fixture

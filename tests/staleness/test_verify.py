@@ -135,10 +135,10 @@ def test_the_owners_word_is_carried_out_and_taken_back(box, memory):
     memory.undo(gone)
     assert gone in [stale.row.entry_id for stale in ground.verify().stale]
 
-    assert ground.overtaken(gone).marks["superseded-by"].startswith("commit-")
+    assert ground.superseded(gone).marks["superseded-by"].startswith("commit-")
     assert "cache.py" not in memory.context().text
     with pytest.raises(UsageError, match="nothing that"):
-        ground.overtaken(names(memory)["The redis cache"])
+        ground.superseded(names(memory)["The redis cache"])
     box.ok("verify", moved, "--moved")
     assert "lib/kept.py" in memory.note(moved).text
 

@@ -12,7 +12,7 @@ import pytest
 from memsearch_engine import Memory
 from memsearch_engine.core.settings import load
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.search.overrides import Amendments
+from memsearch_engine.search.supersession.overrides import OverrideCache
 from textual.widgets import Input, TextArea
 
 from memsearch_tui.aside import WorkingScreen
@@ -554,7 +554,7 @@ def test_a_no_in_the_review_is_taken_back_and_enter_opens_what_it_is_about(world
 
 def test_what_amends_what_is_corrected_beside_a_note_and_taken_back(world, monkeypatch):
     from memsearch_engine.index.rows import Row
-    from memsearch_engine.search.chains import Word
+    from memsearch_engine.search.supersession.revisions import Revision
 
     memory = Memory(str(world.project), home=world.home)
     notes = sorted(memory.entries(), key=lambda note: (note.day, note.time))
@@ -587,15 +587,15 @@ def test_what_amends_what_is_corrected_beside_a_note_and_taken_back(world, monke
     def trace(self, query="", *, note=""):
         said = memory_said().get((older.id, newer.id))
         words = [
-            Word(row, {}),
-            Word(
+            Revision(row, {}),
+            Revision(
                 msgspec.structs.replace(row, entry_id=newer.id, title="Redis"),
                 {older.id: 1.0 if said else 0.8},
             ),
         ]
         return words if said is not False else words[:1]
 
-    memory_said = Amendments(world.home).said
+    memory_said = OverrideCache(world.home).read
     monkeypatch.setattr(Memory, "trace", trace)
     app = world.app()
 

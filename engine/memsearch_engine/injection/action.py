@@ -35,9 +35,10 @@ from memsearch_engine.injection.session_start import fenced, unfenced
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import told_as
-from memsearch_engine.search import chains, lexical
+from memsearch_engine.search import lexical
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.overrides import NOTHING, Said
+from memsearch_engine.search.supersession import reorder
+from memsearch_engine.search.supersession.overrides import NONE, Overrides
 from memsearch_engine.secrets.scan import redact
 
 _HEAD = {
@@ -107,10 +108,10 @@ class ActionAdviser:
         origin: Origin,
         agent: str,
         session: str,
-        said: Said = NOTHING,
+        overrides: Overrides = NONE,
     ) -> None:
         self.home, self.project, self.catalog, self.space = home, project, catalog, space
-        self.agent, self.session, self.said = agent, session, said
+        self.agent, self.session, self.overrides = agent, session, overrides
         self.actions = Actions(home)
         self.files = notes.NoteFiles(project.memory, origin)
         self.memories = [project.memory]
@@ -263,7 +264,7 @@ class ActionAdviser:
         None if the newer note does not have the name: what holds now is unknown.
         """
         hits = [Hit(0, 1.0, row)]
-        chains.newest(self.catalog, space, self.project, hits, self.said)
+        reorder.newer_versions_first(self.catalog, space, self.project, hits, self.overrides)
         newest = hits[0].row
         if newest.entry_id == row.entry_id:
             when = " ".join(filter(None, (row.day, told_as(row.path, row.marks, date.today()))))

@@ -1,14 +1,14 @@
-"""Whether a hit bears on a prompt, well enough to say it unasked.
+"""Rate how probable it is that a note is relevant to a prompt, to inject it unasked.
 
-What a search shows costs a glance; what is told unasked costs tokens and attention. So the question
-is another one than that of ``search/confidence.py``, whose features it shares, and so is what it
-was fitted on: prompts as people report problems, and others on which no note bears (``python -m
+A hit of a search costs a glance; injected text costs tokens and attention. So this is another
+question than that of ``search/confidence.py``, whose features it shares, and it was fitted on other
+texts: prompts as people report problems, and prompts for which no note is relevant (``python -m
 tests.evaluation.recall --fit``).
 
-A decision is often a talk of several turns, none of which is sure enough by itself. Where more
-notes of one talk and matter are among the
-hits than chance puts there, each is likelier: then it needs to be surer, since routine notes stand
-together, too.
+A decision is often a conversation of several turns, none of which is probable enough by itself.
+Where more notes of one conversation and topic are among the hits than chance puts there, each is
+more probable. Such a note must be rated higher than others, since routine notes are found together,
+too.
 """
 
 from __future__ import annotations
@@ -20,24 +20,26 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import confidence
 from memsearch_engine.search.hits import Hit
+from memsearch_engine.search.logistic import LogisticModel, probability
 
-FEATURES = ("above", "coverage", "lead", "behind", "first")
-BIAS = -7.45
-WEIGHTS = (1.33, 3.56, 10.62, 1.24, 0.21)
-#: From here on a note is told: of prompts on which nothing bears one in twelve is told something.
+MODEL = LogisticModel(
+    ("above", "coverage", "lead", "behind", "first"), -7.45, (1.33, 3.56, 10.62, 1.24, 0.21)
+)
+#: From here on a note is injected. Of prompts without a relevant note, one in twelve gets a note.
 ENOUGH = 0.4
-#: What the notes beside it add (by ``beside``), where that makes it so sure: from 0.75 on, twice as
-#: many are told that bear, and wrong ones in 15 of 100 prompts on which nothing bears.
-_BESIDE_WEIGHT, _ENOUGH_OF_A_TALK = 3.89, 0.9
-#: So many standard deviations nearer to it than any two notes are: on its matter; nearly its words,
-#: as routine notes repeat them: they bear out nothing (of notes of one talk on one matter, one pair
-#: in fifty is so near).
-_SAME_MATTER, _SAME_WORDS = 1.0, 4.5
+#: What each other note of the conversation (``companions``) adds to the log odds, and the
+#: probability that a note must reach by it. From 0.75 on, twice as many relevant notes are
+#: injected, and wrong ones at 15 of 100 prompts without a relevant note.
+_COMPANION_WEIGHT, _ENOUGH_TOGETHER = 3.89, 0.9
+#: Similarity of two notes in standard deviations above any two notes: from the first on they have
+#: one topic; from the second on they have nearly the same words, as routine notes do, and say
+#: nothing about each other (one pair in fifty of a conversation on one topic is so similar).
+_SAME_TOPIC, _SAME_WORDS = 1.0, 4.5
 
 
 def features(hits: list[Hit]) -> list[tuple[float, ...]]:
-    """Those of ``confidence.features`` that tell something about prompts. Where the model doesn't
-    speak the prompt's script, ``above`` is 0 and nothing is likely enough.
+    """Those of ``confidence.features`` that say something about prompts. Where the model does not
+    know the script of the prompt, ``above`` is 0 and no note is probable enough.
     """
     return [
         (above, coverage, lead, behind, first)
@@ -45,44 +47,50 @@ def features(hits: list[Hit]) -> list[tuple[float, ...]]:
     ]
 
 
-def beside(catalog: Catalog, space: VectorIndex, project: Project, hits: list[Hit]) -> list[float]:
-    """How many others of *hits* are of each one's talk and matter, more than there would be by
-    chance (logarithm).
+def companions(
+    catalog: Catalog, space: VectorIndex, project: Project, hits: list[Hit]
+) -> list[float]:
+    """For each hit, how many other hits have its conversation and topic, beyond what chance would
+    give (logarithm of one more).
     """
-    talks: dict[tuple[str, ...], list[Hit]] = {}
+    conversations: dict[tuple[str, ...], list[Hit]] = {}
     for hit in hits:
         if hit.row.session:
-            talks.setdefault((hit.row.path, hit.row.agent, hit.row.session), []).append(hit)
+            conversations.setdefault((hit.row.path, hit.row.agent, hit.row.session), []).append(hit)
     vectors = space.vectors(project.collection, [hit.row.chunk_id for hit in hits])
-    usual, notes = space.usual(project.collection), catalog.statistics.distinct_chunks(project.id)
+    background, notes = (
+        space.usual(project.collection),
+        catalog.statistics.distinct_chunks(project.id),
+    )
     found: dict[int, float] = {}
-    for talk in talks.values():
+    for own_hits in conversations.values():
         by_chance = (
-            (len(hits) - 1) * (len(catalog.conversation(talk[0].row)) - 1) / max(1, notes - 1)
-            if len(talk) > 1
+            (len(hits) - 1) * (len(catalog.conversation(own_hits[0].row)) - 1) / max(1, notes - 1)
+            if len(own_hits) > 1
             else 0.0
         )
-        for hit in talk:
+        for hit in own_hits:
             own = vectors.get(hit.row.chunk_id)
             nearness = [
-                usual.above(float(own @ vectors[other.row.chunk_id]))
-                for other in talk
+                background.above(float(own @ vectors[other.row.chunk_id]))
+                for other in own_hits
                 if other is not hit and own is not None and other.row.chunk_id in vectors
             ]
-            near = sum(_SAME_MATTER <= one < _SAME_WORDS for one in nearness)
+            near = sum(_SAME_TOPIC <= one < _SAME_WORDS for one in nearness)
             found[id(hit)] = math.log1p(max(0.0, near - by_chance))
     return [found.get(id(hit), 0.0) for hit in hits]
 
 
-def rate(hits: list[Hit], others: list[float]) -> None:
-    """Set the confidence of *hits*, a search's for a prompt, to how likely each bears on it.
-    *others*: by ``beside``.
+def rate(hits: list[Hit], companions_of: list[float]) -> None:
+    """Set the confidence of the hits of a prompt to the probability that each is relevant.
+
+    Args:
+        companions_of: of each hit, as ``companions`` returns it.
     """
-    for hit, row, more in zip(hits, features(hits), others):
-        log_odds = BIAS + sum(weight * value for weight, value in zip(WEIGHTS, row))
-        alone, together = (
-            1 / (1 + math.exp(-value)) for value in (log_odds, log_odds + _BESIDE_WEIGHT * more)
-        )
-        hit.confidence = round(together if together >= _ENOUGH_OF_A_TALK else alone, 3)
-        if more and together >= _ENOUGH_OF_A_TALK > alone:
-            hit.reasons.append("more of that talk bears on it")
+    for hit, values, more in zip(hits, features(hits), companions_of):
+        log_odds = MODEL.log_odds(values)
+        alone, together = probability(log_odds), probability(log_odds + _COMPANION_WEIGHT * more)
+        is_together = together >= _ENOUGH_TOGETHER
+        hit.confidence = round(together if is_together else alone, 3)
+        if more and is_together and alone < _ENOUGH_TOGETHER:
+            hit.reasons.append("more notes of that conversation are relevant")

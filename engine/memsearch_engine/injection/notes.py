@@ -20,7 +20,7 @@ from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import WRITTEN
-from memsearch_engine.search.linked import Amendment
+from memsearch_engine.search.supersession.listing import Supersession
 
 _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
 #: Lines of an extractive note that say what was asked or touched, not the outcome.
@@ -71,7 +71,9 @@ class NoteFiles:
         return ""
 
 
-def mark_withheld(amendments: Iterable[Amendment], memory: str, origin: Origin) -> list[Amendment]:
+def mark_withheld(
+    amendments: Iterable[Supersession], memory: str, origin: Origin
+) -> list[Supersession]:
     """Mark the revisions of one project whose newer note must not take effect.
 
     Such a note is quarantined, or its file has changed since it was indexed.

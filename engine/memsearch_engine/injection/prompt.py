@@ -25,11 +25,10 @@ from memsearch_engine.injection.session_start import fenced, unfenced, without_i
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import told_as
-from memsearch_engine.search import chains
-from memsearch_engine.search import later as later_talks
 from memsearch_engine.search.hits import Answer, Hit
-from memsearch_engine.search.overrides import NOTHING, Said
-from memsearch_engine.search.query import MAX_QUERY, Query
+from memsearch_engine.search.request import MAX_QUERY, SearchRequest
+from memsearch_engine.search.supersession import reorder
+from memsearch_engine.search.supersession.overrides import NONE, Overrides
 from memsearch_engine.secrets.scan import redact
 
 #: Hits that are rated; injected notes are chosen among these.
@@ -98,7 +97,7 @@ class SelectedNote(msgspec.Struct, frozen=True):
     tokens: int
 
 
-def prompt_query(prompt: str, home: Home, *, leaves: bool) -> Query | None:
+def prompt_query(prompt: str, home: Home, *, leaves: bool) -> SearchRequest | None:
     """The query for a prompt, or None if no person wrote it or it says too little.
 
     Args:
@@ -114,7 +113,7 @@ def prompt_query(prompt: str, home: Home, *, leaves: bool) -> Query | None:
     if len(set(analyze.terms(text))) < _MIN_TERMS:
         return None
     text = _TASK.sub("", text, count=1) or text
-    return Query(raw=text, text=text, is_prompt=True)
+    return SearchRequest.of_words(text, is_prompt=True, limit=FETCHED)
 
 
 def without_questions(answer: Answer) -> Answer:
@@ -130,12 +129,15 @@ def without_questions(answer: Answer) -> Answer:
 
 
 def rate(
-    catalog: Catalog, space: VectorIndex, project: Project, answer: Answer, said: Said = NOTHING
+    catalog: Catalog,
+    space: VectorIndex,
+    project: Project,
+    answer: Answer,
+    overrides: Overrides = NONE,
 ) -> None:
-    """Rate how probably each hit is relevant to the prompt, and put newest versions first."""
-    judge.rate(answer.hits, judge.beside(catalog, space, project, answer.hits))
-    chains.newest(catalog, space, project, answer.hits, said)
-    later_talks.first(catalog, space, project, answer.hits, said)
+    """Rate how relevant each hit is to the prompt, and put newer versions first."""
+    judge.rate(answer.hits, judge.companions(catalog, space, project, answer.hits))
+    reorder.for_prompt(catalog, space, project, answer.hits, overrides)
 
 
 def select(
@@ -237,7 +239,7 @@ class _Selection:
         if reason := self.files.withheld_reason(entry, hit.row.path):
             return reason
         # The note may be trusted, injected or not. What it supersedes no longer holds.
-        self._superseded.update(hit.overtakes)
+        self._superseded.update(hit.supersedes)
         if hit.id in self._superseded:
             return "superseded by a newer note"
         if self._is_known(hit, entry):
@@ -277,7 +279,7 @@ class _Selection:
     def _earlier_conversations(self, hit: Hit) -> dict[tuple[str, str], str]:
         """Earlier conversations on the topic of *hit*, each with the day of *hit*."""
         known = self._conversations
-        return {known[name]: hit.day for name in hit.precedes if name in known}
+        return {known[name]: hit.day for name in hit.possibly_supersedes if name in known}
 
 
 def _shared(hit: Hit, terms: set[str]) -> set[str]:
@@ -316,7 +318,7 @@ def _render(
     if hit.row.unmerged:
         tail = f" [unmerged: {notes.clipped(hit.row.unmerged, _BRANCH)}]{tail}"
     for older in answer.hits:
-        current_entry = files.current_entry(older.row) if older.id in hit.overtakes else None
+        current_entry = files.current_entry(older.row) if older.id in hit.supersedes else None
         if current_entry is not None and not files.withheld_reason(current_entry, older.row.path):
             best = max(
                 notes.outcome_lines(current_entry.body),

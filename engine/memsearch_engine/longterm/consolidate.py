@@ -40,8 +40,8 @@ from memsearch_engine.longterm.extract import PURPOSE, prompt
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
-from memsearch_engine.search import linked
-from memsearch_engine.search.overrides import said
+from memsearch_engine.search.supersession import listing
+from memsearch_engine.search.supersession.overrides import read_overrides
 
 COOLDOWN_S = 6 * 3600.0
 _INLINE_TOKENS = 20_000  # of a diff that is shown at once
@@ -104,9 +104,9 @@ def run(
         shutil.rmtree(home.longterm_staging, ignore_errors=True)
 
 
-def overtaken(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]:
+def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]:
     """Memory's id -> lines on what its session noted and a later one of *memories* amends
-    (``search.linked``). Nothing where no catalog is.
+    (``search.supersession.listing``). Nothing where no catalog is.
     """
     catalog = Catalog.open_readonly(home.cache_db)
     if catalog is None:
@@ -114,7 +114,7 @@ def overtaken(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]
     found: dict[str, list[str]] = {}
     with contextlib.closing(catalog):
         spoken, sessions = (
-            said(home),
+            read_overrides(home),
             {(memory.agent, memory.session): memory.id for memory in memories},
         )
         folders = {project.id: project.memory for project in _known(home)}
@@ -122,7 +122,7 @@ def overtaken(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]
         try:
             for memory in memories:
                 for row in catalog.of_session(memory.project, memory.agent, memory.session, _NOTES):
-                    pairs = linked.of_note(catalog, spoken, memory.project, row.entry_id)
+                    pairs = listing.of_note(catalog, spoken, memory.project, row.entry_id)
                     folder = folders.get(memory.project, "")
                     if not pairs or origin.arrived(
                         folder, _standing(folder, origin, row), row.path
@@ -224,7 +224,7 @@ class _Run:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
         workspace.prune_resources(self.folder, self.clock())
-        workspace.write_inputs(self.home, self.folder, selected, overtaken(self.home, selected))
+        workspace.write_inputs(self.home, self.folder, selected, superseded(self.home, selected))
 
     def _overlay(self, waiting: review.Proposal | None) -> None:
         """Put what waits for review into the folder: the next proposal takes its place, and must

@@ -27,7 +27,7 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import workspace
 from memsearch_engine.search import lexical
-from memsearch_engine.search.query import parse
+from memsearch_engine.search.request import parse
 from memsearch_engine.secrets.scan import redact
 
 _TAG = re.compile(r"<(?=\s*/?\s*(?:page|notes|longterm|skill)\b)", re.IGNORECASE)
@@ -160,13 +160,12 @@ class _Search:
 
     def __call__(self, words: str) -> str:
         material = self.material
-        query = parse(words[:500])
-        query.projects = []
+        request = parse(words[:500], limit=_HITS * 3).with_(projects=[])
         catalog = Catalog.open_readonly(material.home.cache_db)
         origin = Origin(material.home)
         try:
             found: list[str] = []
-            for hit in lexical.search(catalog, [material.project], query, _HITS * 3).hits:
+            for hit in lexical.search(catalog, [material.project], request).hits:
                 if not hit.day or len(found) == _HITS:
                     continue
                 entries = {

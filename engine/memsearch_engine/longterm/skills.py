@@ -139,7 +139,7 @@ class Candidate(msgspec.Struct):
     state: str
     installed: list[str]
     gone: list[str] = []
-    overtaken: list[str] = []
+    superseded: list[str] = []
     problems: list[str] = []
     of_consolidation: bool = False
     is_strange: bool = False

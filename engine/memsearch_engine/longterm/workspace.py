@@ -169,7 +169,7 @@ def write_inputs(
     home: Home,
     folder: Path,
     memories: list[SessionMemory],
-    overtaken: Mapping[str, list[str]] = MappingProxyType({}),
+    superseded: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> None:
     """Make the evidence files say exactly what *memories* say. *overtaken*: by id, what of one a
     later session has replaced, in lines.
@@ -183,7 +183,7 @@ def write_inputs(
             path.unlink()
     for name, text in wanted.items():
         _write_changed(home, folder, f"{SUMMARIES}/{name}", text)
-    _write_changed(home, folder, RAW, _raw(memories, overtaken))
+    _write_changed(home, folder, RAW, _raw(memories, superseded))
 
 
 def _write_changed(home: Home, folder: Path, name: str, text: str) -> None:
@@ -204,7 +204,7 @@ def _recap(memory: SessionMemory) -> str:
     return "\n".join([*head, "", memory.summary.strip(), ""])
 
 
-def _raw(memories: list[SessionMemory], overtaken: Mapping[str, list[str]]) -> str:
+def _raw(memories: list[SessionMemory], superseded: Mapping[str, list[str]]) -> str:
     lines = ["# Raw memories", ""]
     if not memories:
         lines.append("No session has taught anything yet.")
@@ -216,7 +216,7 @@ def _raw(memories: list[SessionMemory], overtaken: Mapping[str, list[str]]) -> s
             f"agent: {memory.agent}",
             f"project: {project}",
             f"rollout_summary_file: {SUMMARIES}/{memory.stem}.md",
-            *overtaken.get(memory.id, ()),
+            *superseded.get(memory.id, ()),
             "",
             memory.raw_memory.strip(),
             "",

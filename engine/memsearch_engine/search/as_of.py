@@ -1,9 +1,8 @@
-"""Notes, and what the long-term memory says, as they stood at the end of a day: what was edited,
-marked or deleted since is put back in its place.
+"""Restore notes and long-term memory as they were at the end of a day: what was edited, marked or
+deleted since is undone in the answer.
 
-What a note says of when it was made is its own day, whenever it was written down. What the history
-has forgotten stays as it is now; what came of the long-term memory later, or of the agents' own
-memories at a time that nobody knows, is left out.
+A note belongs to its own day, whenever it was written. Changes that the history has forgotten stay.
+Long-term memory of a later day, and agents' own memories of an unknown day, are left out.
 """
 
 from __future__ import annotations
@@ -27,15 +26,17 @@ from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import belongs
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.lexical import rows_of
-from memsearch_engine.search.query import Query
 from memsearch_engine.search.rarity import weights
+from memsearch_engine.search.request import SearchRequest
 
 _BEFORE = 1e-9
 _ENOUGH = 0.5  # of what was asked that a note has to have, to come in by its words alone
 
 
 def end_of(day: str) -> float:
-    """The end of an ISO day here, in seconds since 1970; of one that no clock reaches, without end."""
+    """The end of an ISO day in local time, in seconds since 1970; infinite where the clock does not
+    reach it.
+    """
     try:
         return (
             datetime.combine(date.fromisoformat(day), datetime.min.time()) + timedelta(days=1)
@@ -49,14 +50,14 @@ class Then:
     changed since.
 
     Args:
-        longterm: (path, id) -> what the long-term memory said then and says no more; '' for
-            what it says still.
+        longterm: (path, id) -> text of the long-term memory of that day that has changed since;
+            empty for text that is still the same.
 
     Attributes:
-        known_from: the day before whose changes the history has forgotten all, where that is a
-            later one; else ''.
-        entries: (path, id) -> the entry as it stood; None where it was not there.
-        lasting: (path, id) of what the long-term memory said then and says still.
+        known_from: the day from which on the history is complete, where that is after *day*; else
+            empty.
+        entries: (path, id) -> the entry of that day; None where there was none.
+        lasting: (path, id) of long-term memory that is still the same.
     """
 
     def __init__(
@@ -95,7 +96,11 @@ class Then:
             self.entries[change.path, change.entry_id] = None
 
     def read(self, file: DayFile, now: list[Entry]) -> list[Entry]:
-        """The entries of a day's file as they stood, *now* being how they stand."""
+        """The entries of a day file on that day.
+
+        Args:
+            now: its entries as they are.
+        """
         found = []
         known = {entry.id for entry in now}
         for entry in now:
@@ -113,18 +118,17 @@ class Then:
 def put_back(
     catalog: Catalog | None,
     answer: Answer,
-    query: Query,
+    request: SearchRequest,
     then: Then,
     projects: list[Project],
-    limit: int,
 ) -> None:
-    """Make *answer*, which was found among the notes as they are, that of the day that *query* asks
-    for; in place.
+    """Change an answer that was found among the notes as they are now into that of the day that the
+    request asks for, in place.
     """
     of_then = then.lasting | then.entries.keys()
     answer.hits = [hit for hit in answer.hits if hit.day or (hit.row.path, hit.id) in of_then]
     places = {(hit.row.path, hit.id): hit for hit in answer.hits}
-    terms = sorted(set(analyze.query_terms(query.text)))
+    terms = sorted(set(analyze.query_terms(request.text)))
     idf = dict.fromkeys(terms, 1.0)
     with contextlib.suppress(CatalogBroken):
         idf = weights(catalog, terms) if catalog is not None else idf
@@ -146,7 +150,7 @@ def put_back(
         )
         for row in rows:
             row.kind = row.kind if row.day else LONGTERM_KINDS[os.path.basename(path)]
-        rows = [row for row in rows if query.admits(row, then.day)]
+        rows = [row for row in rows if request.admits(row)]
         if not rows:
             continue
         best = max(rows, key=covered)
@@ -172,21 +176,21 @@ def put_back(
                     before.confidence,
                 )
             )
-        elif query.is_empty or coverage >= _ENOUGH:
+        elif request.is_empty or coverage >= _ENOUGH:
             beside = next(
-                (hit for hit in kept if not query.is_empty and covered(hit.row) < coverage), None
+                (hit for hit in kept if not request.is_empty and covered(hit.row) < coverage), None
             )
             score = (
                 beside.score + _BEFORE if beside else min((hit.score for hit in kept), default=1.0)
             )
             kept.append(Hit(0, score, best, {"lexical": 1}, {"coverage": round(coverage, 4)}, why))
-    if query.is_empty:
+    if request.is_empty:
         kept.sort(key=lambda hit: (hit.day, hit.time), reverse=True)
     else:
         kept.sort(key=lambda hit: -comparable(hit.score))
-    answer.hits = kept[:limit]
+    answer.hits = kept[: request.limit]
     for rank, hit in enumerate(answer.hits, 1):
         hit.rank = rank
         names = {other.id for other in answer.hits}
-        hit.overtakes = [name for name in hit.overtakes if name in names]
-        hit.precedes = [name for name in hit.precedes if name in names]
+        hit.supersedes = [name for name in hit.supersedes if name in names]
+        hit.possibly_supersedes = [name for name in hit.possibly_supersedes if name in names]

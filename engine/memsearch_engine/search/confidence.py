@@ -1,32 +1,35 @@
-"""How likely a hit answers what was asked: a logistic regression over what can be explained of it.
+"""Rate how probable it is that a hit answers the query.
 
-``python -m tests.evaluation.confidence`` fits the weights on the evaluation set, with its topics
-held out in turn, and prints how often hits of each confidence were right. Nothing here depends on
-the model's own scale: what is taken of a cosine is how far it lies above those of the project's
-other notes.
+``python -m tests.evaluation.confidence`` fits the model on the evaluation set, with its topics held
+out in turn, and prints how often hits of each confidence were right. Nothing here depends on the
+scale of an embedding model: a cosine counts by how far it is above those of the project's other
+notes.
 """
 
 from __future__ import annotations
 
-import math
-
 from memsearch_engine.search.hits import Hit
+from memsearch_engine.search.logistic import LogisticModel
 
 _MAX_LEAD = 0.2
-FEATURES = ("above", "speaks", "coverage", "lead", "behind", "first", "newer")
-BIAS = -2.93
-WEIGHTS = (0.17, -0.28, 1.35, 23.35, 7.37, 1.79, 0.54)
+MODEL = LogisticModel(
+    ("above", "speaks", "coverage", "lead", "behind", "first", "newer"),
+    -2.93,
+    (0.17, -0.28, 1.35, 23.35, 7.37, 1.79, 0.54),
+)
 
 
 def features(hits: list[Hit]) -> list[tuple[float, ...]]:
-    """What of each hit of an answer, best first, tells whether it is right.
+    """The features of each hit of an answer.
 
-    ``above``: standard deviations that its meaning lies above those of the project's notes, 0 where
-    the model doesn't speak the query's script (``speaks``). ``coverage``: how much of what was
-    asked it has. ``lead``: of the first, its score less the second's, as far as its words bear it
-    out (the best of notes that all have nothing to do with it leads, too); ``behind``: of the
-    others, less the first's. ``newer``: it was put before an older word on the same matter, with
-    that one's score. ``scores`` of the hits must have ``above`` and ``coverage``.
+    ``above``: how far its similarity is above that of the project's notes, in standard deviations;
+    0 where the model does not know the script of the query (``speaks``). ``coverage``: how much of
+    the query it has. ``lead``: of the first hit, its score minus that of the second, times its
+    coverage: the best of unrelated notes leads, too. ``behind``: of the others, the score minus
+    that of the first. ``newer``: it was put before an older version, with that one's score.
+
+    Args:
+        hits: best first. Their ``scores`` have ``coverage`` and, where known, ``above``.
     """
     rows: list[tuple[float, ...]] = []
     for place, hit in enumerate(hits):
@@ -45,7 +48,6 @@ def features(hits: list[Hit]) -> list[tuple[float, ...]]:
 
 
 def rate(hits: list[Hit]) -> None:
-    """Set the confidence of *hits*, an answer's, best first and complete as far as it goes."""
-    for hit, row in zip(hits, features(hits)):
-        log_odds = BIAS + sum(weight * value for weight, value in zip(WEIGHTS, row))
-        hit.confidence = round(1 / (1 + math.exp(-log_odds)), 3)
+    """Set the confidence of the hits of an answer, which are in order."""
+    for hit, values in zip(hits, features(hits)):
+        hit.confidence = round(MODEL.probability(values), 3)

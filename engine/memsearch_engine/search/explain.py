@@ -1,4 +1,4 @@
-"""Why a note is not among the hits."""
+"""Explain why a note is not among the hits of a query."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.search.hits import Answer
-from memsearch_engine.search.query import parse
+from memsearch_engine.search.request import SearchRequest
 from memsearch_engine.search.sections import Section
 
 _DEPTH, _SHOWN = 200, 10
 
 
 class Absence(msgspec.Struct, frozen=True):
-    """Why an entry is not among the hits of a query. ``rank``: where it is all the same, deeper
-    down; 0: not at all.
+    """Why an entry is not among the first hits of a query.
+
+    Attributes:
+        rank: its place further down; 0 where it is no hit at all.
+        shared: terms that it shares with the query.
+        reasons: in words, the most important first.
     """
 
     entry_id: str
@@ -34,19 +38,19 @@ def why_not(
     catalog: Catalog | None,
     scope: list[Project],
     section: Section,
-    text: str,
-    search: Callable[[str, int], Answer],
+    request: SearchRequest,
+    search: Callable[[SearchRequest], Answer],
 ) -> Absence:
-    """Reasons, most telling first: other project, not indexed, filtered out, no shared word,
-    outranked.
+    """Find the reasons: another project, not indexed, filtered out, no shared word, outranked.
 
     Args:
-        scope: the projects that were searched; section: the note that was expected; search: the
-            search itself.
+        scope: the projects that were searched.
+        section: the note that was expected.
+        search: answers a request.
     """
-    entry, query = section.entry, parse(text)
+    entry = section.entry
     reasons: list[str] = []
-    if section.project and section.project.id not in {p.id for p in scope} and not query.projects:
+    if section.project and section.project.id not in {p.id for p in scope} and not request.projects:
         reasons.append(
             f"it belongs to the project {section.project.name}: search with project:{section.project.slug}"
         )
@@ -55,10 +59,9 @@ def why_not(
         reasons.append(
             "it is not indexed yet: `memsearch index` reads it now (words find it all the same)"
         )
-    today = ""
-    if rows and not any(query.admits(row, today) for row in rows):
+    if rows and not any(request.admits(row) for row in rows):
         reasons.append("a filter, a phrase or an excluded word of the query leaves it out")
-    words = set(analyze.query_terms(query.text))
+    words = set(analyze.query_terms(request.text))
     texts = [*(chunk.embedded for chunk in chunks_of(entry)), *(row.asked for row in rows)]
     shared = sorted(words & {term for text in texts for term in analyze.terms(text)})
     reasons.append(
@@ -66,7 +69,7 @@ def why_not(
         if shared
         else "it shares no word with the query"
     )
-    answer = search(text, _DEPTH)
+    answer = search(request.with_(limit=_DEPTH))
     place = next((hit.rank for hit in answer.hits if hit.row.entry_id == entry.id), 0)
     if place:
         how = "" if place <= _SHOWN else ": raise -k"
@@ -75,4 +78,4 @@ def why_not(
         reasons.append(f"{len(answer.hits)} other notes are nearer in meaning or share rarer words")
     else:
         reasons.append(f"only words were compared ({answer.reason or 'lexical mode'})")
-    return Absence(entry.id, text, place, answer.mode, shared, reasons)
+    return Absence(entry.id, request.raw, place, answer.mode, shared, reasons)

@@ -1,4 +1,4 @@
-"""What a search answers with. Plain values: importing this opens and loads nothing."""
+"""The answer of a search. Plain values: importing this opens and loads nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from memsearch_engine.index.rows import Row
 
 if TYPE_CHECKING:
-    from memsearch_engine.search.sessions import Talk
+    from memsearch_engine.search.sessions import SessionHits
 
 #: Confidences, see ``search/confidence.py``.
 _DOUBTFUL, _UNSURE = 0.05, 0.32
@@ -19,14 +19,18 @@ _COMMENT = re.compile(r"<!--.*-->")
 
 
 class Hit(msgspec.Struct):
-    """One found entry (its best chunk). ``score`` only orders; ``ranks`` and ``reasons`` say why it
-    is here.
+    """One found entry, by its best chunk.
 
-    ``ranks``: place in each list it was in (``dense``, ``bm25``, ``lexical``), from 1.
-    ``confidence``: how likely it answers the query, 0 to 1, as measured on the evaluation set; None
-    where words alone were compared. ``overtakes``: the entries before which it was put as the newer
-    word on their matter; ``precedes``: those of earlier talks on the matter, before which it was
-    put (``search.later``).
+    Attributes:
+        score: only orders the hits of one answer.
+        ranks: place from 1 in each list that has it (``dense``, ``bm25``, ``lexical``).
+        scores: parts of the score by name.
+        reasons: why it is here, in words.
+        confidence: probability that it answers the query, 0 to 1, as measured on the evaluation
+            set; None where only words were compared.
+        supersedes: ids of entries before which it was put as their newer version.
+        possibly_supersedes: ids of entries of earlier conversations on the topic, before which it
+            was put.
     """
 
     rank: int
@@ -36,32 +40,33 @@ class Hit(msgspec.Struct):
     scores: dict[str, float] = {}
     reasons: list[str] = []
     confidence: float | None = None
-    overtakes: list[str] = []
-    precedes: list[str] = []
+    # an older client of the service knows them by these names
+    supersedes: list[str] = msgspec.field(default_factory=list, name="overtakes")
+    possibly_supersedes: list[str] = msgspec.field(default_factory=list, name="precedes")
 
     @property
     def is_doubtful(self) -> bool:
-        """Only faintly like what was asked: on the evaluation set 2 in 100 of those are right."""
+        """Whether it hardly fits the query: 2 in 100 of such hits are right on the evaluation set."""
         return self.confidence is not None and self.confidence < _DOUBTFUL
 
     @property
     def id(self) -> str:
-        """Of the entry: what ``expand``, ``transcript`` and ``edit`` take."""
+        """Id of the entry, as ``expand``, ``transcript`` and ``edit`` take it."""
         return self.row.entry_id
 
     @property
     def day(self) -> str:
-        """``YYYY-MM-DD``; '' for a file that is no day's."""
+        """``YYYY-MM-DD``; empty for a file that is no day file."""
         return self.row.day
 
     @property
     def time(self) -> str:
-        """``HH:MM``, as its heading says; may be ''."""
+        """``HH:MM``, as its heading says; may be empty."""
         return self.row.time
 
     @property
     def agent(self) -> str:
-        """Whose turn it is from; '' for what a person wrote."""
+        """The agent whose turn it is from; empty for a note that a person wrote."""
         return self.row.agent
 
     @property
@@ -70,7 +75,7 @@ class Hit(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """Of the best chunk, without heading, anchors and marks; ``expand`` has the whole entry."""
+        """Text of the best chunk, without heading, anchors and marks. ``expand`` gives the whole entry."""
         lines = self.row.text.split("\n")
         head = 0
         if self.row.part == 0:
@@ -87,18 +92,23 @@ class Hit(msgspec.Struct):
 
     @property
     def by_meaning(self) -> bool:
-        """Found by meaning alone: no list of words has it."""
+        """Whether it was found by meaning alone: no list of words has it."""
         return bool(self.ranks) and "bm25" not in self.ranks and "lexical" not in self.ranks
 
 
 class Answer(msgspec.Struct):
-    """Hits, best first: iterate over it. ``mode`` is what was really done (``hybrid``, ``dense``,
-    ``bm25``, ``lexical``); ``reason`` says why, where that is less than was asked for.
+    """Hits, best first; iterate over it.
 
-    ``corrected``: words that no note has, with near ones that were searched for; ``absent``: those
-    without a near one. There
-    is no floor under scores: on the evaluation set one that catches a third of the questions
-    without an answer hides more right answers than it catches.
+    There is no lower limit of scores: on the evaluation set, one that catches a third of the
+    questions without an answer hides more right answers than it catches.
+
+    Attributes:
+        mode: how it was found: ``hybrid``, ``dense``, ``bm25`` or ``lexical``.
+        reason: what the person should know, such as why words alone were compared.
+        corrected: words that no note has, with the near ones that were searched for instead.
+        absent: words that no note has, without a near one.
+        took_ms: milliseconds.
+        as_of: the ISO day at whose end the notes were searched; empty for now.
     """
 
     mode: str
@@ -107,38 +117,37 @@ class Answer(msgspec.Struct):
     corrected: dict[str, list[str]] = {}
     absent: list[str] = []
     took_ms: float = 0.0
+    as_of: str = ""
 
     @property
     def is_unsure(self) -> bool:
-        """Perhaps nothing fits: the best hit is hardly nearer than the rest. No reason to hide it:
-        often it is right all the same.
+        """Whether perhaps no note fits: the best hit is hardly better than the rest. It is often
+        right all the same.
         """
         sure = [hit.confidence for hit in self.hits if hit.confidence is not None]
         return bool(sure) and max(sure) < _UNSURE
 
-    def by_session(self) -> list[Talk]:
-        """The hits by the conversation that they come from, the likeliest first."""
+    def by_session(self) -> list[SessionHits]:
+        """The hits grouped by the session that they come from, the most probable first."""
         from memsearch_engine.search.sessions import by_session
 
         return by_session(self.hits)
 
     @property
-    def overtaken(self) -> dict[str, Hit]:
-        """Entries among the hits that a newer word on their matter was put before -> that newer
-        one.
-        """
-        return {older: hit for hit in self.hits for older in hit.overtakes}
+    def superseded(self) -> dict[str, Hit]:
+        """Id of each entry before which a newer version was put -> that hit."""
+        return {older: hit for hit in self.hits for older in hit.supersedes}
 
     @property
-    def preceded(self) -> dict[str, Hit]:
-        """Entries among the hits of which a later talk on the matter stands above -> its hit, of
-        several the newest.
+    def possibly_superseded(self) -> dict[str, Hit]:
+        """Id of each entry before which a hit of a later conversation on the topic was put -> that
+        hit, of several the newest.
         """
         return {
             older: hit
             for hit in reversed(self.hits)
-            for older in hit.precedes
-            if older not in self.overtaken
+            for older in hit.possibly_supersedes
+            if older not in self.superseded
         }
 
     def __iter__(self) -> Iterator[Hit]:

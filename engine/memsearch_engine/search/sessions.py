@@ -1,9 +1,9 @@
-"""Hits by the conversation that they come from: which old talk was it?
+"""Group hits by the session that they come from.
 
-A conversation stands where the chance puts it that at least one of its notes answers, each taken
-for itself (noisy or, Pearl 1988): a talk that circles a matter in many notes comes before one that
-names it once, and a heap of faint hits counts for nothing. Where words alone were compared, no
-chance is known and the best note's place decides.
+A session is placed by the probability that at least one of its notes answers, each taken by itself
+(noisy or, Pearl 1988). So a session with many notes on a topic comes before one that names it once,
+and many doubtful hits count for nothing. Where only words were compared, no probability is known,
+and the place of the best note decides.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import msgspec
 from memsearch_engine.search.hits import Hit
 
 
-class Talk(msgspec.Struct):
-    """The hits of one conversation, best first; of a note that a person wrote, that note alone.
+class SessionHits(msgspec.Struct):
+    """The hits of one session, best first. A note that a person wrote is a group of its own.
 
     Attributes:
-        agent, session: '' for what a person wrote; project: its id.
-        confidence: how likely one of its notes answers, 0 to 1; None where words alone were
+        agent, session: empty for a note that a person wrote.
+        project: id.
+        confidence: probability that one of its notes answers, 0 to 1; None where only words were
             compared.
     """
 
@@ -33,7 +34,7 @@ class Talk(msgspec.Struct):
 
     @property
     def first_day(self) -> str:
-        """The day of its oldest hit; '' where none has one."""
+        """ISO day of the oldest hit; empty where none has one."""
         return min((hit.day for hit in self.hits if hit.day), default="")
 
     @property
@@ -41,9 +42,9 @@ class Talk(msgspec.Struct):
         return max((hit.day for hit in self.hits), default="")
 
 
-def by_session(hits: list[Hit]) -> list[Talk]:
-    """The conversations behind *hits*, which are in order."""
-    talks: dict[tuple[str, ...], Talk] = {}
+def by_session(hits: list[Hit]) -> list[SessionHits]:
+    """The sessions of *hits*, which are in order."""
+    groups: dict[tuple[str, ...], SessionHits] = {}
     for hit in hits:
         row = hit.row
         key = (
@@ -51,26 +52,32 @@ def by_session(hits: list[Hit]) -> list[Talk]:
             if row.session
             else (row.project, row.path, row.entry_id)
         )
-        talk = talks.setdefault(key, Talk(0, row.agent, row.session, row.project, None, []))
-        talk.hits.append(hit)
-    for talk in talks.values():
+        group = groups.setdefault(
+            key, SessionHits(0, row.agent, row.session, row.project, None, [])
+        )
+        group.hits.append(hit)
+    for group in groups.values():
         likely = [
             hit.confidence
-            for hit in talk.hits
+            for hit in group.hits
             if hit.confidence is not None and not hit.is_doubtful
         ]
-        if talk.hits[0].confidence is not None:
-            best = max(hit.confidence or 0.0 for hit in talk.hits)
-            talk.confidence = (
+        if group.hits[0].confidence is not None:
+            best = max(hit.confidence or 0.0 for hit in group.hits)
+            group.confidence = (
                 round(1 - math.prod(1 - chance for chance in likely), 3) if likely else best
             )
-    found = sorted(talks.values(), key=lambda talk: (-(talk.confidence or 0.0), talk.hits[0].rank))
-    for talk in list(found):  # the newer word on a matter first
-        replaced = {name for hit in talk.hits for name in (*hit.overtakes, *hit.precedes)}
+    found = sorted(
+        groups.values(), key=lambda group: (-(group.confidence or 0.0), group.hits[0].rank)
+    )
+    for group in list(found):  # the session with the newer version first
+        replaced = {
+            name for hit in group.hits for name in (*hit.supersedes, *hit.possibly_supersedes)
+        }
         before = next((n for n, other in enumerate(found) if other.hits[0].id in replaced), None)
-        if before is not None and before < found.index(talk):
-            found.remove(talk)
-            found.insert(before, talk)
-    for rank, talk in enumerate(found, 1):
-        talk.rank = rank
+        if before is not None and before < found.index(group):
+            found.remove(group)
+            found.insert(before, group)
+    for rank, group in enumerate(found, 1):
+        group.rank = rank
     return found

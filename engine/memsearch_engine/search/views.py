@@ -41,7 +41,11 @@ def answer_view(answer: Answer) -> dict[str, Any]:
 
 def hit_view(hit: Hit, answer: Answer) -> dict[str, Any]:
     """A hit with the keys of ``search --json``, in their order."""
-    row, newer, later = hit.row, answer.overtaken.get(hit.id), answer.preceded.get(hit.id)
+    row, newer, later = (
+        hit.row,
+        answer.superseded.get(hit.id),
+        answer.possibly_superseded.get(hit.id),
+    )
     return {
         "content": row.text,
         "asked": row.asked,
@@ -94,7 +98,11 @@ def _display(hit: Hit, answer: Answer) -> dict[str, Any]:
         ``text``: the note without heading, anchors and marks; ``embedded``: the text that was
         indexed; ``newer`` and ``later``: rank and day of the hit that replaces it, or None.
     """
-    row, newer, later = hit.row, answer.overtaken.get(hit.id), answer.preceded.get(hit.id)
+    row, newer, later = (
+        hit.row,
+        answer.superseded.get(hit.id),
+        answer.possibly_superseded.get(hit.id),
+    )
     return {
         "title": hit.title,
         "text": hit.text,

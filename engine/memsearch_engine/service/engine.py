@@ -43,12 +43,14 @@ from memsearch_engine.injection.action import ActionAdviser
 from memsearch_engine.injection.action import select as select_advice
 from memsearch_engine.injection.prompt import Telling
 from memsearch_engine.longterm import pages, pipeline, review
-from memsearch_engine.search import chains, hybrid
-from memsearch_engine.search.chains import Word
+from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer, Hit
-from memsearch_engine.search.linked import Amendment
-from memsearch_engine.search.overrides import Amendments
-from memsearch_engine.search.query import Query, parse
+from memsearch_engine.search.request import SearchRequest, parse
+from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.supersession import revisions
+from memsearch_engine.search.supersession.listing import Supersession
+from memsearch_engine.search.supersession.overrides import OverrideCache
+from memsearch_engine.search.supersession.revisions import Revision
 from memsearch_engine.search.views import answer_view, mark_contradicting
 from memsearch_engine.service import reading
 from memsearch_engine.service.answers import (
@@ -102,7 +104,7 @@ class Engine(Keeping):
         super().__init__(home)
         #: Of the last searches (never what they were).
         self._asked_in_english: deque[bool] = deque(maxlen=_QUERIES)
-        self.amendments = Amendments(home)
+        self.overrides = OverrideCache(home)
         self._telling = threading.Lock()
         self.grounder = Grounder(home, self.indexer, self.stopping, self._bump)
         self._waiting, self._counting = Waiting(self.journal.origin), threading.Lock()
@@ -144,7 +146,7 @@ class Engine(Keeping):
     def close(self) -> None:
         self.stop()
         self.grounder.close()
-        self.amendments.close()
+        self.overrides.close()
         super().close()
 
     # -- requests
@@ -189,24 +191,29 @@ class Engine(Keeping):
         self,
         call: Call,
         place: dict[str, str],
-        query: str,
+        query: str = "",
         limit: int = 10,
         mode: str = "hybrid",
         fusion: str = "",
         projects: list[str] | None = None,
+        request: dict[str, Any] | None = None,
     ) -> Answer:
-        indexer, parsed = self.indexer, parse(query)
-        scope = self.scope(place, [*(projects or []), *parsed.projects])
-        if not parsed.is_empty:
-            self._asked_in_english.append(is_english(parsed.text))
+        """Answer a search request.
+
+        Args:
+            query, limit, mode, fusion: from clients of protocol 1, which send the query as text.
+            projects: to search beside those that the request names.
+        """
+        wanted = _request(request, query, limit=limit, mode=mode, fusion=fusion)
+        indexer, scope = self.indexer, self.scope(place, [*(projects or []), *wanted.projects])
+        if not wanted.is_empty:
+            self._asked_in_english.append(is_english(wanted.text))
         is_current = True  # where words are compared, the files are looked at anyway
-        if mode != "lexical" and not parsed.is_empty:
+        if wanted.mode != "lexical" and not wanted.is_empty:
             # where it is opened again after a failure, words answer meanwhile
             indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
             is_current = indexer.catch_up(scope, call)
-        return self._found(
-            parsed, scope, limit, mode, fusion or self.settings.search.fusion, is_current=is_current
-        )
+        return self._found(wanted, scope, is_current=is_current)
 
     def search_view(
         self,
@@ -253,56 +260,47 @@ class Engine(Keeping):
         return reading.section_view(
             catalog,
             self.journal.origin,
-            self.amendments.said,
+            self.overrides.read,
             found.project or project,
             found,
             lines=lines,
             whole=whole,
         )
 
-    def _asked(
-        self,
-        space: VectorIndex | None,
-        scope: list[Project],
-        parsed: Query,
-        limit: int,
-        mode: str,
-        fusion: str,
+    def _answered(
+        self, index: VectorIndex | None, scope: list[Project], request: SearchRequest
     ) -> Answer:
         """By both models, where there are two; by the first alone where the second one fails."""
-        catalog, said = self.indexer.catalog, self.amendments.said()
+        sources = Sources(
+            self.indexer.catalog,
+            index,
+            scope,
+            overrides=self.overrides.read(),
+        )
         second = self.indexer.spaces.second
-        if second is not None:
-            try:
-                return hybrid.search(
-                    catalog, space, scope, parsed, limit, mode, fusion, said, second
-                )
-            except MemsearchError:
-                raise
-            except Exception as error:  # where the first one's is at fault, it fails again below
-                failed = error
-        answer = hybrid.search(catalog, space, scope, parsed, limit, mode, fusion, said)
-        if second is not None:
-            self.indexer.without_second(failed)
+        if second is None:
+            return hybrid.search(sources, request)
+        try:
+            return hybrid.search(sources._replace(second=second), request)
+        except MemsearchError:
+            raise
+        except Exception as error:  # where the first one is at fault, it fails again below
+            failed = error
+        answer = hybrid.search(sources, request)
+        self.indexer.without_second(failed)
         return answer
 
     def _found(
-        self,
-        parsed: Query,
-        scope: list[Project],
-        limit: int,
-        mode: str,
-        fusion: str,
-        *,
-        is_current: bool = True,
+        self, request: SearchRequest, scope: list[Project], *, is_current: bool = True
     ) -> Answer:
         """What the index answers; words alone where it can't."""
         indexer = self.indexer
+        request = request.with_(fusion=request.fusion or self.settings.search.fusion)
         behind = not is_current or indexer.is_behind(scope)
         try:
-            space = None if behind else indexer.spaces.serving
-            answer = self._asked(space, scope, parsed, limit, mode, fusion)
-            if behind and answer.mode == "lexical" and mode != "lexical":
+            index = None if behind else indexer.spaces.serving
+            answer = self._answered(index, scope, request)
+            if behind and answer.mode == "lexical" and request.mode != "lexical":
                 answer.reason = "the notes are being read; words were compared"
         except OtherLength as error:
             indexer.reopen(str(error))
@@ -310,48 +308,48 @@ class Engine(Keeping):
         except MemsearchError:
             raise
         except Exception as error:  # whatever Milvus raises: words still answer
-            indexer.failed(space, error)
-            answer = hybrid.search(indexer.catalog, None, scope, parsed, limit, "lexical", fusion)
+            indexer.failed(index, error)
+            by_words = request.with_(mode="lexical")
+            answer = hybrid.search(Sources(indexer.catalog, None, scope), by_words)
             answer.reason = "the index failed and is opened again"
-        if answer.mode == "lexical" and mode != "lexical" and indexer.problem:
+        if answer.mode == "lexical" and request.mode != "lexical" and indexer.problem:
             answer.reason = indexer.problem
         return answer
 
     @_searching
     def trace(
-        self, call: Call, place: dict[str, str], query: str = "", note: str = ""
-    ) -> list[Word]:
-        """The notes on the matter that *query* or a note (an entry's id) is about, oldest first."""
+        self,
+        call: Call,
+        place: dict[str, str],
+        query: str = "",
+        note: str = "",
+        request: dict[str, Any] | None = None,
+    ) -> list[Revision]:
+        """The notes on the topic of a request or of a note, oldest first.
+
+        Args:
+            query: from clients of protocol 1. note: an entry id.
+        """
         indexer, project = self.indexer, self.project_at(place)
         indexer.ready.wait(min(call.remaining(), _DRY_S))
+        catalog, index, overrides = indexer.catalog, indexer.spaces.serving, self.overrides.read()
         if note:
-            row = next(iter(indexer.catalog.by_entry(note)), None)
+            row = next(iter(catalog.by_entry(note)), None)
             project = next(
                 (known for known in self._registered() if row and known.id == row.project), project
             )
-            return (
-                chains.matter(
-                    indexer.catalog,
-                    indexer.spaces.serving,
-                    project,
-                    [Hit(1, 1.0, row)],
-                    self.amendments.said(),
-                )
-                if row and indexer.spaces.serving
-                else []
-            )
-        space, answer = (
-            indexer.spaces.serving,
-            self._found(parse(query), [project], _TRACED, "hybrid", "weighted"),
-        )
-        if space is None or (answer.hits and answer.mode != "hybrid"):
+            hits = [Hit(1, 1.0, row)] if row else []
+            return revisions.chain(catalog, index, project, hits, overrides) if index else []
+        wanted = _request(request, query).with_(limit=_TRACED, mode="hybrid", fusion="weighted")
+        answer = self._found(wanted, [project])
+        if index is None or (answer.hits and answer.mode != "hybrid"):
             raise Unreachable(
                 answer.reason or indexer.problem or "the index is not ready", "memsearch health"
             )
-        return chains.matter(indexer.catalog, space, project, answer.hits, self.amendments.said())
+        return revisions.chain(catalog, index, project, answer.hits, overrides)
 
     @_searching
-    def contradicted(self, call: Call, place: dict[str, str]) -> list[Amendment]:
+    def contradicted(self, call: Call, place: dict[str, str]) -> list[Supersession]:
         """What notes say otherwise than the agents' own memories, each for one section of those;
         nothing where that can't be compared.
         """
@@ -361,7 +359,7 @@ class Engine(Keeping):
         if space is None or not space.is_local:
             return []
         rows = catalog.first_chunks_of_kind(project.id, "native")
-        return chains.against(catalog, space, project, rows)
+        return revisions.contradicting(catalog, space, project, rows)
 
     def verify(
         self, call: Call, place: dict[str, str], all_projects: bool = False
@@ -412,11 +410,11 @@ class Engine(Keeping):
         space = indexer.spaces.serving
         if space is None or indexer.is_behind([project]):
             return Telling(reason=indexer.problem or "the index is not ready yet")
-        answer = self._found(query, [project], at_prompt.FETCHED, "hybrid", "weighted")
+        answer = self._found(query.with_(fusion="weighted"), [project])
         if answer.mode != "hybrid":
             return Telling(reason=answer.reason)
         answer = at_prompt.without_questions(answer)
-        at_prompt.rate(indexer.catalog, space, project, answer, self.amendments.said())
+        at_prompt.rate(indexer.catalog, space, project, answer, self.overrides.read())
         inbox.note_starts(self.home, agent, session)
         if not self._telling.acquire(timeout=min(call.remaining(), _DRY_S)):
             return Telling(reason="too late")
@@ -516,7 +514,7 @@ class Engine(Keeping):
             self.journal.origin,
             agent,
             session,
-            self.amendments.said(),
+            self.overrides.read(),
         )
         said = input_text(given)
         found = list(
@@ -820,6 +818,13 @@ class Engine(Keeping):
             waiting=[Event(os.path.basename(path), reason) for path, reason in outcome.waiting],
             set_aside=[Event(name, reason) for name, reason in inbox.bad(self.home)],
         )
+
+
+def _request(request: dict[str, Any] | None, query: str, **options: Any) -> SearchRequest:
+    """The request of a client; a client of protocol 1 sends the query as text."""
+    if request is None:
+        return parse(query, **options)
+    return msgspec.convert(request, SearchRequest)
 
 
 def _is_late(call: Call) -> bool:

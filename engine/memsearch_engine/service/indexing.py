@@ -46,7 +46,7 @@ from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import fact_history, pages, searchable
 from memsearch_engine.search import lexical
-from memsearch_engine.service.comparing import Comparer
+from memsearch_engine.search.supersession.background import Comparer
 from memsearch_engine.service.spaces import Spaces
 
 log = logging.getLogger("memsearch.service")

@@ -15,7 +15,8 @@ import msgspec
 
 from memsearch_engine import __version__
 
-PROTOCOL = 1
+#: 2: ``search`` and ``trace`` take a typed ``request``; a client of protocol 1 sends ``query`` as text.
+PROTOCOL = 2
 #: The longest line that is read; an answer with thousands of hits fits, a runaway peer does not.
 MAX_LINE = 64 * 1024 * 1024
 

@@ -20,10 +20,11 @@ from memsearch_engine.injection.notes import mark_withheld
 from memsearch_engine.journal.note import Note
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.store import note_read
-from memsearch_engine.search import linked, sections
-from memsearch_engine.search.linked import Amendment
-from memsearch_engine.search.overrides import Said
+from memsearch_engine.search import sections
 from memsearch_engine.search.sections import Section
+from memsearch_engine.search.supersession import listing
+from memsearch_engine.search.supersession.listing import Supersession
+from memsearch_engine.search.supersession.overrides import Overrides
 from memsearch_engine.search.views import DISPLAY, note_view
 from memsearch_engine.staleness.finding import Standing
 
@@ -58,7 +59,7 @@ def note_opened(home: Home, found: Section) -> None:
 def section_view(
     catalog: Catalog | None,
     origin: Origin,
-    overrides: Callable[[], Said],
+    overrides: Callable[[], Overrides],
     project: Project,
     found: Section,
     *,
@@ -111,17 +112,17 @@ def section_view(
 def _links(
     catalog: Catalog | None,
     origin: Origin,
-    overrides: Callable[[], Said],
+    overrides: Callable[[], Overrides],
     project: Project,
     entry_id: str,
-) -> list[Amendment]:
+) -> list[Supersession]:
     """The notes that a note supersedes and those that supersede it; none where the catalog is
     damaged.
     """
     if catalog is None:
         return []
     with contextlib.suppress(Unreachable):
-        found = linked.of_note(catalog, overrides(), project.id, entry_id)[:_MAX_LINKS]
+        found = listing.of_note(catalog, overrides(), project.id, entry_id)[:_MAX_LINKS]
         return [pair for pair in mark_withheld(found, project.memory, origin) if pair.holds]
     return []
 

@@ -120,7 +120,7 @@ class Ground:
         """
         return self._memory.mark(name, "verified", datetime.now().strftime("%Y-%m-%dT%H:%M:%S"))
 
-    def overtaken(self, name: str) -> Note:
+    def superseded(self, name: str) -> Note:
         """Say that a note is not true any more: it comes later in searches, and sessions are not
         told it. Undoable.
 

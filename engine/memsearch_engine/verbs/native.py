@@ -15,7 +15,7 @@ from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.note import Note
 from memsearch_engine.memory import Memory
-from memsearch_engine.search.linked import Amendment
+from memsearch_engine.search.supersession.listing import Supersession
 
 _MIN_NAME = 4
 _MAX_NOTE = 8_000  # characters
@@ -158,12 +158,12 @@ class NativeMemories:
         rows = catalog.notes_like(projects, "%- Taken from: %(native:%")
         return {name: entry for text, entry in rows for name in _TAKEN.findall(text)}
 
-    def _contradicted(self) -> dict[str, Amendment]:
+    def _contradicted(self) -> dict[str, Supersession]:
         """Section -> the note that says otherwise, of this project."""
         memory = self._memory
         try:
             found = memory.call(
-                "contradicted", list[Amendment], timeout_s=60, place=memory.place_param
+                "contradicted", list[Supersession], timeout_s=60, place=memory.place_param
             )
         except MemsearchError:
             return {}

@@ -12,7 +12,7 @@ from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.note import Note
 from memsearch_engine.memory import Memory
-from memsearch_engine.search.query import parse
+from memsearch_engine.search.request import parse
 from memsearch_engine.sync.sharing import copies, packs
 from memsearch_engine.sync.sharing.copies import Planned, ShareChange, SharedNote
 from memsearch_engine.sync.sharing.packs import Packed, Received
@@ -116,13 +116,17 @@ class Sharing:
     def _chosen(self, names: Iterable[str], query: str) -> list[tuple[str, Entry]]:
         found = [(section.path, section.entry) for section in map(self._memory.section, names)]
         if query:
-            asked = parse(query)
-            if not asked.is_empty or asked.filter == Filter() and not asked.is_picky:
+            request = parse(query)
+            if (
+                not request.is_empty
+                or request.filter == Filter()
+                and not request.filters_after_fetch
+            ):
                 raise UsageError(
                     f"{query!r} is no filter alone, and would share what you have not seen",
                     "filters are `is:pinned after:90d agent:codex`; `memsearch search` finds notes by words, whose ids can be named",
                 )
-            for target in self._memory.admitted(query):
+            for target in self._memory.admitted(request):
                 entry = read_day(target.path).find(target.entry_id)
                 if entry is not None and day_of(target.path) and not author_of(target.path):
                     found.append((target.path, entry))

@@ -26,6 +26,7 @@ from memsearch_engine.injection.action import ActionAdviser, select
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
+from memsearch_engine.search.retrieve import Sources
 
 from tests.evaluation.confidence import area, fit, held_out
 from tests.evaluation.recall import chats, linked
@@ -43,7 +44,7 @@ class Asked(NamedTuple):
     voice: str
     case: dict
     right: str
-    overtaken: str
+    superseded: str
     answer: Answer
     features: list[tuple[str, tuple[float, ...]]]
     told: list[str]
@@ -161,18 +162,28 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
             start = time.perf_counter()
             query = prompt.prompt_query(case["prompt"], home, leaves=False)
             assert query, case
-            answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
+            answer = hybrid.search(
+                Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED)
+            )
             features = list(zip([hit.id for hit in answer.hits], judge.features(answer.hits)))
             prompt.rate(catalog, space, project, answer)
             telling, notes = prompt.select(
                 home, limits, origin, project.memory, answer, query.text, "codex", case["id"]
             )
             took = (time.perf_counter() - start) * 1000
-            right, overtaken = (said[-1] if said else ""), (said[0] if len(said) > 1 else "")
+            right, superseded = (said[-1] if said else ""), (said[0] if len(said) > 1 else "")
             told = [note.entry for note in notes]
             found.append(
                 Asked(
-                    voice.name, case, right, overtaken, answer, features, told, telling.tokens, took
+                    voice.name,
+                    case,
+                    right,
+                    superseded,
+                    answer,
+                    features,
+                    told,
+                    telling.tokens,
+                    took,
                 )
             )
         origin.close()
@@ -182,12 +193,12 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
 def table(what: str, asked: list[Asked]) -> None:
     cases = [a for a in asked if a.right]
     none = [a for a in asked if not a.right]
-    amended = [a for a in cases if a.overtaken]
+    amended = [a for a in cases if a.superseded]
     print(
         f"\n{what}: {len(cases)} prompts with a decision, {len(amended)} of them amended, {len(none)} on which nothing bears"
     )
     print(
-        f"{'':12s} {'n':>4s} {'first':>6s} {'in 3':>6s} {'in 10':>6s} {'overtaken 1st':>14s} {'told':>6s} {'right told':>11s} {'overtaken told':>15s}"
+        f"{'':12s} {'n':>4s} {'first':>6s} {'in 3':>6s} {'in 10':>6s} {'superseded 1st':>14s} {'told':>6s} {'right told':>11s} {'superseded told':>15s}"
     )
     rows = [
         (style, [a for a in cases if a.case["style"] == style])
@@ -195,9 +206,9 @@ def table(what: str, asked: list[Asked]) -> None:
     ]
     for name, chosen in [*rows, ("amended", amended), ("all", cases)]:
         first, three, ten = (sum(a.right in a.hits[:k] for a in chosen) for k in (1, 3, 10))
-        old = sum(a.overtaken == a.hits[0] for a in chosen if a.overtaken and a.hits)
+        old = sum(a.superseded == a.hits[0] for a in chosen if a.superseded and a.hits)
         told, right = sum(bool(a.told) for a in chosen), sum(a.right in a.told for a in chosen)
-        wrong = sum(a.overtaken in a.told for a in chosen if a.overtaken)
+        wrong = sum(a.superseded in a.told for a in chosen if a.superseded)
         n = len(chosen) or 1
         print(
             f"{name:12s} {len(chosen):4d} {first / n:6.2f} {three / n:6.2f} {ten / n:6.2f} {old:14d} {told / n:6.2f} {right / n:11.2f} {wrong:15d}"
@@ -219,7 +230,7 @@ def fitted(asked: list[Asked]) -> None:
     """Print weights, and what they would do with the topics held out in turn."""
     rows = [(number, a, name, row) for number, a in enumerate(asked) for name, row in a.features]
     values = np.array([row for *_, row in rows])
-    right = np.array([bool(name) and name in (a.right, a.overtaken) for _, a, name, _ in rows])
+    right = np.array([bool(name) and name in (a.right, a.superseded) for _, a, name, _ in rows])
     rated = held_out(values, right, np.array([number % _FOLDS for number, *_ in rows]))
     bias, weights = fit(values, right)
     print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), judge.FEATURES)
@@ -228,7 +239,7 @@ def fitted(asked: list[Asked]) -> None:
     found = np.zeros(len(asked))
     for (number, a, name, _), sure in zip(rows, rated):
         best[number] = max(best[number], sure)
-        if name in (a.right, a.overtaken):
+        if name in (a.right, a.superseded):
             found[number] = max(found[number], sure)
     cases = np.array([bool(a.right) for a in asked])
     print(

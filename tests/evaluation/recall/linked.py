@@ -16,9 +16,9 @@ import numpy as np
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.search import chains
-from memsearch_engine.search.linked import ENOUGH
-from memsearch_engine.service.comparing import compare_all
+from memsearch_engine.search.supersession import notes, revisions
+from memsearch_engine.search.supersession.background import compare_all
+from memsearch_engine.search.supersession.listing import ENOUGH
 
 from tests.evaluation.confidence import fit, held_out
 from tests.evaluation.recall import chats, short
@@ -42,7 +42,7 @@ class Judged(NamedTuple):
 
 
 def table(folder: Path, noise: int) -> None:
-    """Fit ``search/chains.py`` and print its precision: topics held out, and on the voices held out
+    """Fit ``search/supersession/notes.py`` and print its precision: topics held out, and on the voices held out
     with the weights that are shipped.
     """
     sets = {
@@ -60,7 +60,13 @@ def table(folder: Path, noise: int) -> None:
         np.array([pair.amends for pair in known]),
     )
     bias, weights = fit(values, right)
-    print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), chains.FEATURES)
+    print(
+        "BIAS =",
+        round(bias, 2),
+        " WEIGHTS =",
+        tuple(weights.round(2).tolist()),
+        notes.MODEL.features,
+    )
     rated = iter(held_out(values, right, np.array([pair.fold for pair in known])))
     levels = (0.4, 0.5, 0.6, 0.7, 0.8)
     print(
@@ -77,7 +83,7 @@ def table(folder: Path, noise: int) -> None:
         others = [
             pair for voice in chats.voices(chats.HELD_OUT) for pair in of_voice(where, voice, turns)
         ]
-        everything += _line(what, [(pair, chains.likely(pair.features)) for pair in others], levels)
+        everything += _line(what, [(pair, pair.probability) for pair in others], levels)
     _line("all", everything, levels)
 
 
@@ -100,7 +106,7 @@ def against(folder: Path, noise: int) -> None:
         found = [
             (row.entry_id, pair.newer.entry_id)
             for row in rows
-            for pair in chains.against(catalog, space, project, [row])
+            for pair in revisions.contradicting(catalog, space, project, [row])
             if (pair.newer.day, pair.newer.time) > (row.day, row.time)
         ]
     print(
@@ -134,9 +140,7 @@ def _once(rated: Iterable[tuple[Judged, float]]) -> list[tuple[Judged, float]]:
 def said(pairs: Iterable[Judged]) -> list[Judged]:
     """Those that are said to amend with the weights that are shipped."""
     return [
-        pair
-        for pair, sure in _once((pair, chains.likely(pair.features)) for pair in pairs)
-        if sure >= ENOUGH
+        pair for pair, sure in _once((pair, pair.probability) for pair in pairs) if sure >= ENOUGH
     ]
 
 
@@ -192,7 +196,7 @@ def _every(
 ) -> Iterator[Judged]:
     rows = catalog.links.not_compared(project.id, "none", 0, 1_000_000)
     for start in range(0, len(rows), _AT_ONCE):
-        for pair in chains.pairs(catalog, space, project, rows[start : start + _AT_ONCE]):
+        for pair in notes.pairs(catalog, space, project, rows[start : start + _AT_ONCE]):
             names = pair.older.entry_id, pair.newer.entry_id
             fold = topics.get(names[0], int(names[0][:6], 36)) % _FOLDS
             yield Judged(names, pair.features, names in right, fold)
@@ -209,7 +213,7 @@ def _of_year(folder: Path) -> list[Judged]:
                 project = next(
                     project for project in there.projects.values() if project.id == row.project
                 )
-                for pair in chains.pairs(there.catalog, there.space, project, [row]):
+                for pair in notes.pairs(there.catalog, there.space, project, [row]):
                     if (pair.older.entry_id, pair.newer.entry_id) == names:
                         found.append(Judged(names, pair.features, how == "amends", number % _FOLDS))
     return found

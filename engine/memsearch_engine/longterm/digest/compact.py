@@ -401,8 +401,8 @@ def _shown(home: Home, notes: list[Picked]) -> str:
         head = " ".join(
             filter(None, (f"[mem:{note.id[:12]}]", note.day, note.entry.time, note.entry.agent))
         )
-        if note.overtaken:
-            head += f" (a newer note, of {note.overtaken}, replaces this)"
+        if note.superseded:
+            head += f" (a newer note, of {note.superseded}, replaces this)"
         body = redact(plain(note.entry.body), home)[
             0
         ]  # before it is cut: half a secret is not known as one

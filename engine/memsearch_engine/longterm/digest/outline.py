@@ -105,7 +105,7 @@ def _lines(note: Picked) -> Iterator[str]:
     """The lines of a note that say what came of it. One that tells of an error takes the next one
     with it: how it ended.
     """
-    if note.overtaken:
+    if note.superseded:
         return
     lines = [line for line in outcome_lines(note.entry.body) if not _META.match(line)]
     taken = -1

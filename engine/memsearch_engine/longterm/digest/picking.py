@@ -18,9 +18,9 @@ from memsearch_engine.injection.notes import NoteFiles, mark_withheld
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.memory import Memory
-from memsearch_engine.search import linked
-from memsearch_engine.search.overrides import said
-from memsearch_engine.search.query import parse_date
+from memsearch_engine.search.request import parse_date
+from memsearch_engine.search.supersession import listing
+from memsearch_engine.search.supersession.overrides import read_overrides
 
 _FOUND = 200  # notes of a query at most
 _IS_DATES = re.compile(r"[\d\s./:-]+")
@@ -35,7 +35,7 @@ class Picked(msgspec.Struct, frozen=True):
     day: str
     path: str
     entry: Entry
-    overtaken: str = ""
+    superseded: str = ""
 
     @property
     def id(self) -> str:
@@ -86,8 +86,10 @@ def pick(memory: Memory, source: str = "") -> Picking:
         raise NotFound(
             f"no note of {title} to work with{why}", "`memsearch days` lists what there is"
         )
-    overtaken = _overtaken(memory, notes)
-    notes = [msgspec.structs.replace(note, overtaken=overtaken.get(note.id, "")) for note in notes]
+    superseded = _overtaken(memory, notes)
+    notes = [
+        msgspec.structs.replace(note, superseded=superseded.get(note.id, "")) for note in notes
+    ]
     notes.sort(
         key=lambda note: (note.day or "9999", note.entry.time, note.path, note.entry.start_line)
     )
@@ -98,13 +100,13 @@ def _overtaken(memory: Memory, notes: list[Picked]) -> dict[str, str]:
     """Entry's id -> the day of a newer word on its matter, as far as that is known."""
     found: dict[str, str] = {}
     try:
-        spoken, catalog = said(memory.home), memory.catalog
+        spoken, catalog = read_overrides(memory.home), memory.catalog
         for note in notes if catalog is not None else ():
             folder = memory.memory_of(note.path)
             project = next(
                 (project.id for project in memory.projects if project.memory == folder), ""
             )
-            pairs = linked.of_note(catalog, spoken, project, note.id)  # type: ignore[arg-type]
+            pairs = listing.of_note(catalog, spoken, project, note.id)  # type: ignore[arg-type]
             for pair in mark_withheld(pairs, folder, memory.journal.origin) if pairs else ():
                 if pair.holds and pair.older.entry_id == note.id:
                     found[note.id] = max(found.get(note.id, ""), pair.newer.day)

@@ -35,7 +35,7 @@ from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
 from memsearch_engine.journal.text import CleanText
 from memsearch_engine.journal.write import Target, target_of
 from memsearch_engine.memory import Memory
-from memsearch_engine.search.query import is_expired
+from memsearch_engine.search.request import is_expired
 from memsearch_engine.secrets.scan import redact
 
 #: Marks of a note that hold for its copy, too.

@@ -1,10 +1,13 @@
-"""What was typed -> Query.
+"""Parse what a person typed into a :class:`SearchRequest`.
 
 ``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:`` (``*`` =
 all), ``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``), ``kind:``,
-``has:evidence``, ``is:pinned``, ``path:``, ``branch:``, ``by:`` (who shared it), ``as-of:`` (a
-date: notes as they stood then). A word that only looks like a filter (unknown key, impossible
-value) is text.
+``has:evidence``, ``is:pinned``, ``path:``, ``branch:``, ``by:`` (who shared the note), ``as-of:``
+(a date: notes as they were at its end). ``-word`` leaves out notes that contain the word. A word
+that only looks like a filter (unknown key, impossible value) or like an exclusion (``-s``,
+``--flag``) is searched as text.
+
+The text is parsed once, where it enters the program. Everything below works on the request.
 """
 
 from __future__ import annotations
@@ -86,11 +89,37 @@ _PERHAPS_THEN = re.compile(r"\b(first|earlier|old|before)\b", re.I)
 _PAST = re.compile(
     r"\b(was|were|did|had|been|ran|came|went|decided|chose|said)\b|\b\w{3,}ed\b", re.I
 )
+#: Text that is only ever written one way: an identifier, a path, a ticket, a number, an error name.
+_IDENTIFIER = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
+_IDENTIFIER_TERM = re.compile(r"[\d_./]")
+#: A word that may be excluded. ``-s``, ``-rf`` and ``-s/--case-sensitive`` are flags of a command.
+_EXCLUDABLE = re.compile(r"[^\W\d_]{3,}|(?!.*[\x00-\x7f])\w+")
 MAX_QUERY = 2_000
 
 
-class Query(msgspec.Struct):
-    """A parsed query. ``text`` is what is searched for; everything else narrows it."""
+class SearchRequest(msgspec.Struct):
+    """A parsed query: what to search for, what narrows it, and how to answer.
+
+    Attributes:
+        raw: the query as typed.
+        text: the words to search for; empty for filters alone.
+        phrases: texts that a note must contain; excluded: words and phrases that it must not.
+        projects: names of the projects to search; empty for the current one.
+        filter: conditions that an index can apply by itself.
+        has, flags, paths, branches, authors: conditions that only the catalog can check.
+        excluded_filters: (key, value) that a note must not match.
+        misread: words that look like a filter and are searched as text.
+        as_of: ISO day; the notes are searched as they were at its end. Empty for now.
+        last_is_partial: whether the last word may be unfinished.
+        is_cut: whether the query was longer than ``MAX_QUERY`` characters.
+        is_prompt: whether it is a prompt that a person gave to an agent. Such a text asks nothing
+            about notes: "before" is no question about the past there.
+        asks_for_present, asks_for_past: whether it asks for the current or an earlier state.
+        has_identifier: whether it contains text that is only ever written one way.
+        limit: number of hits.
+        mode: ``hybrid``, ``dense``, ``bm25`` or ``lexical``.
+        fusion: ``weighted`` or ``rrf``; empty for the configured one.
+    """
 
     raw: str
     text: str = ""
@@ -103,30 +132,49 @@ class Query(msgspec.Struct):
     paths: list[str] = []
     branches: list[str] = []
     authors: list[str] = []
-    not_filters: list[tuple[str, str]] = []
-    misread: list[str] = []  # what looks like a filter and is searched as text
-    as_of: str = ""  # the day (ISO) at whose end notes are looked at
+    excluded_filters: list[tuple[str, str]] = []
+    misread: list[str] = []
+    as_of: str = ""
     last_is_partial: bool = False
-    cut: bool = False
-    # what a person told an agent: it asks nothing of the notes, and "before" is no question about
-    # the past
+    is_cut: bool = False
     is_prompt: bool = False
+    asks_for_present: bool = False
+    asks_for_past: bool = False
+    has_identifier: bool = False
+    limit: int = 10
+    mode: str = "hybrid"
+    fusion: str = ""
 
-    @property
-    def about_now(self) -> bool:
-        return not self.is_prompt and bool(_NOW.search(self.text))
+    @classmethod
+    def of_words(cls, text: str, *, is_prompt: bool = False, limit: int = 10) -> SearchRequest:
+        """A request for *text* as it is, without filters."""
+        request = cls(raw=text, text=text, is_prompt=is_prompt, limit=limit)
+        request.classify()
+        return request
 
-    @property
-    def about_then(self) -> bool:
-        return not self.is_prompt and (
-            bool(_THEN.search(self.text))
-            or bool(_PERHAPS_THEN.search(self.text) and _PAST.search(self.text))
+    def classify(self) -> None:
+        """Find out from ``text`` what kind of question it is."""
+        self.has_identifier = bool(_IDENTIFIER.search(self.text))
+        if self.is_prompt:
+            return
+        self.asks_for_present = bool(_NOW.search(self.text))
+        self.asks_for_past = bool(_THEN.search(self.text)) or bool(
+            _PERHAPS_THEN.search(self.text) and _PAST.search(self.text)
         )
+
+    def with_(self, **changes: Any) -> SearchRequest:
+        """A copy with other values, such as another ``limit``."""
+        return msgspec.structs.replace(self, **changes)
+
+    @property
+    def day(self) -> str:
+        """The ISO day on which the notes are looked at: ``as_of``, else today."""
+        return self.as_of or date.today().isoformat()
 
     @property
     def remark(self) -> str:
-        """What a person should know about how the query was read."""
-        parts = [f"the query was cut after {MAX_QUERY} characters"] if self.cut else []
+        """What the person should know about how the query was read; empty for nothing."""
+        parts = [f"the query was cut after {MAX_QUERY} characters"] if self.is_cut else []
         for word in self.misread:
             key = word.partition(":")[0]
             why = _VALUES[key] if key in _VALUES else f"did you mean {_nearest(key)}: ?"
@@ -134,10 +182,8 @@ class Query(msgspec.Struct):
         return "; ".join(parts)
 
     @property
-    def is_picky(self) -> bool:
-        """Whether rows that the index gives may still be sorted out by ``admits``: then more are
-        fetched.
-        """
+    def filters_after_fetch(self) -> bool:
+        """Whether ``admits`` may drop rows that the index returned, so that more must be fetched."""
         return bool(
             self.filter.sessions
             or self.has
@@ -147,7 +193,7 @@ class Query(msgspec.Struct):
             or self.authors
             or self.phrases
             or self.excluded
-            or self.not_filters
+            or self.excluded_filters
         )
 
     @property
@@ -155,8 +201,12 @@ class Query(msgspec.Struct):
         """No words at all: a query by filters only (or nothing)."""
         return not self.text.strip()
 
-    def admits(self, row: Row, today: str) -> bool:
-        """The conditions that only the catalog can check, plus all others once more."""
+    def admits(self, row: Row) -> bool:
+        """Whether a row meets all conditions of the request."""
+        return self.admits_but_for_words(row) and not self.excludes(row)
+
+    def admits_but_for_words(self, row: Row) -> bool:
+        """Whether a row meets all conditions except the excluded words."""
         if not self.filter.admits(row.day, row.agent, row.session, row.kind):
             return False
         if any(part.lower() not in row.path.lower() for part in self.paths):
@@ -167,16 +217,52 @@ class Query(msgspec.Struct):
             return False
         if "evidence" in self.has and not any(anchor.path for anchor in row.anchors):
             return False
-        if any(not _flag(row, flag, today) for flag in self.flags):
+        if any(not _flag(row, flag, self.day) for flag in self.flags):
+            return False
+        if self.phrases:
+            text = _spelled(row.embedded)
+            if any(_spelled(phrase) not in text for phrase in self.phrases):
+                return False
+        return not any(_matches(row, key, value) for key, value in self.excluded_filters)
+
+    def excludes(self, row: Row) -> bool:
+        """Whether a row contains an excluded word or phrase."""
+        if not self.excluded:
             return False
         text = _spelled(row.embedded)
-        if any(_spelled(phrase) not in text for phrase in self.phrases):
-            return False
-        if any(
+        return any(
             re.search(rf"(?<!\w){re.escape(_spelled(word))}(?!\w)", text) for word in self.excluded
-        ):
+        )
+
+
+def identifiers(terms: list[str]) -> set[str]:
+    """Those of a query's terms that are only ever written one way: names, paths, numbers."""
+    return {term for term in terms if _IDENTIFIER_TERM.search(term)}
+
+
+class LeftOut:
+    """Counts the notes that only an excluded word keeps out of an answer."""
+
+    def __init__(self, request: SearchRequest) -> None:
+        self._request = request
+        self._notes: set[tuple[str, str]] = set()
+
+    def admits(self, row: Row) -> bool:
+        """Whether the request admits a row; a note that an excluded word keeps out is counted."""
+        if not self._request.admits_but_for_words(row):
             return False
-        return not any(_matches(row, key, value) for key, value in self.not_filters)
+        if self._request.excludes(row):
+            self._notes.add((row.project, row.entry_id))
+            return False
+        return True
+
+    @property
+    def remark(self) -> str:
+        """A sentence for the person; empty where nothing was left out."""
+        if not self._notes:
+            return ""
+        words = " or ".join(f"“{word}”" for word in self._request.excluded)
+        return f"left out {len(self._notes)} note{'s' * (len(self._notes) > 1)} with {words}"
 
 
 def _spelled(text: str) -> str:
@@ -222,23 +308,17 @@ def _matches(row: Row, key: str, value: str) -> bool:
     }[key]()
 
 
-def parse(raw: str, today: date | None = None) -> Query:
-    """Read a query. Never fails: what makes no sense as a filter is searched for as text."""
+def parse(raw: str, today: date | None = None, **options: Any) -> SearchRequest:
+    """Parse a query. Never fails: what makes no sense as a filter is searched as text.
+
+    Args:
+        raw: the query as typed.
+        today: the day that relative dates count from; today by default.
+        options: ``limit``, ``mode`` and ``fusion`` of the request.
+    """
     today = today or date.today()
-    query = Query(
-        raw=raw,
-        phrases=[],
-        excluded=[],
-        projects=[],
-        has=[],
-        flags=[],
-        paths=[],
-        branches=[],
-        authors=[],
-        not_filters=[],
-        misread=[],
-    )
-    query.cut = len(raw) > MAX_QUERY
+    request = SearchRequest(raw=raw, **options)
+    request.is_cut = len(raw) > MAX_QUERY
     text = raw[:MAX_QUERY]
     words: list[str] = []
     fields: dict[str, Any] = {
@@ -251,37 +331,43 @@ def parse(raw: str, today: date | None = None) -> Query:
     for match in _TOKEN.finditer(text):
         value = match["quoted"] if match["quoted"] is not None else match["word"]
         key, negative = match["key"] or "", bool(match["neg"])
-        if key in FILTER_KEYS and _apply(query, fields, key, value, negative, today):
+        if key in FILTER_KEYS and _apply(request, fields, key, value, negative, today):
             continue
         if key:
             words.append(match[0])
             if value and (key in _VALUES or key not in FILTER_KEYS and _nearest(key)):
-                query.misread.append(f"{key}:{value}"[:60])
-        elif negative and value and value[0] != "-":
-            query.excluded.append(value)
+                request.misread.append(f"{key}:{value}"[:60])
+        elif negative and value and (match["quoted"] is not None or _EXCLUDABLE.fullmatch(value)):
+            request.excluded.append(value)
         elif match["quoted"] is not None:
             if value.strip():
-                query.phrases.append(value.strip())
+                request.phrases.append(value.strip())
                 words.append(value)
         else:
             words.append(match[0])
-    query.text = " ".join(words)
-    query.filter = Filter(
+    request.text = " ".join(words)
+    request.filter = Filter(
         tuple(fields["agents"]),
         tuple(fields["sessions"]),
         tuple(fields["kinds"]),
         fields["first_day"],
         fields["last_day"],
-        query.as_of,
+        request.as_of,
     )
-    query.last_is_partial = (
+    request.last_is_partial = (
         bool(words) and text[-1:].isalnum() and bool(re.search(r"\w$", words[-1]))
     )
-    return query
+    request.classify()
+    return request
 
 
 def _apply(
-    query: Query, fields: dict[str, Any], key: str, value: str, negative: bool, today: date
+    request: SearchRequest,
+    fields: dict[str, Any],
+    key: str,
+    value: str,
+    negative: bool,
+    today: date,
 ) -> bool:
     """Use a ``key:value``; False where it is no filter after all."""
     if not value:
@@ -291,25 +377,25 @@ def _apply(
         value = _AGENT_NAMES.get(lower, lower)
         if value not in AGENTS:
             return False
-        return _put(query, fields["agents"], key, value, negative)
+        return _put(request, fields["agents"], key, value, negative)
     if key == "kind":
-        return lower in KINDS and _put(query, fields["kinds"], key, lower, negative)
+        return lower in KINDS and _put(request, fields["kinds"], key, lower, negative)
     if key == "session":
-        return _put(query, fields["sessions"], key, value, negative)
+        return _put(request, fields["sessions"], key, value, negative)
     if key == "path":
-        return _put(query, query.paths, key, value, negative)
+        return _put(request, request.paths, key, value, negative)
     if key == "branch":
-        return _put(query, query.branches, key, value, negative)
+        return _put(request, request.branches, key, value, negative)
     if key == "by":
-        return _put(query, query.authors, key, author_name(value), negative)
+        return _put(request, request.authors, key, author_name(value), negative)
     if key == "project" and not negative:
-        query.projects.append(value)
+        request.projects.append(value)
         return True
     if key == "has" and not negative and lower == "evidence":
-        query.has.append(lower)
+        request.has.append(lower)
         return True
     if key == "is" and not negative and lower in IS:
-        query.flags.append(lower)
+        request.flags.append(lower)
         return True
     if key in ("day", "after", "before", "as-of"):
         span = parse_date(lower, today)
@@ -317,10 +403,10 @@ def _apply(
             return False
         if key == "as-of":
             if not negative:
-                query.as_of = min(query.as_of or span[1], span[1])
+                request.as_of = min(request.as_of or span[1], span[1])
             return not negative
         if key == "day" and negative:
-            query.not_filters.append(("day", span[0]))
+            request.excluded_filters.append(("day", span[0]))
             return True
         if negative:
             return False
@@ -340,9 +426,9 @@ def _nearest(key: str) -> str:
     return next(iter(get_close_matches(key, FILTER_KEYS, 1, 0.75)), "")
 
 
-def _put(query: Query, values: list[str], key: str, value: str, negative: bool) -> bool:
+def _put(request: SearchRequest, values: list[str], key: str, value: str, negative: bool) -> bool:
     if negative:
-        query.not_filters.append((key, value))
+        request.excluded_filters.append((key, value))
     else:
         values.append(value)
     return True

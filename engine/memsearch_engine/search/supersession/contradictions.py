@@ -1,10 +1,11 @@
-"""Notes that can't both hold: they give one setting two values, and nothing says that it was
-changed.
+"""Find notes that contradict each other: they give one setting two values, and no word says that it
+was changed.
 
-Only what is written as a value counts: ``name = value``, or a name that is nothing but a name with
-a number, a switch or a piece of code behind "is", "set to", "defaults to". What one says of staging
-and another of production is no contradiction, nor is what was tried.
-Plain reading of the catalog: no vector and no model is opened.
+Only text that is written as a value counts: ``name = value``, or an identifier followed by "is",
+"set to" or "defaults to" and a number, a switch or a piece of code. One value for staging and
+another for production is no contradiction, nor is a value that was only tried.
+
+It only reads the catalog: no vector and no model is opened.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import msgspec
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import LONGTERM_KINDS, Row
 from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
-from memsearch_engine.search.linked import ENOUGH, changes_in
-from memsearch_engine.search.overrides import Said
+from memsearch_engine.search.supersession.listing import ENOUGH, changes_in
+from memsearch_engine.search.supersession.overrides import Overrides
 
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
 _SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Commands|Taken from): ")
@@ -78,8 +79,11 @@ _PLAIN = re.compile(r"[\w./:@+-]{1,40}")
 
 
 class Stated(msgspec.Struct, frozen=True):
-    """A setting that a note gives a value. ``value``: as it is compared; ``written``: as it stands
-    there; ``places``: where it holds.
+    """A setting with the value that a note gives it.
+
+    Attributes:
+        value: as it is compared; written: as it is in the note.
+        places: where it holds, such as ``staging``.
     """
 
     name: str
@@ -90,9 +94,7 @@ class Stated(msgspec.Struct, frozen=True):
 
 
 class Contradiction(msgspec.Struct, frozen=True):
-    """Two notes, the older one first, of which only one can hold: ``name`` has another value in
-    each.
-    """
+    """Two notes that give the setting ``name`` different values."""
 
     name: str
     older: Stated
@@ -100,16 +102,16 @@ class Contradiction(msgspec.Struct, frozen=True):
 
 
 def undecided(
-    catalog: Catalog, said: Said, projects: Iterable[str], limit: int
+    catalog: Catalog, overrides: Overrides, projects: Iterable[str], limit: int
 ) -> list[Contradiction]:
-    """Contradictions on which the owner has said nothing, the newest first. What amends what
-    (``linked``) is none.
+    """Contradictions on which the owner said nothing, the newest first. A note that supersedes the
+    other does not contradict it.
     """
     found = [
         pair
         for project in projects
         for pair in _in_project(catalog, project)
-        if (pair.older.row.entry_id, pair.newer.row.entry_id) not in said
+        if (pair.older.row.entry_id, pair.newer.row.entry_id) not in overrides
     ]
     return sorted(found, key=lambda pair: (pair.newer.row.day, pair.newer.row.time), reverse=True)[
         :limit
@@ -130,7 +132,7 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
             continue
         for stated in stated_in(row):
             by_name[stated.name].append(stated)
-    amended = {
+    superseded = {
         (link.older, link.newer) for link in catalog.links.of(project) if link.sure >= ENOUGH
     }
     for name, several in by_name.items():
@@ -142,13 +144,13 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
                     older.value != newer.value
                     and _are_alike(older.value, newer.value)
                     and names[0] != names[1]
-                    and names not in amended
+                    and names not in superseded
                 ):
                     yield Contradiction(name, older, newer)
 
 
 def stated_in(row: Row) -> list[Stated]:
-    """What a note gives a value, each name once; one to which it gives two is in neither state."""
+    """The settings in a note, each once. A name to which the note gives two values is left out."""
     found: dict[str, Stated] = {}
     twice: set[str] = set()
     for sentence in _SENTENCE.split(row.text):
@@ -156,7 +158,7 @@ def stated_in(row: Row) -> list[Stated]:
             continue
         for name, written in _pairs(sentence):
             value = _value(written)
-            if not value or not _is_telling(name):
+            if not value or not _is_identifier(name):
                 continue
             if changes_in(sentence):
                 twice.add(name)  # it says itself what was before
@@ -174,20 +176,20 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
         yield quoted or bare, value
 
 
-def _is_telling(name: str) -> bool:
-    """Whether a word is only ever a name."""
+def _is_identifier(name: str) -> bool:
+    """Whether a word can only be a name."""
     return "_" in name.strip("_") or "." in name or bool(re.search(r"[a-z0-9][A-Z]", name))
 
 
 def _are_alike(one: str, other: str) -> bool:
-    """Whether two values can be compared: what a number without a unit counts, nobody knows."""
+    """Whether two values can be compared: a number without a unit may count anything."""
     units = [match[1] or "" for match in map(_COMPARED.fullmatch, (one, other)) if match]
     return len(units) < 2 or units[0] == units[1]
 
 
 def _value(written: str) -> str:
-    """A value as it is compared: numbers with their unit as one, switches as on and off; '' for
-    what is no single value.
+    """A value as it is compared: numbers in one unit, switches as on and off; empty for text that
+    is no single value.
     """
     text = written.strip("`\"' ,;").rstrip(".")
     if (switch := _SWITCH.get(text.lower())) is not None:

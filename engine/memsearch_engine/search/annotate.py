@@ -1,0 +1,81 @@
+"""Say of each hit why it is there and how likely it answers."""
+
+from __future__ import annotations
+
+from memsearch_engine.index.hubness import Typical
+from memsearch_engine.search import confidence, lexical
+from memsearch_engine.search.fuse import SHARES
+from memsearch_engine.search.hits import Hit
+from memsearch_engine.search.retrieve import Candidates, DenseScores, Key, Sources
+
+#: A smaller hubness correction is not mentioned.
+_WORTH_MENTIONING = 0.02
+
+
+def score_parts(found: Candidates, key: Key) -> dict[str, float]:
+    """The parts of a candidate's score by name, as ``Hit.scores`` has them."""
+    parts: dict[str, float] = {}
+    scores = found.dense.get(key, DenseScores())
+    if near := scores.first:
+        parts |= {"dense": round(near.cosine, 4), "special": round(near.special, 4)}
+    if near := scores.second:
+        parts |= {"second": round(near.cosine, 4), "second_special": round(near.special, 4)}
+    if key in found.words:
+        parts["bm25"] = round(found.words[key], 4)
+    return parts
+
+
+def rate(sources: Sources, found: Candidates, coverage: dict[Key, float], hits: list[Hit]) -> None:
+    """Set the confidence of *hits*, which are in order."""
+    background: dict[tuple[str, int], Typical] = {}
+    for hit in hits:
+        key = hit.row.project, hit.row.chunk_id
+        hit.scores["coverage"] = round(coverage[key], 4)
+        scores = found.dense.get(key, DenseScores())
+        above: list[float] = []
+        for number in _judges(found, key):
+            near = scores[number]
+            if near is None:
+                continue
+            name = hit.row.project, number
+            if name not in background:
+                model = found.models[number]
+                collection = sources.project(hit.row.project).collection
+                background[name] = model.index.typical(collection, model.query)
+            above.append(background[name].above(near.score))
+        if len(above) > 1:
+            hit.scores["above"] = round(sum(s * one for s, one in zip(SHARES, above)), 3)
+        elif above:
+            hit.scores["above"] = round(above[0], 3)
+    confidence.rate(hits)
+
+
+def _judges(found: Candidates, key: Key) -> list[int]:
+    """The places in ``DenseScores`` of the models whose similarity counts for a chunk."""
+    numbers = list(range(len(found.models)))[0 if found.speaks_query else 1 :]
+    if key in found.foreign and len(numbers) > 1 and found.dense.get(key, DenseScores()).second:
+        return numbers[1:]
+    return numbers
+
+
+def explain(hits: list[Hit], terms: list[str]) -> None:
+    """Put the reasons why each hit was retrieved before its other reasons. It reads whole texts:
+    only for hits that are shown.
+    """
+    for hit in hits:
+        hit.reasons = [*_retrieved_because(hit, terms), *hit.reasons]
+
+
+def _retrieved_because(hit: Hit, terms: list[str]) -> list[str]:
+    reasons = lexical.words_in(hit.row, terms) if "bm25" in hit.ranks else []
+    if "dense" in hit.scores:
+        together = ", with what was asked then" if hit.row.asked else ""
+        reasons.append(f"meaning {hit.scores['dense']:.2f}{together}")
+        correction = hit.scores["special"]
+        if abs(correction) >= _WORTH_MENTIONING:
+            many = "many" if correction < 0 else "few"
+            reasons.append(f"near to {many} notes: {correction:+.2f}")
+    if "second" in hit.scores:
+        similarity = hit.scores["second"] + hit.scores["second_special"]
+        reasons.append(f"to the second model {similarity:.2f}")
+    return reasons

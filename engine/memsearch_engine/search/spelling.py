@@ -1,0 +1,129 @@
+"""Correct mistyped words of a query, and name the words that no note has."""
+
+from __future__ import annotations
+
+from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import HIDDEN_KINDS
+from memsearch_engine.search.request import SearchRequest
+
+_MIN_LENGTH = 4  # shorter words are near to too many others
+_MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}  # by length; two for longer ones
+_REPLACEMENTS = 3
+#: Near words that are looked at where some of them may be hidden by default.
+_NEAR = 12
+
+
+class _Vocabulary:
+    """The words that the notes of a request have. Kinds that are hidden by default do not count,
+    unless the request asks for them.
+    """
+
+    def __init__(self, catalog: Catalog, request: SearchRequest) -> None:
+        self._words = catalog.words
+        asks_for_hidden = set(request.filter.kinds) & HIDDEN_KINDS
+        self.visible_only = not asks_for_hidden and catalog.words.has_hidden()
+
+    def has(self, word: str) -> bool:
+        return self._words.has(word, hidden=not self.visible_only)
+
+    def has_prefix(self, prefix: str) -> bool:
+        return self._words.has_beginning(prefix, hidden=not self.visible_only)
+
+    def written(self, stem: str) -> str:
+        """A word as people write it, for its stem; the stem where there is none."""
+        first = stem[: max(3, len(stem) - 2)]
+        words = self._words.written(first)
+        return next((word for word in words if analyze.stem(word) == stem), stem)
+
+
+def correct(
+    catalog: Catalog, terms: list[str], request: SearchRequest
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Replace terms that no note has by near ones that some note has.
+
+    A last word that may be unfinished is left alone, and so is a word that was meant as a filter.
+
+    Returns:
+        The terms to search for, and for each replaced word, as typed, its replacements.
+    """
+    vocabulary = _Vocabulary(catalog, request)
+    last = analyze.words(request.text).split()[-1:] if request.last_is_partial else []
+    filters = set(analyze.query_terms(" ".join(request.misread)))
+    unknown = [
+        term
+        for term in terms
+        if len(term) >= _MIN_LENGTH
+        and term.isascii()
+        and term not in filters
+        and not vocabulary.has(term)
+        and not _is_unfinished(vocabulary, last, term)
+    ]
+    corrected = {
+        term: near
+        for term in unknown
+        if (near := _near(catalog.words.by_length(), vocabulary, term))
+    }
+    if not corrected:
+        return terms, {}
+    fixed = [near for term in terms for near in corrected.get(term, [term])]
+    shown = {
+        _as_typed(request, term): [vocabulary.written(stem) for stem in stems]
+        for term, stems in corrected.items()
+    }
+    shown = {word: near for word, near in shown.items() if near != [word]}
+    return list(dict.fromkeys(fixed)), shown
+
+
+def _near(words: dict[int, list[str]], vocabulary: _Vocabulary, term: str) -> list[str]:
+    """The words nearest to a term by edit distance (optimal string alignment).
+
+    Args:
+        words: all words of the catalog by length.
+    """
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import extract
+
+    edits = _MAX_EDITS.get(len(term), 2)
+    alike = [
+        word
+        for size in range(len(term) - edits, len(term) + edits + 1)
+        for word in words.get(size, ())
+    ]
+    limit = _NEAR if vocabulary.visible_only else _REPLACEMENTS
+    near = extract(term, alike, scorer=OSA.distance, score_cutoff=edits, limit=limit)
+    if vocabulary.visible_only:
+        near = [found for found in near if found[0] != term and vocabulary.has(found[0])]
+    near = near[:_REPLACEMENTS]
+    return [word for word, distance, _ in near if distance == near[0][1]]
+
+
+def absent(catalog: Catalog, request: SearchRequest, corrected: dict[str, list[str]]) -> list[str]:
+    """The words of a request that no note has and that were not corrected. A last word that may be
+    unfinished counts as present where some word begins with it.
+    """
+    vocabulary = _Vocabulary(catalog, request)
+    words = [word for word in analyze.words(request.text).split() if word not in corrected]
+    unknown = []
+    for word in words:
+        forms = analyze.terms(word)
+        # the word as written counts, too: `maxRetries` is more than its stem
+        if forms and not any(vocabulary.has(form) for form in (word, *forms)):
+            unknown.append(word)
+    is_last_unknown = bool(unknown) and unknown[-1] == words[-1]
+    if request.last_is_partial and is_last_unknown and vocabulary.has_prefix(words[-1]):
+        unknown.pop()
+    return unknown
+
+
+def _is_unfinished(vocabulary: _Vocabulary, last: list[str], term: str) -> bool:
+    """Whether a term comes from the unfinished last word, and some word begins like it."""
+    if not last or not (analyze.stem(last[0]) == term or term.endswith(f"_{last[0]}")):
+        return False
+    return vocabulary.has_prefix(last[0])
+
+
+def _as_typed(request: SearchRequest, term: str) -> str:
+    """The word of the query that a term was made from."""
+    words = analyze.words(request.text).split()
+    return next((word for word in words if analyze.stem(word) == term), term)

@@ -1,0 +1,78 @@
+"""Compare notes with those near to them while the service rests, a slice at a time, and store which
+supersedes which (``supersession.notes``). It reads no files and makes no vectors.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import msgspec
+
+from memsearch_engine.core.projects import Project
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.vector_index import VectorIndex
+from memsearch_engine.search.supersession import notes
+
+log = logging.getLogger("memsearch.service")
+_AT_ONCE = 32
+
+
+class _Waiting(msgspec.Struct):
+    """A project with notes that may be new.
+
+    Attributes:
+        after: catalog id of the last chunk that was looked at.
+    """
+
+    project: Project
+    after: int = 0
+
+
+class Comparer:
+    """Knows which projects have notes that were not compared. Only the index thread calls it."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, _Waiting] = {}
+
+    def note(self, project: Project) -> None:
+        """The notes of a project may have changed. Notes without a vector are looked at again after
+        the next call.
+        """
+        self._waiting[project.id] = _Waiting(project)
+
+    def is_due(self, index: VectorIndex | None) -> bool:
+        """Whether there is anything to do. On a Milvus server each comparison would be a request:
+        there notes are compared when somebody asks.
+        """
+        return bool(self._waiting) and index is not None and index.is_local
+
+    def doing(self) -> str:
+        """What is compared now, for people."""
+        projects = [waiting.project.slug for waiting in list(self._waiting.values())]
+        return f"comparing the notes of {', '.join(projects)} with each other"
+
+    def step(self, catalog: Catalog, index: VectorIndex) -> None:
+        """Compare some notes of one project. A project that fails is left until its notes change
+        again.
+        """
+        name, waiting = next(iter(self._waiting.items()))
+        project, version = waiting.project, notes.version(index)
+        try:
+            rows = catalog.links.not_compared(project.id, version, waiting.after, _AT_ONCE)
+            if rows:
+                held = index.vectors(project.collection, [row.chunk_id for row in rows])
+                rows, waiting.after = [row for row in rows if row.chunk_id in held], rows[-1].id
+                catalog.links.put(rows, version, notes.compare(catalog, index, project, rows))
+                return
+            catalog.links.prune(project.id)
+        except Exception:  # notes are compared when somebody asks
+            log.exception("the notes of %s are not compared", project.slug)
+        self._waiting.pop(name, None)
+
+
+def compare_all(catalog: Catalog, index: VectorIndex, project: Project) -> None:
+    """Compare all notes of a project that were not."""
+    comparer = Comparer()
+    comparer.note(project)
+    while comparer.is_due(index):
+        comparer.step(catalog, index)

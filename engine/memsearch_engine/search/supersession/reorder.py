@@ -1,0 +1,225 @@
+"""Put newer hits before those that they supersede: one step, for searches and for prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from memsearch_engine.core.projects import Project
+from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.vector_index import VectorIndex
+from memsearch_engine.journal.model import DIGEST
+from memsearch_engine.search.hits import Hit
+from memsearch_engine.search.rank import numbered
+from memsearch_engine.search.request import SearchRequest, identifiers
+from memsearch_engine.search.retrieve import Key, Sources
+from memsearch_engine.search.supersession import conversations
+from memsearch_engine.search.supersession.conversations import CONSIDERED
+from memsearch_engine.search.supersession.listing import ENOUGH
+from memsearch_engine.search.supersession.overrides import NONE, Overrides
+from memsearch_engine.search.supersession.revisions import newest_version
+
+#: How similar (cosine) two notes must be to have one topic, and what share of the older one's score
+#: the newer one must have; the second pair where the request asks for the present (chosen on
+#: tests/evaluation).
+_SAME_TOPIC = {False: (0.65, 0.8), True: (0.45, 0.6)}
+#: Hits that are compared with those above them.
+_AMONG = 5
+#: Hits of a prompt for which newer notes are looked up, and how often one is followed to the next.
+_FOLLOWED, _STEPS = 3, 3
+
+
+def for_search(sources: Sources, request: SearchRequest, terms: list[str], hits: list[Hit]) -> None:
+    """Reorder the hits of a search, in place. The hits of a prompt are left alone: ``for_prompt``
+    reorders them, after they are rated.
+
+    Args:
+        terms: of the query.
+    """
+    if request.is_prompt or request.asks_for_past:
+        return
+    index = sources.vectors
+    assert index is not None
+    _newest_first(
+        request,
+        hits,
+        _vectors(index, sources.projects, hits[:_AMONG]),
+        identifiers(terms),
+        sources.overrides,
+        _links(sources.catalog, hits[:_AMONG]),
+    )
+    if 2 * len(identifiers(terms)) < len(terms):
+        # a query of identifiers asks for the notes that have them, old or new
+        for project in sources.projects:
+            later_conversations_first(sources.catalog, index, project, hits, sources.overrides)
+
+
+def for_prompt(
+    catalog: Catalog,
+    index: VectorIndex,
+    project: Project,
+    hits: list[Hit],
+    overrides: Overrides = NONE,
+) -> None:
+    """Reorder the rated hits of a prompt, in place. Newer versions that are no hits are added."""
+    newer_versions_first(catalog, index, project, hits, overrides)
+    later_conversations_first(catalog, index, project, hits, overrides)
+
+
+def newer_versions_first(
+    catalog: Catalog,
+    index: VectorIndex,
+    project: Project,
+    hits: list[Hit],
+    overrides: Overrides = NONE,
+) -> None:
+    """Put what supersedes one of the first hits before it, in place, with its score and confidence.
+    It need not be a hit.
+    """
+    for hit in hits[:_FOLLOWED]:
+        older = hit
+        for _ in range(_STEPS):
+            row = newest_version(catalog, index, project, older.row, overrides)
+            known = next((one for one in hits if row and one.id == row.entry_id), None)
+            if row is None or known in (older, hit):
+                break
+            newer = known or Hit(0, older.score, row, {}, {}, [])
+            _put_before(hits, newer, older)
+            newer.confidence = max(newer.confidence or 0.0, older.confidence or 0.0)
+            newer.supersedes = [*newer.supersedes, older.id]
+            newer.reasons.append(f"newer version of the note of {older.row.day}")
+            older = newer
+    numbered(hits)
+
+
+def later_conversations_first(
+    catalog: Catalog,
+    index: VectorIndex,
+    project: Project,
+    hits: list[Hit],
+    overrides: Overrides = NONE,
+) -> None:
+    """Put hits of later conversations before those of earlier ones on the same topic, in place.
+    Hits of other projects stay where they are. Confidences follow, where there are any.
+    """
+    own = [hit for hit in hits[:CONSIDERED] if hit.row.project == project.id]
+    found = sorted(
+        conversations.pairs(catalog, index, project, own, overrides, conversations.ENOUGH),
+        key=lambda pair: (pair.later.day, pair.later.time),
+        reverse=True,
+    )
+    for pair in found:  # of several, the newest comes to stand first
+        earlier, later, probability = pair.earlier, pair.later, pair.probability
+        if probability < conversations.ENOUGH or overrides.get((earlier.id, later.id)) is False:
+            continue
+        _put_before(hits, later, earlier)
+        if earlier.confidence is not None:
+            confidence = round(probability * earlier.confidence, 3)
+            later.confidence = max(later.confidence or 0.0, confidence)
+        later.possibly_supersedes = [*later.possibly_supersedes, earlier.id]
+        later.reasons.append(
+            f"of a later conversation on the topic of {earlier.day} ({probability:.0%} sure)"
+        )
+    numbered(hits)
+
+
+def _newest_first(
+    request: SearchRequest,
+    hits: list[Hit],
+    vectors: Mapping[Key, np.ndarray],
+    names: set[str],
+    overrides: Overrides,
+    links: Mapping[tuple[str, str], float],
+) -> None:
+    """Put the newest note on a topic before older ones, in place. It does not go before a note with
+    an identifier of the query that it lacks.
+
+    Args:
+        vectors: of length 1, by key.
+        names: identifiers in the query.
+        links: (older id, newer id) -> probability that the newer note supersedes the older one.
+    """
+    for hit in hits[:_AMONG]:
+        for older in hits[: hits.index(hit)]:
+            reason = _supersedes(request, hit, older, vectors, names, overrides, links)
+            if reason:
+                _put_before(hits, hit, older)
+                hit.scores["newer"] = _cosine(vectors, hit, older)
+                hit.supersedes = [*hit.supersedes, older.id]
+                hit.reasons.append(f"newer version of the note of {older.row.day} ({reason})")
+                break
+    numbered(hits)
+
+
+def _supersedes(
+    request: SearchRequest,
+    hit: Hit,
+    older: Hit,
+    vectors: Mapping[Key, np.ndarray],
+    names: set[str],
+    overrides: Overrides,
+    links: Mapping[tuple[str, str], float],
+) -> str:
+    """Why a hit supersedes a better one; empty where it does not."""
+    said = overrides.get((older.id, hit.id))
+    if said is not None:
+        return "as you said" if said else ""
+    if names and not _names(older, names) <= _names(hit, names):
+        return ""
+    if probability := links.get((older.id, hit.id), 0.0):
+        return f"{probability:.0%} sure"
+    alike, share = _SAME_TOPIC[request.asks_for_present]
+    cosine = _cosine(vectors, hit, older)
+    is_same = cosine >= alike and hit.score >= share * older.score and _is_newer(hit, older)
+    return f"alike {cosine:.2f}" if is_same else ""
+
+
+def _cosine(vectors: Mapping[Key, np.ndarray], one: Hit, other: Hit) -> float:
+    ours, theirs = (vectors.get((hit.row.project, hit.row.chunk_id)) for hit in (one, other))
+    return round(float(ours @ theirs), 4) if ours is not None and theirs is not None else 0.0
+
+
+def _names(hit: Hit, names: set[str]) -> set[str]:
+    return names & set(analyze.terms(hit.row.embedded))
+
+
+def _is_newer(hit: Hit, than: Hit) -> bool:
+    one, other = hit.row, than.row
+    if one.heading.startswith(DIGEST):
+        return False
+    is_later = bool(other.day) and (one.day, one.time) > (other.day, other.time)
+    return one.project == other.project and is_later
+
+
+def _vectors(index: VectorIndex, projects: list[Project], hits: list[Hit]) -> dict[Key, np.ndarray]:
+    found: dict[Key, np.ndarray] = {}
+    for project in projects:
+        ids = [hit.row.chunk_id for hit in hits if hit.row.project == project.id]
+        if ids:
+            stored = index.vectors(project.collection, ids)
+            found.update(((project.id, chunk_id), vector) for chunk_id, vector in stored.items())
+    return found
+
+
+def _links(catalog: Catalog, hits: list[Hit]) -> dict[tuple[str, str], float]:
+    """(older id, newer id) -> probability, as it is stored for *hits*."""
+    return {
+        (link.older, link.newer): link.sure
+        for hit in hits
+        for link in catalog.links.of(hit.row.project, older=hit.id)
+        if link.sure >= ENOUGH
+    }
+
+
+def _put_before(hits: list[Hit], newer: Hit, older: Hit) -> None:
+    """Move a hit directly before an older one, unless it is above it already. It takes the older
+    one's score.
+    """
+    if newer in hits:
+        if hits.index(newer) < hits.index(older):
+            return
+        hits.remove(newer)
+    hits.insert(hits.index(older), newer)
+    newer.score = older.score
