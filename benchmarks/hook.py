@@ -32,7 +32,7 @@ from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.settings import load
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.longterm.recall import prepare
+from memsearch_engine.longterm.injected import prepare
 
 from memsearch_tui.demo import build
 from tests.evaluation.recall import chats

@@ -75,11 +75,11 @@ _PUBLIC = {
     "Inbox": "service.answers",
     "IndexResult": "index.rows",
     "KINDS": "search.request",
-    "Learned": "longterm.recall",
+    "Learned": "longterm.learned",
     "LongTerm": "verbs.longterm",
     "LONGTERM_KINDS": "index.rows",
     "LongTermStatus": "longterm.pipeline",
-    "Match": "longterm.recall",
+    "Match": "longterm.forgetting",
     "McpClients": "verbs.agents",
     "Memory": "memory",
     "MemsearchError": "core.errors",
@@ -148,7 +148,7 @@ _PUBLIC = {
     "Telling": "injection.prompt",
     "Then": "search.as_of",
     "ToolCall": "agents.transcripts.model",
-    "Trash": "longterm.recall",
+    "Trash": "longterm.forgetting",
     "Trust": "verbs.trust",
     "Turn": "agents.transcripts.model",
     "Unreachable": "core.errors",
@@ -214,9 +214,10 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.write import Target
     from memsearch_engine.longterm.digest.compact import Asked, Digest
     from memsearch_engine.longterm.facts import Fact
+    from memsearch_engine.longterm.forgetting import Match, Trash
+    from memsearch_engine.longterm.learned import Learned
     from memsearch_engine.longterm.pages import PageState
     from memsearch_engine.longterm.pipeline import LongTermStatus
-    from memsearch_engine.longterm.recall import Learned, Match, Trash
     from memsearch_engine.longterm.review import Hunk, Proposal
     from memsearch_engine.longterm.skills import Candidate as SkillCandidate
     from memsearch_engine.longterm.store import SessionMemory

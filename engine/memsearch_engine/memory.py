@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.journal.note import Note
     from memsearch_engine.journal.write import Journal, Target
     from memsearch_engine.longterm.facts import Fact
-    from memsearch_engine.longterm.recall import Match
+    from memsearch_engine.longterm.forgetting import Match
     from memsearch_engine.search.as_of import Then
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.request import SearchRequest
@@ -1020,7 +1020,7 @@ class Memory:
         runs.
         """
         from memsearch_engine.core.settings import load
-        from memsearch_engine.longterm.recall import prepare
+        from memsearch_engine.longterm.injected import prepare
 
         self._register()
         with contextlib.suppress(OSError, MemsearchError):
@@ -1209,7 +1209,7 @@ class Memory:
         from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.facts import Fact as Made
         from memsearch_engine.longterm.facts import remember
-        from memsearch_engine.longterm.recall import refresh
+        from memsearch_engine.longterm.injected import refresh
 
         if not everywhere and fact.strip():
             self._register()
@@ -1227,7 +1227,7 @@ class Memory:
         """Lines of the long-term memory, of this project and of everywhere, that hold every word of
         *words* (or the fact of that id).
         """
-        from memsearch_engine.longterm.recall import find
+        from memsearch_engine.longterm.forgetting import find
 
         return find(self.home, words, "" if self.everything else self.project.id)
 
@@ -1236,7 +1236,8 @@ class Memory:
         it can be restored.
         """
         from memsearch_engine.core.settings import load
-        from memsearch_engine.longterm.recall import forget, refresh
+        from memsearch_engine.longterm.forgetting import forget
+        from memsearch_engine.longterm.injected import refresh
 
         number = forget(self.home, words, matches)
         refresh(self.home, load(self.home))
@@ -1259,7 +1260,7 @@ class Memory:
         from memsearch_engine.core import agent_registry
         from memsearch_engine.core.settings import load
         from memsearch_engine.injection.session_start import build
-        from memsearch_engine.longterm.recall import outdated, told, told_of_page
+        from memsearch_engine.longterm.injected import injected, injected_page, outdated
 
         if agent not in agent_registry.names():
             raise UsageError(
@@ -1268,10 +1269,12 @@ class Memory:
         settings = load(self.home)
         inject = settings.recall.inject
         page = (
-            told_of_page(self.home, settings, self.place.memory, self.project.id) if inject else ""
+            injected_page(self.home, settings, self.place.memory, self.project.id) if inject else ""
         )
         kept = (
-            told(self.home, self.project.id, settings.longterm.max_tokens, page) if inject else ""
+            injected(self.home, self.project.id, settings.longterm.max_tokens, page)
+            if inject
+            else ""
         )
         most = settings.recall.max_tokens if inject else 0
         return build(

@@ -14,7 +14,7 @@ from memsearch_engine.capture import hook
 from memsearch_engine.core.settings import load
 from memsearch_engine.injection import session_start
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.longterm.recall import prepare
+from memsearch_engine.longterm.injected import prepare
 from memsearch_engine.review import inbox
 
 from tests.conftest import Box, Result

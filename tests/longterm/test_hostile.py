@@ -16,7 +16,7 @@ from memsearch_engine.core.llm.providers import complete
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.network import is_local
 from memsearch_engine.core.settings import Llm, Provider
-from memsearch_engine.longterm import consolidate, pipeline, recall, review, workspace
+from memsearch_engine.longterm import consolidate, forgetting, injected, pipeline, review, workspace
 from memsearch_engine.longterm.extract import transcript
 from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.longterm.jobs import learning
@@ -176,10 +176,10 @@ def test_forgetting_forgets_paragraphs_evidence_and_what_waits_for_review(desk):
     }
     desk.session("We use pnpm")
     desk.run()
-    found = recall.find(desk.home, "pnpm")
+    found = forgetting.find(desk.home, "pnpm")
     assert {m.kind for m in found} == {"session"}
-    recall.forget(desk.home, "pnpm", found)
-    assert recall.find(desk.home, "pnpm") == []
+    forgetting.forget(desk.home, "pnpm", found)
+    assert forgetting.find(desk.home, "pnpm") == []
     waiting = review.pending(desk.home)
     assert not any(
         "pnpm" in line for hunk in (waiting.waiting if waiting else []) for line in hunk.after
@@ -192,7 +192,7 @@ def test_what_was_forgotten_is_not_proposed_again(desk):
     session = learned(desk)
     desk.run()
     review.decide(desk.home, "accepted")
-    recall.forget(desk.home, "pnpm", recall.find(desk.home, "pnpm"))
+    forgetting.forget(desk.home, "pnpm", forgetting.find(desk.home, "pnpm"))
     desk.touch(session, 8)
     desk.run()
     assert review.pending(desk.home) is None and "pnpm" not in desk.file("MEMORY.md")
@@ -203,22 +203,22 @@ def test_forgetting_in_one_project_leaves_the_others(desk):
     for project in (mine, other):
         remember(desk.home, "Deploys on Tuesday", project=project)
     assert (
-        len(recall.find(desk.home, "deploys", mine)) == 1
-        and len(recall.find(desk.home, "deploys")) == 2
+        len(forgetting.find(desk.home, "deploys", mine)) == 1
+        and len(forgetting.find(desk.home, "deploys")) == 2
     )
 
 
 def test_forgotten_and_cleared_facts_are_not_told_by_hooks(desk):
     desk.scope("shop"), desk.scope("lab")
     remember(desk.home, "The zebra is asleep")
-    recall.refresh(desk.home, desk.settings)
+    injected.refresh(desk.home, desk.settings)
     contexts = [
         desk.home.context(str(desk.root / name / ".memsearch" / "memory"))
         for name in ("shop", "lab")
     ]
     assert all("zebra" in path.read_text() for path in contexts)
-    recall.forget(desk.home, "zebra", recall.find(desk.home, "zebra"))
-    recall.refresh(desk.home, desk.settings)
+    forgetting.forget(desk.home, "zebra", forgetting.find(desk.home, "zebra"))
+    injected.refresh(desk.home, desk.settings)
     assert not any("zebra" in path.read_text() for path in contexts)
 
 
@@ -226,7 +226,7 @@ def test_bringing_back_is_all_or_nothing(desk):
     learned(desk)
     desk.run()
     review.decide(desk.home, "accepted")
-    number = recall.forget(desk.home, "pnpm", recall.find(desk.home, "pnpm"))
+    number = forgetting.forget(desk.home, "pnpm", forgetting.find(desk.home, "pnpm"))
     desk.home.longterm.joinpath("MEMORY.md").write_text("## Everywhere\n- mine\n")
     (memory,) = SessionMemories(desk.home).all()
     with desk.home.state_db.open():
@@ -238,8 +238,11 @@ def test_bringing_back_is_all_or_nothing(desk):
                 "UPDATE longterm_memories SET raw_memory='- changed since' WHERE id=?", (memory.id,)
             )
     with pytest.raises(Conflict):
-        recall.restore(desk.home, number)
-    assert desk.file("MEMORY.md") == "## Everywhere\n- mine\n" and len(recall.trash(desk.home)) == 1
+        forgetting.restore(desk.home, number)
+    assert (
+        desk.file("MEMORY.md") == "## Everywhere\n- mine\n"
+        and len(forgetting.trash(desk.home)) == 1
+    )
 
 
 def test_backups_never_replace_one_another_and_a_failed_one_frees_the_lock(desk, monkeypatch):
@@ -294,7 +297,7 @@ def test_the_newest_facts_are_told_where_not_all_can_be(desk):
     for n in range(60):
         remember(desk.home, f"fact number {n} " + "x" * 200)
     newest = sorted(facts(desk.home), key=lambda note: note.path)[-1]
-    assert newest.text in recall.told(desk.home, "f" * 32, 1000)
+    assert newest.text in injected.injected(desk.home, "f" * 32, 1000)
 
 
 # -- providers

@@ -14,7 +14,15 @@ from memsearch_engine.core.errors import Conflict, SettingsError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
 from memsearch_engine.core.settings import Model
-from memsearch_engine.longterm import consolidate, extract, pipeline, recall, review, workspace
+from memsearch_engine.longterm import (
+    consolidate,
+    extract,
+    injected,
+    learned,
+    pipeline,
+    review,
+    workspace,
+)
 from memsearch_engine.longterm.jobs import Claim, Jobs
 from memsearch_engine.longterm.store import DAY_S, SessionMemories, id_of, note_read
 
@@ -39,7 +47,7 @@ def test_a_session_becomes_a_change_that_is_accepted_and_told(either):
     }
     review.decide(desk.home, "accepted")
     assert desk.file("memory_summary.md").startswith("v1\n")
-    told = recall.told(desk.home, desk.scope(), 2500)
+    told = injected.injected(desk.home, desk.scope(), 2500)
     assert (
         "The shop uses pnpm, never npm" in told and f"[mem:{id_of('claude-code', session)}]" in told
     )
@@ -294,10 +302,10 @@ def test_memory_of_one_project_is_never_told_in_another(desk):
     lesson(desk, "british", "(everywhere) British English")
     desk.run()
     review.decide(desk.home, "accepted")
-    shop, lab = (recall.told(desk.home, desk.scope(name), 2500) for name in ("shop", "lab"))
+    shop, lab = (injected.injected(desk.home, desk.scope(name), 2500) for name in ("shop", "lab"))
     assert "pnpm" in shop and "mypy" not in shop and "British" in shop
     assert "mypy" in lab and "pnpm" not in lab and "British" in lab
-    assert "pnpm" not in recall.told(desk.home, "f" * 32, 2500)
+    assert "pnpm" not in injected.injected(desk.home, "f" * 32, 2500)
 
 
 def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_come_back(desk):
@@ -324,7 +332,7 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
     desk.settings.longterm.memories = 1
     (first,) = SessionMemories(desk.home).select(1)
     assert first.id == name
-    rows = {row.id: row for row in recall.overview(desk.home, 30)}
+    rows = {row.id: row for row in learned.overview(desk.home, 30)}
     assert (rows[name].cited, rows[gone].cited) == (2, 0) and rows[name].forget_on > rows[
         gone
     ].forget_on
@@ -337,7 +345,7 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
     assert report.forgotten == [gone] and report.consolidated.state == "review"
     review.decide(desk.home, "accepted")
     assert "pnpm" in desk.file("memory_summary.md") and "tabs" not in desk.file("memory_summary.md")
-    rows = {row.id: row for row in recall.overview(desk.home, 30)}
+    rows = {row.id: row for row in learned.overview(desk.home, 30)}
     assert rows[gone].forgotten and rows[gone].gone_on > rows[gone].forgotten
     SessionMemories(desk.home, clock).restore(gone)
     assert desk.run(clock=clock).consolidated.state == "review"
@@ -355,7 +363,7 @@ def test_reading_counts_less_than_citing_and_once_a_day(desk):
     for _ in range(3):
         note_read(desk.home, "claude-code", session)
     note_read(desk.home, "claude-code", "nobody")
-    (row,) = recall.overview(desk.home, 30)
+    (row,) = learned.overview(desk.home, 30)
     assert (row.read, row.cited) == (1, 0)
 
 
@@ -450,7 +458,7 @@ def test_a_folder_that_can_t_be_written_still_tells(desk):
     for path in [desk.home.longterm, *desk.home.longterm.rglob("*")]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:
-        assert "pnpm" in recall.told(desk.home, desk.scope(), 2500)
+        assert "pnpm" in injected.injected(desk.home, desk.scope(), 2500)
     finally:
         for path in [desk.home.longterm, *desk.home.longterm.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memsearch_engine.core.errors import Conflict, NotFound, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.state import using
-from memsearch_engine.longterm import consolidate, recall, review, workspace
+from memsearch_engine.longterm import consolidate, forgetting, injected, review, workspace
 from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.longterm.review import (
     Hunk,
@@ -241,7 +241,10 @@ def test_a_fact_is_told_at_once_to_its_project_or_to_all(home):
         remember(home, "British English").id in {note.id for note in facts(home)}
         and len(facts(home)) == 2
     )
-    shop, lab = recall.told(home, "1234567890", 2500), recall.told(home, "99999999", 2500)
+    shop, lab = (
+        injected.injected(home, "1234567890", 2500),
+        injected.injected(home, "99999999", 2500),
+    )
     assert "- Deploy on Tuesdays only [mem:" in shop and "British" in shop
     assert "Deploy" not in lab and "British" in lab
     assert (home.longterm / mine.path).read_text().startswith("scope: 12345678 (shop)\nid: ")
@@ -263,25 +266,25 @@ def test_a_fact_can_forge_nothing(home):
 
 def test_what_is_forgotten_is_what_was_shown_and_can_come_back(home):
     remember(home, "npm is banned")
-    found = recall.find(home, "npm")
+    found = forgetting.find(home, "npm")
     assert [(m.kind, m.line) for m in found] == [
         ("note", "npm is banned"),
         ("file", "- Uses npm [mem:bbbbbbbb]\n  since 2024"),
     ]
-    number = recall.forget(home, "npm", found)
+    number = forgetting.forget(home, "npm", found)
     assert text(home) == OLD.replace(found[1].line + "\n", "") and facts(home) == []
-    assert recall.trash(home)[0].lines == [match.line for match in found]
+    assert forgetting.trash(home)[0].lines == [match.line for match in found]
     assert proposed(home, text(home), OLD) == []  # a consolidation doesn't bring it back
-    recall.restore(home, number)
+    forgetting.restore(home, number)
     assert text(home) == OLD and [n.text for n in facts(home)] == ["npm is banned"]
     with pytest.raises(NotFound):
-        recall.restore(home, number)
+        forgetting.restore(home, number)
 
 
 def test_a_query_finds_lines_with_all_its_words_whatever_their_form(home):
-    assert [m.line for m in recall.find(home, "use NPM 2024")] == [
+    assert [m.line for m in forgetting.find(home, "use NPM 2024")] == [
         "- Uses npm [mem:bbbbbbbb]\n  since 2024"
     ]
-    assert recall.find(home, "npm cargo") == []
+    assert forgetting.find(home, "npm cargo") == []
     with pytest.raises(UsageError):
-        recall.find(home, "!!")
+        forgetting.find(home, "!!")

@@ -193,7 +193,7 @@ def stamp(settings: Settings, project: Project) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def told(home: Home, settings: Settings, project: Project, page: Page) -> str:
+def accepted_text(home: Home, settings: Settings, project: Project, page: Page) -> str:
     """The page as far as it may be told: lines that the owner accepted or released where they
     stand, under their headings, without secrets, and none that reads like an order.
     """
@@ -356,7 +356,7 @@ class _Run:
 
     def work(self) -> Result:
         before = read(self.settings, self.project, self.page)
-        shown = told(
+        shown = accepted_text(
             self.home, self.settings, self.project, self.page
         )  # what came with a clone is shown to no model
         room = self.settings.documents.input_tokens - estimate(shown)

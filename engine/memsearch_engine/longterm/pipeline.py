@@ -20,13 +20,13 @@ from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.longterm import consolidate, extract, recall, review, workspace
+from memsearch_engine.longterm import consolidate, extract, forgetting, learned, review, workspace
 from memsearch_engine.longterm.jobs import SCHEMA as JOBS
 from memsearch_engine.longterm.jobs import Job, Jobs, Refusal, learning
 from memsearch_engine.longterm.store import SCHEMA as STORE
 from memsearch_engine.longterm.store import SessionMemories
 
-BACKED_UP = STORE + review.SCHEMA + recall.TRASH
+BACKED_UP = STORE + review.SCHEMA + forgetting.TRASH
 EVERY_S = 6 * 3600.0
 _SCHEMA = "CREATE TABLE IF NOT EXISTS longterm_considered (one INTEGER PRIMARY KEY CHECK (one=1), at REAL NOT NULL);"
 
@@ -67,7 +67,7 @@ def run(
     limits = settings.longterm
     check_models(settings, phase)
     with learning(home):
-        pinned = recall.pinned(home)
+        pinned = learned.pinned(home)
         report = RunReport(SessionMemories(home, clock).forget_unused(limits.unused_days, pinned))
         if phase in (0, 1):
             report.extracted = extract.run(
@@ -267,7 +267,7 @@ def clear(home: Home) -> Path | None:
             workspace.Baseline(home).clear()
             SessionMemories(home).clear()
             review.clear(home)
-            recall.empty_trash(home)
+            forgetting.empty_trash(home)
         with using(home, JOBS) as db:
             db.execute("DELETE FROM longterm_jobs")
     finally:

@@ -76,7 +76,7 @@ def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Mater
     says of the project.
     """
     longterm = redact(
-        workspace.told(workspace.read(home.longterm, workspace.SUMMARY), project.id[:8]), home
+        workspace.part_for(workspace.read(home.longterm, workspace.SUMMARY), project.id[:8]), home
     )[0]
     while longterm and estimate(longterm) > _LONGTERM_TOKENS:
         longterm = longterm.rpartition("\n")[0]

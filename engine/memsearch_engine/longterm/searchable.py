@@ -131,7 +131,9 @@ def _facts(home: Home, project: str) -> Iterator[Said]:
 def _page(
     home: Home, settings: Settings, place: Project, page: documents.Page, since: float
 ) -> Iterator[Said]:
-    for heading, lines in documents.sections(documents.told(home, settings, place, page)).items():
+    for heading, lines in documents.sections(
+        documents.accepted_text(home, settings, place, page)
+    ).items():
         if text := "\n".join(line for line in lines if not line.startswith("# ")).strip():
             yield _entry(
                 page, f"{documents.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text, since

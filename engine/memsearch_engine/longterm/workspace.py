@@ -469,7 +469,7 @@ def validate(folder: Path, known: dict[str, str], projects: set[str], max_tokens
         if "<!--" in text or "<memsearch-memory" in text or "</memsearch-memory" in text:
             raise InvalidArtifacts(f"{name} has a comment or a fence in it")
     for scope in {EVERYWHERE, *projects}:
-        if (tokens := estimate(told(summary, scope))) > max_tokens:
+        if (tokens := estimate(part_for(summary, scope))) > max_tokens:
             raise InvalidArtifacts(
                 f"{SUMMARY} is too long: {tokens} tokens for one session, {max_tokens} are allowed"
             )
@@ -503,7 +503,7 @@ def blocks(lines: list[str]) -> list[tuple[int, int]]:
     return found
 
 
-def told(summary: str, scope: str) -> str:
+def part_for(summary: str, scope: str) -> str:
     """What a session in a project is told of memory_summary.md: what holds everywhere, and what
     holds there.
     """

@@ -34,7 +34,7 @@ from memsearch_engine.core.settings import Settings, load
 from memsearch_engine.core.settings import Sync as Where
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import pages, pipeline, skills
-from memsearch_engine.longterm.recall import prepare
+from memsearch_engine.longterm.injected import prepare
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.service.activity import Activity
 from memsearch_engine.service.indexing import Indexer, distinct

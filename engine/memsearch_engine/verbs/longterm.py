@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.settings import load
-from memsearch_engine.longterm import recall, review, workspace
-from memsearch_engine.longterm.recall import Learned, Trash
+from memsearch_engine.longterm import forgetting, injected, learned, review, workspace
+from memsearch_engine.longterm.forgetting import Trash
+from memsearch_engine.longterm.learned import Learned
 from memsearch_engine.longterm.review import Hunk, Proposal
 from memsearch_engine.longterm.store import SessionMemories, SessionMemory, note_read
 from memsearch_engine.memory import Memory
@@ -83,7 +84,7 @@ class LongTerm:
 
     def told(self) -> str:
         """What of it a new session of this project is told."""
-        return recall.told(
+        return injected.injected(
             self._home, self._memory.project.id, load(self._home).longterm.max_tokens
         )
 
@@ -103,7 +104,7 @@ class LongTerm:
         be forgotten.
         """
         mine = ("", self._memory.project.name)
-        rows = recall.overview(self._home, load(self._home).longterm.unused_days)
+        rows = learned.overview(self._home, load(self._home).longterm.unused_days)
         return [
             row
             for row in rows
@@ -112,7 +113,7 @@ class LongTerm:
 
     def trash(self) -> list[Trash]:
         """What was forgotten by hand and can be brought back."""
-        return recall.trash(self._home)
+        return forgetting.trash(self._home)
 
     def documents(self, *, everything: bool = False) -> dict[str, str]:
         """``memory_summary.md`` and ``MEMORY.md``: this project's part of them, or the whole."""
@@ -123,7 +124,8 @@ class LongTerm:
         if everything:
             return texts
         return {
-            name: workspace.told(text, self._memory.project.id[:8]) for name, text in texts.items()
+            name: workspace.part_for(text, self._memory.project.id[:8])
+            for name, text in texts.items()
         }
 
     def pending(self) -> Proposal | None:
@@ -166,7 +168,7 @@ class LongTerm:
         number. How many came back.
         """
         if len(name) < _NUMBER and name.isascii() and name.isdecimal():
-            count = recall.restore(self._home, int(name))
+            count = forgetting.restore(self._home, int(name))
         else:
             store = SessionMemories(self._home)
             found = store.get(name)
@@ -197,4 +199,4 @@ class LongTerm:
         return backup
 
     def _tell_sessions(self) -> None:
-        recall.refresh(self._home, load(self._home))
+        injected.refresh(self._home, load(self._home))

@@ -13,8 +13,8 @@ from memsearch_engine.core.errors import MemsearchError, UsageError
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
 from memsearch_engine.injection.usage import without_citations
+from memsearch_engine.longterm import injected
 from memsearch_engine.longterm import pages as documents
-from memsearch_engine.longterm import recall
 from memsearch_engine.longterm.pages import Draft, Page, PageState, Result, Spot
 from memsearch_engine.longterm.review import Hunk
 from memsearch_engine.memory import Memory
@@ -70,7 +70,7 @@ class Pages:
             page,
             documents.path_of(settings, project, page),
             documents.read(settings, project, page),
-            documents.told(self._home, settings, project, page),
+            documents.accepted_text(self._home, settings, project, page),
             documents.strange(self._home, settings, project, page),
             draft.waiting if draft else [],
             draft.id if draft else "",
@@ -150,7 +150,7 @@ class Pages:
         return path
 
     def _tell_sessions(self) -> None:
-        recall.refresh(self._home, load(self._home))
+        injected.refresh(self._home, load(self._home))
         try:
             self._memory.call(
                 "attach", type(None), start=False, timeout_s=5, memories=[self._memory.place.memory]
@@ -171,7 +171,7 @@ class Pages:
         parts = []
         for page in pages:
             told = without_citations(
-                documents.told(self._home, load(self._home), self._memory.project, page)
+                documents.accepted_text(self._home, load(self._home), self._memory.project, page)
             )
             lines = [
                 f"#{line}" if line.startswith("#") else line

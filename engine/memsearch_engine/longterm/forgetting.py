@@ -1,0 +1,262 @@
+"""Forgetting by hand: lines of the long-term memory are taken out at once, and can be restored."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from memsearch_engine.core.errors import Conflict, NotFound, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.state import using
+from memsearch_engine.index.analyze import terms
+from memsearch_engine.journal.disk import locked
+from memsearch_engine.longterm import review, searchable, workspace
+from memsearch_engine.longterm.facts import facts as remembered
+from memsearch_engine.longterm.store import SCHEMA, SessionMemories, plain_line
+
+TRASH = """
+CREATE TABLE IF NOT EXISTS longterm_trash (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, query TEXT NOT NULL, body BLOB NOT NULL, restored REAL NOT NULL);
+"""
+
+
+class Match(msgspec.Struct, frozen=True):
+    """A bullet that would be forgotten, with the lines that belong to it.
+
+    Attributes:
+        kind: where the bullet stands.
+        name: the id of the note or session, or the name of the file.
+    """
+
+    kind: Literal["note", "file", "session"]
+    name: str
+    line: str
+
+
+class _Image(msgspec.Struct):
+    kind: str
+    name: str
+    before: str
+    after: str
+
+
+class _Forgotten(msgspec.Struct):
+    lines: list[str]
+    images: list[_Image]
+
+
+def find(home: Home, query: str, project: str = "") -> list[Match]:
+    """Lines that hold every word of *query* (by stem), or the fact of that id.
+
+    Args:
+        project: the identity of a project: only what is its own, and what holds everywhere; ''
+            for all projects.
+
+    Raises:
+        UsageError: the query has no words.
+    """
+    wanted, scope = set(terms(query)), project[:8]
+    if not wanted:
+        raise UsageError("the query has no words")
+
+    def hit(line: str) -> bool:
+        words = line.casefold()
+        return all(word in words for word in plain_words) and wanted <= set(terms(line))
+
+    # Nearly every stem is the beginning of its word, so most lines can be left out before their
+    # words are stemmed.
+    plain_words = [
+        term[:3] for term in wanted if term.isascii() and term.isalpha() and len(term) > 3
+    ]
+    found = [
+        Match("note", fact.id, fact.text)
+        for fact in remembered(home)
+        if (not scope or fact.scope in ("", scope)) and (fact.id == query.strip() or hit(fact.text))
+    ]
+    for name in (workspace.MEMORY, workspace.SUMMARY):
+        text = workspace.read(home.longterm, name)
+        text = workspace.part_for(text, scope) if scope else text
+        found += [Match("file", name, block) for block in _blocks(text) if hit(block)]
+    for memory in SessionMemories(home).all():
+        if not scope or memory.project[:8] in ("", scope):
+            blocks = _blocks(memory.raw_memory) + _blocks(memory.summary)
+            found += [
+                Match("session", memory.id, block) for block in dict.fromkeys(blocks) if hit(block)
+            ]
+    return found
+
+
+def _blocks(text: str) -> list[str]:
+    """Bullets with the lines that belong to them, and paragraphs; no headings."""
+    lines = text.splitlines()
+    units = ["\n".join(lines[start:stop]) for start, stop in workspace.blocks(lines)]
+    return [unit for unit in units if not unit.startswith("#") and unit != workspace.VERSION]
+
+
+def forget(home: Home, query: str, matches: list[Match]) -> int:
+    """Take exactly *matches* out. The next consolidation does not bring them back.
+
+    Returns:
+        The number with which ``restore`` brings them back.
+    """
+    gone: dict[tuple[str, str], set[str]] = {}
+    for match in matches:
+        gone.setdefault((match.kind, match.name), set()).add(match.line)
+    images: list[_Image] = []
+    by_id = {fact.id: fact for fact in remembered(home)}
+    with locked(home, str(home.longterm)):
+        for (kind, name), lines in gone.items():
+            if kind == "note":
+                path = by_id[name].path
+                images.append(_Image("note", path, workspace.read(home.longterm, path), ""))
+            elif kind == "file":
+                text = workspace.read(home.longterm, name)
+                images.append(_Image("file", name, text, _without(text, lines)))
+            elif memory := SessionMemories(home).get(name):
+                images.append(
+                    _Image(
+                        "raw_memory", name, memory.raw_memory, _without(memory.raw_memory, lines)
+                    )
+                )
+                images.append(
+                    _Image("summary", name, memory.summary, _without(memory.summary, lines))
+                )
+        with using(home, TRASH) as db:
+            shown = list(dict.fromkeys(match.line for match in matches))
+            row = (time.time(), query, msgspec.json.encode(_Forgotten(shown, images)))
+            number = int(
+                db.execute(
+                    "INSERT INTO longterm_trash (at, query, body, restored) VALUES (?,?,?,0)", row
+                ).lastrowid
+                or 0
+            )
+        store = SessionMemories(home)
+        store.refuse("+", [line for match in matches for line in match.line.splitlines()])
+        for image in images:
+            _put(home, image.kind, image.name, image.after)
+        _rewrite_evidence(home)
+        searchable.rewrite(home, forget=True)
+    if proposal := review.pending(home):  # what waits for review must not bring it back
+        unwanted, wanted = store.refused("+"), set(terms(query))
+        numbers = [
+            hunk.number
+            for hunk in proposal.waiting
+            if any(plain_line(line) in unwanted for line in hunk.after)
+            or (hunk.after and wanted <= set(terms(" ".join(hunk.after))))
+        ]
+        if numbers:
+            review.decide(home, "rejected", numbers, proposal_id=proposal.id)
+    return number
+
+
+def _rewrite_evidence(home: Home) -> None:
+    """Write the evidence files anew from the session memories, so that the next consolidation sees
+    the difference.
+    """
+    if (home.longterm / workspace.RAW).exists():
+        weighed = [
+            memory
+            for memory in SessionMemories(home).all()
+            if memory.selected and not memory.forgotten
+        ]
+        workspace.write_inputs(home, home.longterm, sorted(weighed, key=lambda memory: memory.id))
+
+
+def restore(home: Home, number: int) -> int:
+    """Bring back what ``forget`` took. Returns how many texts. Raises NotFound, Conflict."""
+    with locked(home, str(home.longterm)):
+        with using(home, TRASH) as db:
+            row = db.execute(
+                "SELECT body, restored FROM longterm_trash WHERE id=?", (number,)
+            ).fetchone()
+        if row is None or row[1]:
+            raise NotFound(
+                f"nothing to bring back under {number}",
+                "`memsearch longterm show --forgotten` lists it",
+            )
+        images = msgspec.json.decode(row[0], type=_Forgotten).images
+        store = SessionMemories(home)
+        back: list[tuple[_Image, str]] = []
+        store.allow([line for image in images for line in image.before.splitlines()])
+        for image in images:  # all or nothing
+            now = _get(home, image)
+            if image.kind == "file" and now != image.after:
+                for hunk in review.hunks_between(
+                    {image.name: image.after}, {image.name: image.before}, store
+                ):
+                    now = review.apply(hunk, now)
+                back.append((image, now))
+            elif now != image.after:
+                raise Conflict(f"{image.name} has changed since it was forgotten")
+            else:
+                back.append((image, image.before))
+        for image, text in back:
+            _put(home, image.kind, image.name, text)
+        _rewrite_evidence(home)
+        searchable.rewrite(home)
+        with using(home, TRASH) as db:
+            db.execute("UPDATE longterm_trash SET restored=? WHERE id=?", (time.time(), number))
+    return len(images)
+
+
+class Trash(msgspec.Struct):
+    """What one ``forget`` took out. ``number``: for ``restore``."""
+
+    number: int
+    day: str
+    query: str
+    lines: list[str]
+
+
+def trash(home: Home) -> list[Trash]:
+    """What was forgotten by hand and can come back, newest first."""
+    with using(home, TRASH) as db:
+        rows = db.execute(
+            "SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC"
+        ).fetchall()
+    return [
+        Trash(
+            number,
+            time.strftime("%Y-%m-%d", time.localtime(at)),
+            query,
+            msgspec.json.decode(body, type=_Forgotten).lines,
+        )
+        for number, at, query, body in rows
+    ]
+
+
+def empty_trash(home: Home) -> None:
+    with using(home, TRASH) as db:
+        db.execute("DELETE FROM longterm_trash")
+
+
+def _without(text: str, blocks: set[str]) -> str:
+    text = f"\n{text}\n"
+    for block in blocks:
+        text = text.replace(f"\n{block}\n", "\n")
+    return text[1:-1] if len(text) > 1 else ""
+
+
+def _get(home: Home, image: _Image) -> str:
+    if image.kind in ("note", "file"):
+        return workspace.read(home.longterm, image.name)
+    memory = SessionMemories(home).get(image.name)
+    if memory is None:
+        raise Conflict(f"the memory {image.name} is gone")
+    return memory.raw_memory if image.kind == "raw_memory" else memory.summary
+
+
+def _put(home: Home, kind: str, name: str, text: str) -> None:
+    if kind in ("note", "file"):
+        if text or kind == "file":
+            workspace.write(home, home.longterm, name, text)
+        else:
+            Path(home.longterm, name).unlink(missing_ok=True)
+        return
+    with using(home, SCHEMA) as db, transaction(db):
+        column = "raw_memory" if kind == "raw_memory" else "summary"
+        db.execute(f"UPDATE longterm_memories SET {column}=? WHERE id=?", (text, name))

@@ -1,0 +1,91 @@
+"""What each session taught, how it was used, and when it will be forgotten."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from memsearch_engine.core.home import Home
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.injection.usage import totals
+from memsearch_engine.longterm.store import DAY_S, SessionMemories, id_of
+
+
+def pinned(home: Home) -> set[str]:
+    """Ids of sessions with a pinned note: those are never forgotten."""
+    catalog = Catalog.open_readonly(home.cache_db)
+    if catalog is None:
+        return set()
+    try:
+        return {id_of(agent, session) for agent, session in catalog.marked_sessions("pin")}
+    finally:
+        catalog.close()
+
+
+class Learned(msgspec.Struct):
+    """What one session taught, with its use. Days are ISO, '' where there is none.
+
+    Attributes:
+        forget_on: when it will be forgotten if nobody uses it; gone_on: until when a forgotten
+            one can come back.
+        weighed: a consolidation has looked at it.
+    """
+
+    id: str
+    agent: str
+    session: str
+    project: str
+    made: str
+    age_days: float
+    cited: int
+    read: int
+    last_used: str
+    pinned: bool
+    weighed: bool
+    forgotten: str
+    forget_on: str
+    gone_on: str
+    slug: str
+    title: str
+
+
+def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
+    """Every session memory with its use, its age, and when it will be forgotten or is gone for good
+    (ISO days).
+    """
+    now = now or time.time()
+    uses, kept = totals(home), pinned(home)
+    rows = []
+    for memory in SessionMemories(home).all():
+        use = uses.get(memory.id)
+        last = memory.last_used(use)
+        rows.append(
+            Learned(
+                id=memory.id,
+                agent=memory.agent,
+                session=memory.session,
+                project=memory.project_name,
+                made=_day(memory.watermark),
+                age_days=round((now - memory.watermark) / DAY_S, 1),
+                cited=use.cited if use else 0,
+                read=use.read if use else 0,
+                last_used=_day(last),
+                pinned=memory.id in kept,
+                weighed=bool(memory.selected),
+                forgotten=_day(memory.forgotten),
+                forget_on=""
+                if memory.forgotten or memory.id in kept
+                else _day(last + unused_days * DAY_S),
+                gone_on=_day(memory.forgotten + max(unused_days, 1) * DAY_S)
+                if memory.forgotten
+                else "",
+                slug=memory.slug,
+                title=memory.title,
+            )
+        )
+    return rows
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(seconds)) if seconds else ""
