@@ -91,6 +91,21 @@ def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(hom
         assert open_now.serving and open_now.serving.fingerprint == "new" and open_now.next is None
 
 
+def test_an_index_of_an_earlier_default_model_serves_until_the_new_one_is_built(home, monkeypatch):
+    earlier = "all-minilm-l6-v2-0c1d2e3f"
+    with contextlib.closing(VectorIndex(home, Milvus(), Tiny(earlier))) as old:
+        old.set_complete(Embedding())  # the default model has no name in the settings
+    fingerprints = {"all-minilm-l6-v2": earlier, "": "new"}
+    monkeypatch.setattr(spaces.embed, "load", lambda home, wanted: Tiny(fingerprints[wanted.model]))
+    with contextlib.closing(Spaces(home, Settings)) as open_now:
+        open_now.open()
+        assert open_now.serving and open_now.serving.fingerprint == earlier
+        assert open_now.next and open_now.next.fingerprint == "new"
+        open_now.open_stores()
+        open_now.complete()
+        assert open_now.serving.fingerprint == "new" and open_now.next is None
+
+
 def test_a_store_that_can_t_be_opened_is_tried_later_and_later_and_never_called_ready(home, stores):
     stores["new"] = Unreachable("the disk is full")
     states: list[str] = []

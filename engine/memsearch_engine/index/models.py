@@ -39,7 +39,8 @@ class Model(msgspec.Struct, frozen=True):
     """A model and how its vectors are made.
 
     Attributes:
-        source: ``package:<import name>`` (an installed package carries the weights),
+        source: ``data`` (the weights lie beside this file), ``package:<import name>`` (an installed
+            package carries them),
             ``convert:<hub repository>`` (made once from weights in an installed package; without
             the package fetched from the hub), ``hub:<repository>`` or ``folder``.
         dimension: numbers in a vector; 0 where it is not known before the model is loaded.
@@ -66,6 +67,11 @@ class Model(msgspec.Struct, frozen=True):
     sha256: str = ""
     centered: bool = False
     files: tuple[str, str] = ("model.onnx", "tokenizer.json")
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether the installation carries the weights."""
+        return self.source == "data" or self.source.startswith("package:")
 
 
 class FolderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,8 +156,8 @@ def find(home: Home, name: str) -> ModelFiles:
             f"unknown embedding model {name!r}",
             f"one of {', '.join(KNOWN)}, or a folder with model.onnx and tokenizer.json",
         )
-    if model.source.startswith("package:"):
-        return _packaged(model)
+    if model.is_carried:
+        return _carried(model)
     folder = home.models / model.name
     return _checked(ModelFiles(model, folder / "model.onnx", folder / "tokenizer.json"))
 
@@ -209,9 +215,7 @@ def is_carried_english(embedding: Embedding) -> bool:
     alone.
     """
     model = KNOWN.get(embedding.model or DEFAULT) if embedding.provider == "onnx" else None
-    return (
-        model is not None and model.source.startswith("package:") and model.languages == "English"
-    )
+    return model is not None and model.is_carried and model.languages == "English"
 
 
 def second(home: Home, settings: Settings) -> Embedding | None:
@@ -252,7 +256,11 @@ def _checked(files: ModelFiles) -> ModelFiles:
     return files
 
 
-def _packaged(model: Model) -> ModelFiles:
+def _carried(model: Model) -> ModelFiles:
+    """The files of a model that the installation carries. All such models have one vocabulary."""
+    tokenizer = _DATA / "minilm" / "tokenizer.json"
+    if model.source == "data":
+        return _checked(ModelFiles(model, _DATA / model.name / "model.onnx", tokenizer))
     # find_spec locates the package and runs none of its code
     spec = importlib.util.find_spec(model.source.removeprefix("package:"))
     if spec is None or not spec.submodule_search_locations:
@@ -261,7 +269,7 @@ def _packaged(model: Model) -> ModelFiles:
             "reinstall memsearch-tui: it brings it along",
         )
     onnx = Path(spec.submodule_search_locations[0]) / "model.onnx"
-    return _checked(ModelFiles(model, onnx, _DATA / "minilm" / "tokenizer.json"))
+    return _checked(ModelFiles(model, onnx, tokenizer))
 
 
 def verify(files: ModelFiles) -> bool:
@@ -285,7 +293,7 @@ def pull(home: Home, name: str) -> Path:
     model = KNOWN.get(name)
     if model is None:
         raise UsageError(f"unknown model {name!r}", f"one of {', '.join(KNOWN)}")
-    if model.source.startswith("package:"):
+    if model.is_carried:
         return find(home, name).onnx.parent
     folder = home.models / model.name
     if model.source.startswith("convert:") and e5.weights() is not None:
