@@ -16,7 +16,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Milvus, Settings
 from memsearch_engine.index import hubness
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.hubness import Question, Sample, sampled
+from memsearch_engine.index.hubness import HubnessSample, QueryVector, sampled
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
@@ -81,20 +81,20 @@ def test_what_is_near_to_everything_falls_behind_what_is_near_to_this():
     held = VectorCache(
         [(name, SCALARS, vector.tobytes()) for name, vector in vectors.items()], DIMENSION
     )
-    found = held.nearest(Question(query), 30, Filter())
+    found = held.nearest(QueryVector(query), 30, Filter())
     by_cosine = sorted(
-        held.cosines(Question(query), vectors).items(), key=lambda item: -item[1].cosine
+        held.cosines(QueryVector(query), vectors).items(), key=lambda item: -item[1].cosine
     )
     assert by_cosine[0][0].startswith("routine") and found[0][0] == "note007"
     assert [near.score for _, near in found] == sorted(
         (near.score for _, near in found), reverse=True
     )
     assert dict(found)["note007"] == pytest.approx(
-        held.cosines(Question(query), ["note007"])["note007"], abs=2e-5
+        held.cosines(QueryVector(query), ["note007"])["note007"], abs=2e-5
     )
     assert all(
-        near.special < 0
-        for name, near in held.cosines(Question(query), vectors).items()
+        near.hubness_correction < 0
+        for name, near in held.cosines(QueryVector(query), vectors).items()
         if name.startswith("routine")
     )
 
@@ -107,7 +107,7 @@ def test_equal_vectors_are_in_the_order_of_their_ids_whatever_a_cpu_makes_of_the
     held = VectorCache([(name, SCALARS, vector) for name in names], DIMENSION)
     noise = random.normal(size=len(names)).astype(np.float32) * 2e-8
     held.matrix = held.matrix * (1 + noise[:, None])
-    question = Question(np.frombuffer(rows([2])[0][2], np.float32))
+    question = QueryVector(np.frombuffer(rows([2])[0][2], np.float32))
     found = held.nearest(question, 20, Filter())
     assert [name for name, _ in found] == sorted(names)[:20] and len(
         {near for _, near in found}
@@ -120,7 +120,9 @@ def test_which_sample_it_is_depends_on_what_is_kept_alone():
     held, ordinary = rows(range(30)), {"": np.full(DIMENSION, 0.2, np.float32)}
     matrix = np.stack([np.frombuffer(row[2], np.float32) for row in held])
     names = {
-        Sample([row[0] for row in held], matrix, [""] * 30, {"": ordinary[""] + last_bit}).name
+        HubnessSample(
+            [row[0] for row in held], matrix, [""] * 30, {"": ordinary[""] + last_bit}
+        ).name
         for last_bit in (0, 1e-8)
     }
     assert len(names) == 1
@@ -133,8 +135,8 @@ def test_a_note_is_not_compared_with_itself_and_too_few_are_not_corrected():
     two = VectorCache(rows(range(2)), DIMENSION)
     assert two.corrections == pytest.approx([0.0, 0.0], abs=1e-6)  # each is as near to the other
     held = VectorCache(rows(range(30)), DIMENSION)
-    outside = Sample(held.ids[:20].tolist(), held.matrix[:20])
-    assert outside.special(["another"], held.matrix[:1]) < outside.special(
+    outside = HubnessSample(held.ids[:20].tolist(), held.matrix[:20])
+    assert outside.hubness_corrections(["another"], held.matrix[:1]) < outside.hubness_corrections(
         [held.ids[0]], held.matrix[:1]
     )
 
@@ -145,25 +147,29 @@ def test_the_sample_is_that_of_the_collection_not_of_its_order(monkeypatch):
 
 
 def test_how_near_notes_are_in_general_leaves_out_the_one_that_is_asked_with_and_bears_few():
-    def sample(count: int) -> Sample:
+    def sample(count: int) -> HubnessSample:
         held = VectorCache(rows(range(count)), DIMENSION)
-        return Sample(held.ids.tolist(), held.matrix)
+        return HubnessSample(held.ids.tolist(), held.matrix)
 
     query = np.frombuffer(rows([99])[0][2], np.float32)
     assert (
-        sample(1).typical(Question(query, "")).above(0.5) == 0.5
+        sample(1).background(QueryVector(query, "")).z_score(0.5) == 0.5
     )  # one note is near or not by its own score
     few = sample(6)
     note = few._vectors[0]
     others = [float(vector @ note) for vector in few._vectors[1:]]
-    typical = few.typical(Question(note))
-    assert typical.mean == pytest.approx(np.mean(others) + np.mean(few._special[1:]), abs=2e-5)
+    background = few.background(QueryVector(note))
+    assert background.mean == pytest.approx(
+        np.mean(others) + np.mean(few._corrections[1:]), abs=2e-5
+    )
     # its deviation lies between that of so few and that of ordinary notes; a query's is that of the
     # notes as they are
-    as_they_are = float(np.std(few._vectors[1:] @ note + few._special[1:]))
-    assert min(as_they_are, 0.12) < typical.deviation < max(as_they_are, 0.12)
-    asked = few.typical(Question(query, ""))
-    assert asked.deviation == pytest.approx(np.std(few._vectors @ query + few._special), abs=2e-5)
+    as_they_are = float(np.std(few._vectors[1:] @ note + few._corrections[1:]))
+    assert min(as_they_are, 0.12) < background.deviation < max(as_they_are, 0.12)
+    asked = few.background(QueryVector(query, ""))
+    assert asked.deviation == pytest.approx(
+        np.std(few._vectors @ query + few._corrections), abs=2e-5
+    )
 
 
 def test_what_stands_apart_takes_no_place_among_the_nearest():
@@ -177,7 +183,7 @@ def test_what_stands_apart_takes_no_place_among_the_nearest():
         ],
         DIMENSION,
     )
-    asked = Question(vectors[0])
+    asked = QueryVector(vectors[0])
     assert [name for name, _ in held.nearest(asked, 3, Filter())] == ["c5"]
     assert {name for name, _ in held.nearest(asked, 3, Filter(kinds=("native",)))} <= {
         f"c{n}" for n in range(5)
@@ -198,11 +204,13 @@ def test_what_is_unlike_all_others_does_not_come_first_for_that_whatever_is_aske
     vectors["another language"] = vector((2, 1.0), noise=0.0)
     held = VectorCache([(name, SCALARS, one.tobytes()) for name, one in vectors.items()], DIMENSION)
     near = held.cosines(
-        Question(vector((1, 0.6), (2, 0.3), (3, 0.7), noise=0.0)), ["matter", "another language"]
+        QueryVector(vector((1, 0.6), (2, 0.3), (3, 0.7), noise=0.0)), ["matter", "another language"]
     )
     assert near["another language"].cosine + 0.15 < near["matter"].cosine
-    assert near["another language"].special == pytest.approx(near["matter"].special, abs=1e-6)
-    assert near["another language"].special > 0.1
+    assert near["another language"].hubness_correction == pytest.approx(
+        near["matter"].hubness_correction, abs=1e-6
+    )
+    assert near["another language"].hubness_correction > 0.1
 
 
 class Notes:
@@ -249,11 +257,11 @@ def test_how_special_a_note_is_is_kept_and_found_at_a_start_of_new_ones_alone(
     monkeypatch.setattr(hubness, "SAMPLE", 40)
     monkeypatch.setattr("memsearch_engine.index.vectors.search._WORTH_SAVING", 1)
     compared: list[int] = []
-    special = Sample.special
+    corrections = HubnessSample.hubness_corrections
     monkeypatch.setattr(
-        Sample,
-        "special",
-        lambda self, ids, vectors: compared.append(len(vectors)) or special(self, ids, vectors),
+        HubnessSample,
+        "hubness_corrections",
+        lambda self, ids, vectors: compared.append(len(vectors)) or corrections(self, ids, vectors),
     )
     notes = Notes(tmp_path)
     notes.write(120)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.index import analyze
-from memsearch_engine.index.hubness import Question
+from memsearch_engine.index.hubness import QueryVector
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.stores import open_store
 from memsearch_engine.index.stores.base import StoreRow
@@ -425,10 +425,10 @@ def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
         for space in spaces:
             space.embed(space.missing(catalog, "p"))
             space.reconcile(catalog, "p", collection)
-            near = dict(space.nearest(collection, Question(query), 5, Filter()))
+            near = dict(space.nearest(collection, QueryVector(query), 5, Filter()))
             near |= space.cosines(
                 collection,
-                Question(query),
+                QueryVector(query),
                 [row[0] for row in catalog.database.query("SELECT chunk_id FROM chunks")],
             )
             found.append(
@@ -448,7 +448,9 @@ def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
     try:
         lite, remote = answers()
         assert lite == pytest.approx(remote, abs=1e-4)
-        assert any(abs(value) > 1e-4 for (_, part), value in lite.items() if part == "special")
+        assert any(
+            abs(value) > 1e-4 for (_, part), value in lite.items() if part == "hubness_correction"
+        )
         file.write_text(file.read_text() + "### 20:00\n- aaba\n")
         again, remote = answers()
         assert again == pytest.approx(remote, abs=1e-4) and again.keys() != lite.keys()

@@ -14,7 +14,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Milvus, Settings
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.hubness import Near, Question, Typical
+from memsearch_engine.index.hubness import Background, DenseScore, QueryVector
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
@@ -75,7 +75,7 @@ def test_a_question_in_another_script_finds_its_matter(world, scripts):
     vector, way = world
     held = resident(vector, way, scripts)
     for matter in range(10):
-        found = held.nearest(Question(vector(matter, "cjk"), "cjk"), 2, Filter())
+        found = held.nearest(QueryVector(vector(matter, "cjk"), "cjk"), 2, Filter())
         assert {name.split("-")[1] for name, _ in found[: len(scripts)]} == {str(matter)}
 
 
@@ -87,7 +87,7 @@ def test_without_that_its_script_is_all_that_it_finds(world):
         for m in range(10)
     ]
     plain = VectorCache(rows, DIMENSION)
-    found = plain.nearest(Question(vector(3, "cjk"), "cjk"), 10, Filter())
+    found = plain.nearest(QueryVector(vector(3, "cjk"), "cjk"), 10, Filter())
     assert {name.split("-")[0] for name, _ in found} == {"cjk"}
 
 
@@ -109,12 +109,12 @@ def test_a_new_note_is_framed_as_the_others_are(world):
     after = many.changed(added, {"01100"})
     assert after is not None and len(after.ids) == 1200
     assert not np.allclose(after.vectors(["zz"])["zz"], vector(3, ""), atol=0.1)
-    near = after.nearest(Question(vector(3, "cjk"), "cjk"), 130, Filter())
+    near = after.nearest(QueryVector(vector(3, "cjk"), "cjk"), 130, Filter())
     assert "zz" in {name for name, _ in near}
 
 
 def test_what_both_models_say_of_a_candidate():
-    first, second = Near(0.5, -0.1), Near(0.3, 0.0)
+    first, second = DenseScore(0.5, -0.1), DenseScore(0.3, 0.0)
     assert similarity(DenseScores(first), True, True) == pytest.approx(0.4) and similarity(
         DenseScores(first), False, True
     ) == pytest.approx(0.02)
@@ -137,8 +137,8 @@ def test_what_both_models_say_of_a_candidate():
 
 def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
     class VectorIndex:
-        def typical(self, collection: str, question: Question) -> Typical:
-            return Typical(0.0, 1.0)
+        def background(self, collection: str, question: QueryVector) -> Background:
+            return Background(0.0, 1.0)
 
     def above(meant: DenseScores, *foreign: tuple[str, str]) -> float:
         row = Row(
@@ -168,7 +168,7 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
         hit = Hit(1, 1.0, row, {}, {}, [])
         key = ("p", "c")
         models = [
-            ModelResult(VectorIndex(), Question(np.ones(2)), {key: near} if near else {})
+            ModelResult(VectorIndex(), QueryVector(np.ones(2)), {key: near} if near else {})
             for near in meant
         ]
         found = Candidates(
@@ -187,10 +187,10 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
         rate(Sources(None, None, [project]), found, {key: 0.5}, [hit])
         return hit.scores["above"]
 
-    both = DenseScores(Near(0.1, 0.0), Near(0.5, 0.0))
+    both = DenseScores(DenseScore(0.1, 0.0), DenseScore(0.5, 0.0))
     assert above(both) == pytest.approx(0.6 * 0.1 + 0.4 * 0.5)
     assert above(both, ("p", "c")) == pytest.approx(0.5)
-    assert above(DenseScores(Near(0.1, 0.0)), ("p", "c")) == pytest.approx(
+    assert above(DenseScores(DenseScore(0.1, 0.0)), ("p", "c")) == pytest.approx(
         0.1
     )  # the second one has not read it yet
 

@@ -20,7 +20,7 @@ from memsearch_engine.core.settings import Embedding, Milvus
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog, ChunkKey
 from memsearch_engine.index.embed import Embedder, ordinary
-from memsearch_engine.index.hubness import DIGITS, Near, Question, Typical
+from memsearch_engine.index.hubness import DIGITS, Background, DenseScore, QueryVector
 from memsearch_engine.index.rows import Filter, comparable
 from memsearch_engine.index.stores import open_store
 from memsearch_engine.index.stores.base import NoStore, Store, StoreBusy, StoreRow
@@ -423,21 +423,21 @@ class VectorIndex:
 
     # -- searching
 
-    def ask(self, text: str) -> Question:
+    def ask(self, text: str) -> QueryVector:
         """Embed a query."""
-        return Question(self.embedder.query(text), analyze.script(text))
+        return QueryVector(self.embedder.query(text), analyze.script(text))
 
     def nearest(
-        self, collection: str, question: Question, limit: int, where: Filter
-    ) -> list[tuple[str, Near]]:
+        self, collection: str, question: QueryVector, limit: int, where: Filter
+    ) -> list[tuple[str, DenseScore]]:
         """Return (chunk id, how near) of the chunks nearest to a query, best first."""
         if self.store.compares_vectors:
             self._ensure(collection)
         return self._search.nearest(collection, question, limit, where)
 
     def cosines(
-        self, collection: str, question: Question, chunk_ids: Iterable[str]
-    ) -> dict[str, Near]:
+        self, collection: str, question: QueryVector, chunk_ids: Iterable[str]
+    ) -> dict[str, DenseScore]:
         """Return chunk id -> how near it is to a query, of the chunks that the store holds."""
         return self._search.cosines(collection, question, chunk_ids)
 
@@ -455,13 +455,13 @@ class VectorIndex:
             self._ensure(collection)
         return self._search.neighbours(collection, chunk_ids, limit)
 
-    def typical(self, collection: str, question: Question) -> Typical:
+    def background(self, collection: str, question: QueryVector) -> Background:
         """Return how near a project's notes are to a query in general."""
-        return self._search.sample(collection).typical(question)
+        return self._search.sample(collection).background(question)
 
-    def usual(self, collection: str) -> Typical:
+    def pair_background(self, collection: str) -> Background:
         """Return how near any two notes of a project are."""
-        return self._search.sample(collection).usual
+        return self._search.sample(collection).pair_background
 
     def ranks_words(self, collection: str) -> bool:
         """Return whether ``bm25`` ranks words here; else the catalog does (``lexical.ranked``)."""

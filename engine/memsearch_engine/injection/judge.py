@@ -59,7 +59,7 @@ def companions(
             conversations.setdefault((hit.row.path, hit.row.agent, hit.row.session), []).append(hit)
     vectors = space.vectors(project.collection, [hit.row.chunk_id for hit in hits])
     background, notes = (
-        space.usual(project.collection),
+        space.pair_background(project.collection),
         catalog.statistics.distinct_chunks(project.id),
     )
     found: dict[int, float] = {}
@@ -72,7 +72,7 @@ def companions(
         for hit in own_hits:
             own = vectors.get(hit.row.chunk_id)
             nearness = [
-                background.above(float(own @ vectors[other.row.chunk_id]))
+                background.z_score(float(own @ vectors[other.row.chunk_id]))
                 for other in own_hits
                 if other is not hit and own is not None and other.row.chunk_id in vectors
             ]

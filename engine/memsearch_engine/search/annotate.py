@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsearch_engine.index.hubness import Typical
+from memsearch_engine.index.hubness import Background
 from memsearch_engine.search import confidence, lexical
 from memsearch_engine.search.fuse import SHARES
 from memsearch_engine.search.hits import Hit
@@ -17,9 +17,12 @@ def score_parts(found: Candidates, key: Key) -> dict[str, float]:
     parts: dict[str, float] = {}
     scores = found.dense.get(key, DenseScores())
     if near := scores.first:
-        parts |= {"dense": round(near.cosine, 4), "special": round(near.special, 4)}
+        parts |= {"dense": round(near.cosine, 4), "special": round(near.hubness_correction, 4)}
     if near := scores.second:
-        parts |= {"second": round(near.cosine, 4), "second_special": round(near.special, 4)}
+        parts |= {
+            "second": round(near.cosine, 4),
+            "second_special": round(near.hubness_correction, 4),
+        }
     if key in found.words:
         parts["bm25"] = round(found.words[key], 4)
     return parts
@@ -27,7 +30,7 @@ def score_parts(found: Candidates, key: Key) -> dict[str, float]:
 
 def rate(sources: Sources, found: Candidates, coverage: dict[Key, float], hits: list[Hit]) -> None:
     """Set the confidence of *hits*, which are in order."""
-    background: dict[tuple[str, int], Typical] = {}
+    background: dict[tuple[str, int], Background] = {}
     for hit in hits:
         key = hit.row.project, hit.row.chunk_id
         hit.scores["coverage"] = round(coverage[key], 4)
@@ -41,8 +44,8 @@ def rate(sources: Sources, found: Candidates, coverage: dict[Key, float], hits: 
             if name not in background:
                 model = found.models[number]
                 collection = sources.project(hit.row.project).collection
-                background[name] = model.index.typical(collection, model.query)
-            above.append(background[name].above(near.score))
+                background[name] = model.index.background(collection, model.query)
+            above.append(background[name].z_score(near.score))
         if len(above) > 1:
             hit.scores["above"] = round(sum(s * one for s, one in zip(SHARES, above)), 3)
         elif above:

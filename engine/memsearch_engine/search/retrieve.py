@@ -11,7 +11,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import speaks
-from memsearch_engine.index.hubness import Near, Question
+from memsearch_engine.index.hubness import DenseScore, QueryVector
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import lexical
@@ -82,8 +82,8 @@ class IndexState(NamedTuple):
 class DenseScores(NamedTuple):
     """How similar a chunk is to the query, by each model that was asked."""
 
-    first: Near | None = None
-    second: Near | None = None
+    first: DenseScore | None = None
+    second: DenseScore | None = None
 
 
 @dataclass
@@ -91,8 +91,8 @@ class ModelResult:
     """The query as one model embeds it, and the chunks that were compared with it."""
 
     index: VectorIndex
-    query: Question
-    found: dict[Key, Near] = field(default_factory=dict)
+    query: QueryVector
+    found: dict[Key, DenseScore] = field(default_factory=dict)
 
 
 @dataclass
@@ -175,7 +175,7 @@ def _models(sources: Sources, request: SearchRequest, state: IndexState) -> Iter
 
 def _nearest(
     model: ModelResult, projects: list[Project], request: SearchRequest, count: int
-) -> dict[Key, Near]:
+) -> dict[Key, DenseScore]:
     """The chunks of each project that are nearest to the query."""
     return {
         (project.id, chunk_id): near
@@ -186,7 +186,7 @@ def _nearest(
     }
 
 
-def _compared(model: ModelResult, projects: list[Project], keys: Set[Key]) -> dict[Key, Near]:
+def _compared(model: ModelResult, projects: list[Project], keys: Set[Key]) -> dict[Key, DenseScore]:
     """How near given chunks are to the query."""
     return {
         (project.id, chunk_id): near

@@ -13,9 +13,9 @@ import numpy as np
 
 from memsearch_engine.index.hubness import (
     DIGITS,
-    Near,
-    Question,
-    Sample,
+    DenseScore,
+    HubnessSample,
+    QueryVector,
     best,
     rounded,
     sampled,
@@ -58,7 +58,7 @@ class VectorCache:
         """Read *rows* into one matrix.
 
         Args:
-            ordinary: of ``Sample``; the rows have scripts then.
+            ordinary: of ``HubnessSample``; the rows have scripts then.
         """
         self._ordinary = ordinary
         self._saved_by = saved.sample_name
@@ -66,7 +66,7 @@ class VectorCache:
         self.ids = np.array([row[0] for row in rows], dtype=object)
         self._places: dict[str, int] | None = None
         self._corrections: np.ndarray | None = None
-        self._sample: Sample | None = None
+        self._sample: HubnessSample | None = None
         self._hidden: np.ndarray | None = None
         parts = [LedgerRow.decoded(row[1]) for row in rows]
         equal: dict[tuple[str, ...], tuple[str, ...]] = {}  # a session's rows share one tuple
@@ -76,7 +76,7 @@ class VectorCache:
             len(rows), dimension
         )
         if ordinary:
-            self.matrix = self.sample.framed(self.matrix, self._scripts)
+            self.matrix = self.sample.centered(self.matrix, self._scripts)
 
     def changed(self, rows: list[CacheRow], without: set[str]) -> VectorCache | None:
         """Return a copy with *rows* added, after the chunks in *without* were left out.
@@ -90,7 +90,7 @@ class VectorCache:
                 [*(i for i in self.ids if i not in without), *new.ids], without
             ):
                 return None
-            new.matrix = self.sample.framed(new.matrix, new._scripts)
+            new.matrix = self.sample.centered(new.matrix, new._scripts)
             new._ordinary = self._ordinary
         stays = np.array([chunk_id not in without for chunk_id in self.ids], dtype=bool)
         new.ids = np.concatenate([self.ids[stays], new.ids])
@@ -101,7 +101,7 @@ class VectorCache:
             new._sample = self._sample
             if self._corrections is not None:
                 count = int(stays.sum())
-                added = new._sample.special(new.ids[count:], new.matrix[count:])
+                added = new._sample.hubness_corrections(new.ids[count:], new.matrix[count:])
                 new._corrections = np.concatenate([self._corrections[stays], added])
         return new
 
@@ -117,13 +117,13 @@ class VectorCache:
     # -- hubness
 
     @property
-    def sample(self) -> Sample:
+    def sample(self) -> HubnessSample:
         """The notes that all others are compared with."""
         if self._sample is None:
             ids = sampled(self.ids)
             places = self._place(ids)
             scripts = [self._scripts[place] for place in places]
-            self._sample = Sample(ids, self.matrix[places], scripts, self._ordinary)
+            self._sample = HubnessSample(ids, self.matrix[places], scripts, self._ordinary)
         return self._sample
 
     @property
@@ -132,9 +132,9 @@ class VectorCache:
         if self._corrections is None:
             corrections, new = self._saved.copy(), self._without_saved()
             if len(new) == len(self.ids):
-                corrections = self.sample.special(self.ids, self.matrix)
+                corrections = self.sample.hubness_corrections(self.ids, self.matrix)
             elif len(new):
-                corrections[new] = self.sample.special(self.ids[new], self.matrix[new])
+                corrections[new] = self.sample.hubness_corrections(self.ids[new], self.matrix[new])
             self._corrections = corrections
         return self._corrections
 
@@ -159,17 +159,19 @@ class VectorCache:
         """Return chunk id -> vector as it is compared, of the chunks that are here."""
         return {str(self.ids[place]): self.matrix[place] for place in self._place(chunk_ids)}
 
-    def cosines(self, question: Question, chunk_ids: Iterable[str]) -> dict[str, Near]:
+    def cosines(self, question: QueryVector, chunk_ids: Iterable[str]) -> dict[str, DenseScore]:
         """Return chunk id -> how near it is to a query, of the chunks that are here."""
         places = self._place(chunk_ids)
         cosines = rounded(self.matrix[places] @ self._asked(question))
         corrections = rounded(self.corrections[places])
         return {
-            str(self.ids[place]): Near(float(cosine), float(correction))
+            str(self.ids[place]): DenseScore(float(cosine), float(correction))
             for place, cosine, correction in zip(places, cosines, corrections)
         }
 
-    def nearest(self, question: Question, limit: int, where: Filter) -> list[tuple[str, Near]]:
+    def nearest(
+        self, question: QueryVector, limit: int, where: Filter
+    ) -> list[tuple[str, DenseScore]]:
         """Return (chunk id, how near) of the chunks nearest to a query, best first."""
         if not len(self.ids) or limit <= 0:
             return []
@@ -182,23 +184,23 @@ class VectorCache:
         elif self.hidden.any():
             scores = np.where(self.hidden, -np.inf, scores)
         return [
-            (str(self.ids[place]), Near(float(cosines[place]), float(corrections[place])))
+            (str(self.ids[place]), DenseScore(float(cosines[place]), float(corrections[place])))
             for place in best(scores, self.ids, limit)
         ]
 
     def neighbours(self, chunk_ids: list[str], limit: int) -> dict[str, list[tuple[str, float]]]:
         """Return chunk id -> (chunk id, how near) of those nearest to it.
 
-        How near is in standard deviations (``Typical.above``). Chunks that are not here are left
+        How near is in standard deviations (``Background.z_score``). Chunks that are not here are left
         out.
         """
         places = self._place(chunk_ids)
         scores = self.matrix[places] @ self.matrix.T + self.corrections
         found = {}
         for row, place in enumerate(places):
-            typical = self.sample.typical(Question(self.matrix[place]))
+            background = self.sample.background(QueryVector(self.matrix[place]))
             found[str(self.ids[place])] = [
-                (str(self.ids[i]), typical.above(round(float(scores[row, i]), DIGITS)))
+                (str(self.ids[i]), background.z_score(round(float(scores[row, i]), DIGITS)))
                 for i in best(scores[row], self.ids, limit + 1)
                 if i != place
             ]
@@ -213,5 +215,5 @@ class VectorCache:
             )
         return self._hidden
 
-    def _asked(self, question: Question) -> np.ndarray:
-        return self.sample.asked(question) if self._ordinary else question.vector
+    def _asked(self, question: QueryVector) -> np.ndarray:
+        return self.sample.centered_query(question) if self._ordinary else question.vector

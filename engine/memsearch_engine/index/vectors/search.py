@@ -11,7 +11,14 @@ from typing import Protocol
 
 import numpy as np
 
-from memsearch_engine.index.hubness import DIGITS, SAMPLE, Near, Question, Sample, rounded
+from memsearch_engine.index.hubness import (
+    DIGITS,
+    SAMPLE,
+    DenseScore,
+    HubnessSample,
+    QueryVector,
+    rounded,
+)
 from memsearch_engine.index.rows import Filter, comparable
 from memsearch_engine.index.stores.base import Store
 from memsearch_engine.index.vectors.cache import CacheRow, SavedCorrections, VectorCache
@@ -30,13 +37,13 @@ class VectorSearch(Protocol):
     """How vectors of collections are compared. Any thread may search."""
 
     def nearest(
-        self, collection: str, question: Question, limit: int, where: Filter
-    ) -> list[tuple[str, Near]]:
+        self, collection: str, question: QueryVector, limit: int, where: Filter
+    ) -> list[tuple[str, DenseScore]]:
         """Return (chunk id, how near) of the nearest chunks, best first."""
 
     def cosines(
-        self, collection: str, question: Question, chunk_ids: Iterable[str]
-    ) -> dict[str, Near]:
+        self, collection: str, question: QueryVector, chunk_ids: Iterable[str]
+    ) -> dict[str, DenseScore]:
         """Return chunk id -> how near it is to a query."""
 
     def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
@@ -45,7 +52,7 @@ class VectorSearch(Protocol):
     def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
         """Return chunk id -> (chunk id, standard deviations above the mean) of the nearest."""
 
-    def sample(self, collection: str) -> Sample:
+    def sample(self, collection: str) -> HubnessSample:
         """Return what the chunks of a collection are compared with."""
 
     def count(self, collection: str) -> int:
@@ -71,7 +78,7 @@ class CachedSearch:
         dimension: int,
         ordinary: dict[str, np.ndarray] | None,
     ) -> None:
-        """Read nothing yet. *ordinary*: of ``Sample``."""
+        """Read nothing yet. *ordinary*: of ``HubnessSample``."""
         self._lock = database.lock
         self._ledger = ledger
         self._dimension, self._ordinary = dimension, ordinary
@@ -92,14 +99,14 @@ class CachedSearch:
             return cache
 
     def nearest(
-        self, collection: str, question: Question, limit: int, where: Filter
-    ) -> list[tuple[str, Near]]:
+        self, collection: str, question: QueryVector, limit: int, where: Filter
+    ) -> list[tuple[str, DenseScore]]:
         """See ``VectorSearch``."""
         return self.cache(collection).nearest(question, limit, where)
 
     def cosines(
-        self, collection: str, question: Question, chunk_ids: Iterable[str]
-    ) -> dict[str, Near]:
+        self, collection: str, question: QueryVector, chunk_ids: Iterable[str]
+    ) -> dict[str, DenseScore]:
         """See ``VectorSearch``."""
         return self.cache(collection).cosines(question, chunk_ids)
 
@@ -111,7 +118,7 @@ class CachedSearch:
         """See ``VectorSearch``."""
         return self.cache(collection).neighbours(chunk_ids, limit)
 
-    def sample(self, collection: str) -> Sample:
+    def sample(self, collection: str) -> HubnessSample:
         """See ``VectorSearch``."""
         return self.cache(collection).sample
 
@@ -156,33 +163,33 @@ class ServerSearch:
         dimension: int,
         ordinary: dict[str, np.ndarray] | None,
     ) -> None:
-        """Search in *store*, whose collections are open. *ordinary*: of ``Sample``."""
+        """Search in *store*, whose collections are open. *ordinary*: of ``HubnessSample``."""
         self._store, self._ledger = store, ledger
         self._dimension, self._ordinary = dimension, ordinary
-        self._samples: dict[str, Sample] = {}
+        self._samples: dict[str, HubnessSample] = {}
 
     def nearest(
-        self, collection: str, question: Question, limit: int, where: Filter
-    ) -> list[tuple[str, Near]]:
+        self, collection: str, question: QueryVector, limit: int, where: Filter
+    ) -> list[tuple[str, DenseScore]]:
         """See ``VectorSearch``."""
         found = self._store.dense(collection, question.vector, limit * _OVERFETCH, where)
-        near = {chunk_id: Near(comparable(cosine, DIGITS), 0.0) for chunk_id, cosine in found}
+        near = {chunk_id: DenseScore(comparable(cosine, DIGITS), 0.0) for chunk_id, cosine in found}
         near |= self.cosines(collection, question, near)
         return sorted(near.items(), key=lambda item: (-comparable(item[1].score), item[0]))[:limit]
 
     def cosines(
-        self, collection: str, question: Question, chunk_ids: Iterable[str]
-    ) -> dict[str, Near]:
+        self, collection: str, question: QueryVector, chunk_ids: Iterable[str]
+    ) -> dict[str, DenseScore]:
         """See ``VectorSearch``."""
         vectors = self.vectors(collection, chunk_ids)
         if not vectors:
             return {}
         sample = self.sample(collection)
         matrix = np.array(list(vectors.values()))
-        corrections = rounded(sample.special(vectors, matrix))
-        cosines = rounded(matrix @ sample.asked(question))
+        corrections = rounded(sample.hubness_corrections(vectors, matrix))
+        cosines = rounded(matrix @ sample.centered_query(question))
         return {
-            name: Near(float(cosine), float(correction))
+            name: DenseScore(float(cosine), float(correction))
             for name, cosine, correction in zip(vectors, cosines, corrections)
         }
 
@@ -193,29 +200,29 @@ class ServerSearch:
             return {chunk_id: vector for chunk_id, (vector, _) in found.items()}
         matrix = np.array([vector for vector, _ in found.values()])
         scripts = [script for _, script in found.values()]
-        return dict(zip(found, self.sample(collection).framed(matrix, scripts)))
+        return dict(zip(found, self.sample(collection).centered(matrix, scripts)))
 
     def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
         """See ``VectorSearch``."""
         found = {}
         sample = self.sample(collection)
         for chunk_id, vector in self.vectors(collection, chunk_ids).items():
-            question = Question(vector)
-            typical = sample.typical(question)
+            question = QueryVector(vector)
+            background = sample.background(question)
             near = self.nearest(collection, question, limit + 1, Filter())
             found[chunk_id] = [
-                (name, typical.above(one.score)) for name, one in near if name != chunk_id
+                (name, background.z_score(one.score)) for name, one in near if name != chunk_id
             ]
         return found
 
-    def sample(self, collection: str) -> Sample:
+    def sample(self, collection: str) -> HubnessSample:
         """See ``VectorSearch``."""
         sample = self._samples.get(collection)
         if sample is None:
             lowest = self._ledger.lowest(collection, SAMPLE)
             compared = self._ledger.vectors(collection, lowest)
             matrix = np.array([vector for vector, _ in compared.values()], np.float32)
-            sample = self._samples[collection] = Sample(
+            sample = self._samples[collection] = HubnessSample(
                 list(compared),
                 matrix.reshape(len(compared), self._dimension),
                 [script for _, script in compared.values()],

@@ -23,7 +23,7 @@ import numpy as np
 
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog, Link
-from memsearch_engine.index.hubness import Typical
+from memsearch_engine.index.hubness import Background
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.model import DIGEST
@@ -84,7 +84,7 @@ class _Surroundings:
         self.vectors: Mapping[str, np.ndarray] = index.vectors(
             project.collection, [row.chunk_id for row in rows.values()]
         )
-        self.background: Typical = index.usual(project.collection)
+        self.background: Background = index.pair_background(project.collection)
         has = catalog.terms(rows)
         self.terms = {
             name: {term for row in turns for term in has.get(row.id, ())}
@@ -104,7 +104,7 @@ class _Surroundings:
             for turn in self.turns[row.entry_id]
             if own is not None
             and turn.chunk_id in self.vectors
-            and self.background.above(float(own @ self.vectors[turn.chunk_id])) >= _SAME_TOPIC
+            and self.background.z_score(float(own @ self.vectors[turn.chunk_id])) >= _SAME_TOPIC
         }
 
     def near(self, earlier: Hit, later: Hit) -> float:
@@ -125,7 +125,7 @@ class _Surroundings:
             first = np.array(theirs) @ own
             second = (np.array(theirs) @ np.array(ours).T).max(axis=1)
             cosine = float(np.minimum(first, second).max())
-        return self.background.above(cosine)
+        return self.background.z_score(cosine)
 
 
 def pairs(

@@ -28,7 +28,7 @@ from memsearch_engine.search.rarity import idf_of, weights
 from memsearch_engine.search.supersession.listing import STORED, changes
 
 #: ``alike``: how similar the notes are, in standard deviations above other notes
-#: (``Typical.above``); ``repeats``: the share of the newer note's words, by rarity, that the older
+#: (``Background.z_score``); ``repeats``: the share of the newer note's words, by rarity, that the older
 #: one has; ``rare``: how many rare words both have; ``crowd``: how many other notes share as much
 #: (logarithm); ``change``: words of change in the newer note (logarithm); ``few``: 1 for a project
 #: with no notes, 0 from ``_MANY`` on: in a small project no note stands out and any word is rare.
