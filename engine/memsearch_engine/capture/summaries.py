@@ -252,7 +252,7 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
         name: what the prompt calls the agent, where it asks for that.
 
     Raises:
-        UsageError: no model under ``core.llm.providers`` is set for this agent.
+        UsageError: no model under ``llm.providers`` is set for this agent.
         ModelError, SettingsError: it gave no good answer, or the day's tokens are used up.
     """
     who = chosen(settings, agent)

@@ -1,9 +1,9 @@
-"""Typed settings in four layers: defaults, the user's ``config.toml``, a project's
+"""Typed settings in four layers: defaults, the user's ``config.toml``, the project's
 ``.memsearch.toml``, the call.
 
-A project's file comes with a clone, so it may only set what can do no harm (``PROJECT_KEYS``);
-anything else in it is ignored and named in ``Settings.warnings``. Errors name the file, the line
-and the key.
+A project's file may come with a clone, so it may set only harmless keys (``PROJECT_KEYS``). Others
+are ignored and listed in ``Settings.warnings``. The page of settings in the documentation is made
+from the ``Attributes`` of these classes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,17 @@ PROJECT_KEYS = (
 
 
 class Embedding(msgspec.Struct, kw_only=True):
-    """``provider``: onnx (local) or an HTTP preset. ``model``: a name, or a folder with model.onnx,
-    tokenizer.json and, optionally, embedding.json (the model's pooling, prefixes and length).
+    """The model that turns texts into vectors.
+
+    Attributes:
+        provider: onnx (local) or a service.
+        model: a model's name, or a folder with model.onnx, tokenizer.json and,
+            optionally, embedding.json (pooling, prefixes, length); empty: the installed
+            model.
+        base_url: address of the service; empty: its default.
+        api_key: the key, or env:NAME.
+        dimension: length of the vectors; 0: the model's own.
+        batch_size: texts per request; 0: as many as the provider takes.
     """
 
     provider: Literal["onnx", "openai", "google", "voyage", "jina", "mistral", "ollama"] = "onnx"
@@ -46,26 +55,44 @@ class Embedding(msgspec.Struct, kw_only=True):
     base_url: str = ""
     api_key: str = ""
     dimension: int = 0
-    batch_size: int = 0  # texts per request; 0: as many as the provider takes
+    batch_size: int = 0
 
 
 class Milvus(msgspec.Struct, kw_only=True):
-    """``uri``: empty for Milvus Lite inside the home folder, else a server's or Zilliz Cloud's."""
+    """Where the index is.
+
+    Attributes:
+        uri: address of a Milvus server or Zilliz Cloud; empty: Milvus Lite in the home.
+        token: the token, or env:NAME.
+    """
 
     uri: str = ""
     token: str = ""
 
 
 class Chunking(msgspec.Struct, kw_only=True):
+    """How notes are cut for the index.
+
+    Attributes:
+        max_chars: characters of a chunk at most.
+    """
+
     max_chars: Annotated[int, msgspec.Meta(ge=200, le=20_000)] = 1500
 
 
 class Indexing(msgspec.Struct, kw_only=True):
-    """``ignore_files``: whether the ignore files of a repository hold for folders that are indexed
-    beside the notes, or the names of those that do. ``prompts``: whether what you had asked is
-    searched with the note of its turn; ``native_memories``: whether agents' own memories are
-    (``kind:native``); auto: where the model that reads it is on this machine. ``references``:
-    whether what notes name is compared with their project's repository, when that changes.
+    """What is indexed.
+
+    Attributes:
+        ignore_files: whether a repository's ignore files apply to folders indexed
+            beside the notes, or the names of those files.
+        exclude: patterns of paths that are left out.
+        prompts: whether the prompt of a turn is searched with its note; auto: if the
+            model is on this machine.
+        native_memories: whether agents' own memory files are indexed (kind:native);
+            auto: if the model is on this machine.
+        references: whether files, symbols and commands in notes are compared with the
+            repository.
     """
 
     ignore_files: bool | list[str] = True
@@ -76,12 +103,24 @@ class Indexing(msgspec.Struct, kw_only=True):
 
 
 class Watch(msgspec.Struct, kw_only=True):
+    """How changes of files are followed.
+
+    Attributes:
+        debounce_ms: milliseconds to wait after a change.
+    """
+
     debounce_ms: int = 200
 
 
 class Search(msgspec.Struct, kw_only=True):
-    """``models``: both asks multilingual-e5-small beside the installed model; auto: where it lies
-    in ``models/``. ``rerank``: accepted for files of earlier versions, without effect.
+    """How searches answer.
+
+    Attributes:
+        fusion: how meaning and words are combined: by scores, or by ranks (rrf).
+        top_k: number of hits.
+        models: one, both (multilingual-e5-small beside the installed model), or auto:
+            both if the second is in models/.
+        rerank: accepted for files of earlier versions; has no effect.
     """
 
     fusion: Literal["weighted", "rrf"] = "weighted"
@@ -91,25 +130,34 @@ class Search(msgspec.Struct, kw_only=True):
 
 
 class Mcp(msgspec.Struct, kw_only=True):
-    """``projects``: whether a client of `memsearch mcp` may ask for other projects than the one
-    that it works in.
+    """The MCP server.
+
+    Attributes:
+        projects: whether a client may ask for other projects than the one it works in.
     """
 
     projects: Literal["own", "all"] = "own"
 
 
 class Service(msgspec.Struct, kw_only=True):
-    """``idle_minutes``: without a client or an event of a hook, after which the service ends. Its
-    own work does not count.
+    """The resident service.
+
+    Attributes:
+        idle_minutes: minutes without a client or hook event after which the service
+            ends.
     """
 
     idle_minutes: float = 15.0
 
 
 class Summarize(msgspec.Struct, kw_only=True):
-    """``provider``: extractive (free, no model), native (the command line of the agent that the
-    turn came from), or a name under ``core.llm.providers``. ``model``: another model than the
-    provider's own.
+    """The model that writes notes.
+
+    Attributes:
+        enabled: whether turns of this agent are captured.
+        provider: extractive (no model), native (the agent's own command line), or a
+            name under llm.providers.
+        model: another model than the provider's default.
     """
 
     enabled: bool = True
@@ -118,8 +166,13 @@ class Summarize(msgspec.Struct, kw_only=True):
 
 
 class Capture(msgspec.Struct, kw_only=True):
-    """``enabled`` off: finished turns leave no trace; search goes on. ``daily_tokens``,
-    ``per_turn_tokens``: what summaries may use at most; what does not fit stays extractive.
+    """How turns become notes.
+
+    Attributes:
+        enabled: off: finished turns leave no trace; search still works.
+        summarize: the model that writes notes.
+        daily_tokens: tokens that notes may use in a day.
+        per_turn_tokens: tokens that one note may use; a longer turn stays extractive.
     """
 
     enabled: bool = True
@@ -129,14 +182,15 @@ class Capture(msgspec.Struct, kw_only=True):
 
 
 class Task(msgspec.Struct, kw_only=True):
-    """A page that a model keeps proposing changes to, each for the owner's word. Off until asked
-    for.
+    """A page that a model proposes changes to.
 
     Attributes:
-        provider: as of Summarize; native is the agent in whose table it stands.
-        min_interval_hours: the pause after each time. input_dir: where the notes lie;
-            output_file: the page; both below the project,
-            '' where they are anyway.
+        enabled: whether it runs by itself.
+        provider: as capture.summarize.provider; native: the agent of this table.
+        model: another model than the provider's default.
+        min_interval_hours: pause after each run, in hours.
+        input_dir: folder of the notes, below the project; empty: the usual one.
+        output_file: the page, below the project; empty: the usual one.
     """
 
     enabled: bool = False
@@ -148,9 +202,11 @@ class Task(msgspec.Struct, kw_only=True):
 
 
 class SkillTask(Task, kw_only=True):
-    """Skills drafted from what recurs. ``min_occurrences``: the days or sessions in which a
-    procedure has to be seen; ``paths``: folders that one is installed into where nobody says
-    (`memsearch skills install`).
+    """Skills that a model drafts from recurring work.
+
+    Attributes:
+        min_occurrences: days or sessions in which a procedure must occur.
+        paths: folders for `memsearch skills install` without --path.
     """
 
     min_occurrences: Annotated[int, msgspec.Meta(ge=1, le=100)] = 3
@@ -158,9 +214,13 @@ class SkillTask(Task, kw_only=True):
 
 
 class Plugin(msgspec.Struct, kw_only=True):
-    """memsearch's own table of an agent; its ``summarize`` goes before ``capture.summarize``.
-    ``project_review`` keeps PROJECT.md, ``user_profile`` USER.md, ``memory_to_skill`` drafts
-    skills.
+    """Settings of one agent, in memsearch's own table.
+
+    Attributes:
+        summarize: takes precedence over capture.summarize.
+        project_review: keeps PROJECT.md.
+        user_profile: keeps USER.md.
+        memory_to_skill: drafts skills.
     """
 
     summarize: Summarize | None = None
@@ -170,7 +230,13 @@ class Plugin(msgspec.Struct, kw_only=True):
 
 
 class Prompts(msgspec.Struct, kw_only=True):
-    """Files of yours with what models are asked to do, instead of the built-in words."""
+    """Your own files with instructions for models.
+
+    Attributes:
+        project_review: instead of the built-in text for PROJECT.md.
+        user_profile: instead of the built-in text for USER.md.
+        memory_to_skill: instead of the built-in text for skills.
+    """
 
     project_review: str = ""
     user_profile: str = ""
@@ -178,9 +244,13 @@ class Prompts(msgspec.Struct, kw_only=True):
 
 
 class Documents(msgspec.Struct, kw_only=True):
-    """PROJECT.md, USER.md and skills. ``daily_tokens``: what they may use in a day;
-    ``input_tokens``: of notes that a model is shown; ``max_tokens``: what a new session is told of
-    PROJECT.md at most.
+    """PROJECT.md, USER.md and skills.
+
+    Attributes:
+        daily_tokens: tokens that they may use in a day.
+        input_tokens: tokens of notes that a model is shown.
+        answer_tokens: tokens of an answer.
+        max_tokens: tokens of PROJECT.md that a new session gets.
     """
 
     daily_tokens: Annotated[int, msgspec.Meta(ge=0)] = 200_000
@@ -190,8 +260,15 @@ class Documents(msgspec.Struct, kw_only=True):
 
 
 class Provider(msgspec.Struct, kw_only=True):
-    """A model behind an API. ``api_key``: a key, or ``env:NAME``; prices in US dollars per million
-    tokens, for ``spend``.
+    """A model behind an API.
+
+    Attributes:
+        type: contract of the API.
+        model: the model's name.
+        base_url: address of the API.
+        api_key: the key, or env:NAME.
+        price_in: US dollars per million input tokens, for `status --cost`.
+        price_out: US dollars per million output tokens.
     """
 
     type: Literal["openai", "anthropic"] = "openai"
@@ -203,21 +280,30 @@ class Provider(msgspec.Struct, kw_only=True):
 
 
 class Llm(msgspec.Struct, kw_only=True):
+    """Models that may be asked.
+
+    Attributes:
+        providers: table of providers by name.
+        timeout_s: seconds until a request is given up.
+    """
+
     providers: dict[str, Provider] = {}
     timeout_s: Annotated[float, msgspec.Meta(ge=1, le=600)] = 60.0
 
 
 class Compact(msgspec.Struct, kw_only=True):
-    """Digests that are asked for (`memsearch compact`).
+    """Digests (`memsearch compact`).
 
     Attributes:
-        provider: a name under ``core.llm.providers``, an agent whose command line answers
-            (claude-code, codex), openai, anthropic or
-            gemini; empty or extractive: no model, the notes' own words.
-        base_url, api_key: of one of the last three that stands under no ``core.llm.providers``.
-        prompt_file: a template of yours, with ``{chunks}`` where the notes shall stand.
-        daily_tokens: what digests may use in a day. part_tokens: what a model reads at once;
-            answer_tokens: what it may say.
+        provider: a name under llm.providers, an agent (claude-code, codex), openai,
+            anthropic or gemini; empty or extractive: no model.
+        model: another model than the provider's default.
+        base_url: address of the API, if provider is not under llm.providers.
+        api_key: key of the API, if provider is not under llm.providers.
+        prompt_file: a file with your instructions, with {chunks} for the notes.
+        daily_tokens: tokens that digests may use in a day.
+        part_tokens: tokens that a model reads at once.
+        answer_tokens: tokens of an answer.
     """
 
     provider: str = ""
@@ -231,13 +317,19 @@ class Compact(msgspec.Struct, kw_only=True):
 
 
 class Recall(msgspec.Struct, kw_only=True):
-    """What agents are told unasked. ``inject``: notes at the start of a session, at most
-    ``max_tokens`` of them; ``hint``: one line for the user where notes were injected (costs no
-    tokens); ``prompt``: the notes that bear on a prompt, at most ``prompt_tokens`` for one and
-    ``session_tokens`` in a session, where they are found within ``wait_ms``; ``action``: one line
-    about a file, a command or an error, before it is edited or run, or after it came up, out of the
-    same ``session_tokens``; ``compaction``: what a session had noted that its own summary has lost,
-    at most ``compaction_tokens``.
+    """What is injected into sessions.
+
+    Attributes:
+        inject: inject notes at the start of a session.
+        max_tokens: tokens of notes at the start of a session.
+        hint: show one line to the user when notes were injected; costs no tokens.
+        prompt: inject relevant notes at a prompt.
+        prompt_tokens: tokens at one prompt.
+        session_tokens: tokens at prompts and actions of one session.
+        action: inject one line before an action or after an error.
+        compaction: inject after a context compaction what the agent's summary lacks.
+        compaction_tokens: tokens after a context compaction.
+        wait_ms: milliseconds that a hook waits for the service.
     """
 
     inject: bool = True
@@ -253,9 +345,12 @@ class Recall(msgspec.Struct, kw_only=True):
 
 
 class Model(msgspec.Struct, kw_only=True):
-    """Whom a phase of the long-term memory asks. ``provider``: a name under ``core.llm.providers``,
-    an agent whose command line answers (claude-code, codex), native (the session's own agent), or
-    empty: then the phase does not run.
+    """The model of one phase of the long-term memory.
+
+    Attributes:
+        provider: a name under llm.providers, an agent (claude-code, codex), or native
+            (the session's own agent); empty: the phase does not run.
+        model: another model than the provider's default.
     """
 
     provider: str = ""
@@ -263,20 +358,27 @@ class Model(msgspec.Struct, kw_only=True):
 
 
 class Longterm(msgspec.Struct, kw_only=True):
-    """Long-term memory; off until asked for, since it asks models.
+    """The long-term memory.
 
     Attributes:
-        max_age_days, idle_hours: sessions that are considered: not older, and quiet for so long.
-        sessions_per_run: how many one background run reads at most, over all processes.
-        max_mb: sessions that are larger are left out.
-        session_tokens: how much of one session a model is shown at most.
-        daily_tokens: what both phases may use in a day.
-        run_turns, run_minutes, run_tokens: where one consolidation is ended, whatever it is doing.
-        memories: how many sessions' memories one consolidation weighs at most.
-        unused_days: a memory that nobody used for so long is forgotten (and can be restored for
-            as long again).
-        max_tokens: what a new session is told of it at most.
-        outside: whether sessions that took in content from outside (web, MCP) are left out.
+        enabled: whether the service runs both phases by itself.
+        extract: model of phase 1, which reads sessions.
+        consolidate: model of phase 2, which proposes changes.
+        max_age_days: sessions that are older are not read.
+        idle_hours: hours that a session must have been quiet.
+        sessions_per_run: sessions that one background run reads.
+        parallel: sessions that are read at the same time.
+        max_mb: larger sessions are not read.
+        session_tokens: tokens of one session that a model is shown.
+        daily_tokens: tokens that both phases may use in a day.
+        run_turns: turns after which a consolidation is ended.
+        run_minutes: minutes after which a consolidation is ended.
+        run_tokens: tokens after which a consolidation is ended.
+        memories: sessions whose memories one consolidation reads.
+        unused_days: days without use after which a memory is forgotten; it can be
+            restored for as long again.
+        max_tokens: tokens that a new session gets of it.
+        outside: whether sessions with content from outside (web, MCP) are left out.
         auto_accept: changes take effect without review.
     """
 
@@ -301,8 +403,12 @@ class Longterm(msgspec.Struct, kw_only=True):
 
 
 class Evidence(msgspec.Struct, kw_only=True):
-    """The conversations behind memories. ``max_mb``, ``max_days``: the oldest go beyond these; 0 is
-    no limit.
+    """The archive of conversations behind notes.
+
+    Attributes:
+        enabled: whether captured turns are archived.
+        max_mb: megabytes at most, the oldest go first; 0: no limit.
+        max_days: days at most; 0: no limit.
     """
 
     enabled: bool = True
@@ -311,8 +417,11 @@ class Evidence(msgspec.Struct, kw_only=True):
 
 
 class History(msgspec.Struct, kw_only=True):
-    """What undo can bring back. ``max_mb``, ``max_days``: older changes go beyond these; 0 is no
-    limit.
+    """What undo can bring back.
+
+    Attributes:
+        max_mb: megabytes at most, the oldest go first; 0: no limit.
+        max_days: days at most; 0: no limit.
     """
 
     max_mb: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 200.0
@@ -320,16 +429,23 @@ class History(msgspec.Struct, kw_only=True):
 
 
 class Network(msgspec.Struct, kw_only=True):
-    """``offline``: every connection that leaves this machine is refused, whatever else is set."""
+    """Connections.
+
+    Attributes:
+        offline: refuse every connection that leaves this machine.
+    """
 
     offline: bool = False
 
 
 class Sync(msgspec.Struct, kw_only=True):
-    """``remote``: a git repository of yours in which your machines meet (`memsearch sync add`);
-    ``every_minutes``: how often the service
-    goes there by itself, 0: only when asked; ``encrypt``: nothing that can be read is to lie there
-    (`sync.key` in the home is the key); ``evidence``: the conversations behind notes travel, too.
+    """One memory on several machines.
+
+    Attributes:
+        remote: the git repository where your machines meet (`memsearch sync add`).
+        encrypt: encrypt everything there; sync.key in the home is the key.
+        every_minutes: minutes between two rounds of the service; 0: only when asked.
+        evidence: send the archived conversations, too.
     """
 
     remote: str = ""
@@ -339,15 +455,23 @@ class Sync(msgspec.Struct, kw_only=True):
 
 
 class Share(msgspec.Struct, kw_only=True):
-    """``author``: the name under which you share notes with a project's team; what git calls you
-    where it is empty.
+    """Notes shared with a team.
+
+    Attributes:
+        author: your name there; empty: what git calls you.
     """
 
     author: str = ""
 
 
 class Tui(msgspec.Struct, kw_only=True):
-    """``keys`` maps binding ids (``?`` in the app lists them) to keys, e.g. ``{delete = "x"}``."""
+    """The app.
+
+    Attributes:
+        theme: name of a theme.
+        mouse: whether the mouse works.
+        keys: binding ids to keys, e.g. {delete = "x"}; `?` in the app lists the ids.
+    """
 
     theme: str = ""
     mouse: bool = True
@@ -570,7 +694,7 @@ def type_name(hint: Any) -> str:
     return str(hint.__name__)
 
 
-#: What a ``provider`` may say beside a name under ``core.llm.providers``; who summarises, also
+#: What a ``provider`` may say beside a name under ``llm.providers``; who summarises, also
 #: ``extractive``.
 _WITHOUT_PROVIDER = ("", "native", *agent_registry.names())
 

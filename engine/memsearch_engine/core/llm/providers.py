@@ -55,7 +55,7 @@ def complete(
 
     Args:
         provider: ``native`` (then *agent* names the command line), an agent's own name, or one
-            under ``core.llm.providers``.
+            under ``llm.providers``.
         model: instead of the provider's own.
         max_tokens: of the answer, where the protocol can limit it.
         schema: a JSON schema that the answer has to follow, where the protocol can demand it;

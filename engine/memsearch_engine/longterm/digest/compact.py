@@ -70,7 +70,7 @@ class Asked(msgspec.Struct, kw_only=True, frozen=True):
     """Whom to ask, and with what words, where that is not as the settings say.
 
     Attributes:
-        provider: ``extractive``, a name under ``core.llm.providers``, an agent whose command
+        provider: ``extractive``, a name under ``llm.providers``, an agent whose command
             line answers, or openai, anthropic, gemini.
         base_url, api_key: of one of the last three.
         prompt: a template with ``{chunks}`` in it; prompt_file: the path of one.
