@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SMALL = {
-    "search/supersession/overrides.py": "--chunks 100",
+    "supersession.py": "--chunks 100",
     "app.py": "--days 20 --entries 200 --times 1 --queries 1 --idle 0.2",
     "staleness.py": "--files 60 --commits 30 --notes 20",
     "growth.py": "--sizes 20 30 40",
@@ -25,7 +25,7 @@ SMALL = {
     "server.py": "--clients 2 --rows 30 --requests 6",
     "search.py": "--chunks 120 --times 1 --requests 2 --idle 0.2",
     "sync.py": "--chunks 60 --days 3 --times 1",
-    "agents/transcripts.py": "--mb 1 --turns 20",
+    "transcripts.py": "--mb 1 --turns 20",
     "turns.py": "--times 1",
 }
 PARTS = {"__init__.py", "common.py", "fill.py", "peer_driver.py"}

@@ -676,7 +676,7 @@ ask.check({str(project.root)!r}, {project.git!r}, Path({str(database)!r}), [ask.
     asker = psutil.Popen([sys.executable, "-c", script])
     child = until(
         lambda: next(
-            (c for c in asker.children() if "ground.child" in " ".join(c.cmdline())), None
+            (c for c in asker.children() if "staleness.child" in " ".join(c.cmdline())), None
         ),
         20,
     )

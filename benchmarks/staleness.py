@@ -1,4 +1,4 @@
-"""What it costs to compare notes with their repository: `python benchmarks/ground.py --files 50000
+"""What it costs to compare notes with their repository: `python benchmarks/staleness.py --files 50000
 --commits 20000 --notes 10000`.
 
 A repository of generated sources (each with a function and a constant of its own) whose commits

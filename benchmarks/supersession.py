@@ -1,4 +1,4 @@
-"""What it costs to find what amends what: `python benchmarks/amendments.py --chunks 1000 10000`.
+"""What it costs to find what amends what: `python benchmarks/supersession.py --chunks 1000 10000`.
 
 Notes of the demo's kind with random vectors (`fill.py`) are compared in the slices in which the
 service does it when it rests; then one more note, and none. What lies in the catalog afterwards is
