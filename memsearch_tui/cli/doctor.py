@@ -274,7 +274,9 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
             )
         ]
     index_ok = health.index != "broken" and not health.problems
-    text = health.index + "".join(f"; {problem.what}" for problem in health.problems)
+    text = "; ".join(
+        filter(None, [health.index, health.store, *(problem.what for problem in health.problems)])
+    )
     checks = [
         _check(
             "service", True, f"pid {state.pid}, {state.rss_mb:.0f} MB, up {state.uptime_s:.0f} s"

@@ -179,6 +179,8 @@ def print_health(state: engine.Health, process: engine.Status) -> None:
         f"service  pid {process.pid}, up {process.uptime_s:.0f} s, {process.rss_mb:.0f} MB\n"
         f"index    {state.index}  {state.fingerprint}  {state.disk.index / 1e6:.1f} MB"
     )
+    if state.store:
+        output.echo(f"store    {output.safe(state.store)}")
     if progress := state.progress:
         output.echo(
             f"now      {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}"

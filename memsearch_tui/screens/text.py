@@ -251,6 +251,8 @@ def health_rows(state: dict[str, Any], making: str = "") -> list[Row]:
             ),
         ],
     ]
+    if store := state.get("store"):
+        rows.insert(1, [("store    ", "dim"), (store, "text")])
     second = state["second"]
     if second["asked"]:
         total = sum(row["distinct"] for row in state["projects"])

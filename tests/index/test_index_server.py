@@ -95,11 +95,7 @@ def meaning() -> Iterator[Meaning]:
 @pytest.fixture
 def remote(box: Box, server: StandIn, meaning: Meaning) -> Iterator[Box]:
     """Thirty notes, not indexed yet; the settings name the server."""
-    for day in DAYS:
-        notes = "".join(
-            f"### {h:02}:00\n- note{day}x{h} about topic{day * h % 7}\n\n" for h in HOURS
-        )
-        box.write(f"2026-02-{day:02}", f"# 2026-02-{day:02}\n\n{notes}")
+    fill(box)
     box.own()
     use(box, server, meaning)
     yield box
@@ -108,7 +104,16 @@ def remote(box: Box, server: StandIn, meaning: Meaning) -> Iterator[Box]:
     box.clean()
 
 
-def use(box: Box, server: StandIn, meaning: Meaning) -> None:
+def fill(box: Box) -> None:
+    """Write thirty notes."""
+    for day in DAYS:
+        notes = "".join(
+            f"### {h:02}:00\n- note{day}x{h} about topic{day * h % 7}\n\n" for h in HOURS
+        )
+        box.write(f"2026-02-{day:02}", f"# 2026-02-{day:02}\n\n{notes}")
+
+
+def use(box: Box, server: Any, meaning: Meaning) -> None:
     """Have a home keep its index there."""
     for key, value in (
         ("milvus.uri", server.uri),

@@ -64,6 +64,7 @@ class Health(msgspec.Struct):
         index: ``ready``, ``opening``, ``broken``, …; building: the fingerprint of an index that
             is being built beside.
         progress: ``phase``, ``project``, ``done`` and ``total`` of what is going on; empty at rest.
+        store: what a Milvus server is and can do, in a sentence; '' on Milvus Lite.
     """
 
     fingerprint: str
@@ -76,6 +77,7 @@ class Health(msgspec.Struct):
     watching: list[str]
     problems: list[Problem]
     disk: Disk
+    store: str = ""
 
 
 class Status(msgspec.Struct):

@@ -703,6 +703,7 @@ class Engine(Keeping):
             watching=[root for root in indexer.watcher.roots() if root in memories],
             problems=problems,
             disk=Disk(_size(self.home.index), _size(self.home.cache_db)),
+            store=space.store.describe() if space else "",
         )
 
     def status(self, call: Call) -> Status:
