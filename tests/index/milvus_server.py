@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -27,19 +27,14 @@ VERSION = "2.3.5"
 HAS_WHEEL = sys.platform == "linux" and platform.machine() == "x86_64"
 _FOLDER = Path(sys.prefix) / "share" / f"milvus-{VERSION}"
 _START_S = 120
-#: Ports that a server listens on, by milvus-server's option.
-_PORTS = (
-    "--proxy-port",
-    "--proxy-internal-port",
-    "--etcd-port",
-    "--root-coord-port",
-    "--query-coord-port",
-    "--query-node-port",
-    "--index-coord-port",
-    "--index-node-port",
-    "--data-coord-port",
-    "--data-node-port",
-)
+_ETCD = """
+name: default
+listen-client-urls: http://127.0.0.1:{client}
+advertise-client-urls: http://127.0.0.1:{client}
+listen-peer-urls: http://127.0.0.1:{peer}
+initial-advertise-peer-urls: http://127.0.0.1:{peer}
+initial-cluster: default=http://127.0.0.1:{peer}
+"""
 
 
 def install() -> str:
@@ -72,6 +67,9 @@ def install() -> str:
 class MilvusServer:
     """One server with its data in a folder. ``uri`` stays the same over a restart.
 
+    The package's own command is not used: it lets every server listen for etcd's peers on one port,
+    and goes on when its server has died.
+
     Args:
         folder: for its data.
         token: of ``root``, where it wants one ('' where anybody may connect).
@@ -79,29 +77,52 @@ class MilvusServer:
 
     def __init__(self, folder: Path, *, token: str = "") -> None:
         self.folder, self.token = folder, token
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "bin").symlink_to(_FOLDER / "bin")  # else each server unpacks 246 MB of its own
-        self._ports = dict(zip(_PORTS, free_ports(len(_PORTS))))
-        self.port = self._ports["--proxy-port"]
+        self.port = self._configure()
         self.uri = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
+    def _configure(self) -> int:
+        """Write its settings, each port a free one; return the port for clients."""
+        template = (_FOLDER / "milvus" / "data" / "config.yaml.template").read_text()
+        names = re.findall(r"{{ *(\w+_port)\b.*?}}", template)
+        *ports, self._metrics, peer = free_ports(len(names) + 2)
+        values: dict[str, str] = dict(zip(names, map(str, ports)))
+        values["authorization_enabled"] = str(bool(self.token)).lower()
+        for name in ("etcd_data_dir", "local_storage_dir", "rocksmq_data_dir", "system_log_path"):
+            values[name] = str(self.folder / name)
+
+        def value(match: re.Match[str]) -> str:
+            return values.get(match[1], (match[2] or "").strip())
+
+        text = re.sub(r"{{ *(\w+)(?:\(\w+\))? *(?::(.*?))?}}", value, template)
+        etcd = self.folder / "etcd.yaml"
+        etcd.write_text(_ETCD.format(client=values["etcd_port"], peer=peer))
+        text = text.replace("\netcd:\n", f"\netcd:\n  config:\n    path: {etcd}\n", 1)
+        (self.folder / "configs").mkdir()
+        (self.folder / "configs" / "milvus.yaml").write_text(text)
+        shutil.copy(_FOLDER / "milvus" / "data" / "glog.conf", self.folder / "configs")
+        return int(values["proxy_port"])
+
     def start(self) -> None:
-        """Start it, and wait until it answers."""
-        options = [f"{name}={port}" for name, port in self._ports.items()]
-        if self.token:
-            options.append("--authorization-enabled=true")
-        self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-c", "import milvus; milvus.main()"),
-                *(f"--data={self.folder}", *options),
-            ],
-            env={**os.environ, "PYTHONPATH": str(_FOLDER)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        """Start it unless it runs, and wait until it answers."""
+        if self._process is not None:
+            return
+        binaries = _FOLDER / "bin"
+        environment = {
+            **os.environ,
+            "DEPLOY_MODE": "STANDALONE",
+            "METRICS_PORT": str(self._metrics),
+            "LD_LIBRARY_PATH": str(binaries),
+        }
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [binaries / "milvus", "run", "standalone"],
+                cwd=self.folder,
+                env=environment,
+                stdout=log,
+                stderr=log,
+            )
         self._wait()
 
     def _wait(self) -> None:
@@ -121,16 +142,14 @@ class MilvusServer:
 
     def log(self) -> str:
         """The end of its log."""
-        files = sorted(self.folder.glob("logs/*"), key=lambda file: file.stat().st_mtime)
-        return files[-1].read_text(errors="replace")[-2_000:] if files else ""
+        return (self.folder / "log").read_text(errors="replace")[-2_000:]
 
     def kill(self) -> None:
-        """``kill -9`` to it and to what it started."""
+        """``kill -9``."""
         if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
             self._process.wait()
             self._process = None
-        until_closed(self.port)
 
 
 def free_ports(count: int) -> list[int]:
@@ -144,20 +163,10 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def until_closed(port: int) -> None:
-    """Wait until nobody listens on a port."""
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        with socket.socket() as one:
-            if one.connect_ex(("127.0.0.1", port)):
-                return
-        time.sleep(0.05)
-
-
 def running(folder: Path, *, token: str = "") -> Iterator[MilvusServer]:
     """A server for a fixture; skips the test where there is none to be had.
 
-    One at a time on a machine: all of them listen for etcd's peers on port 2380.
+    One at a time on a machine: Milvus locks a file in /run.
     """
     lock = FileLock(Path(tempfile.gettempdir()) / "memsearch-test-milvus.lock")
     with lock:

@@ -26,7 +26,6 @@ from tests.index.test_index_server import (
     held,
     index_check,
     key_of,
-    meaning,  # noqa: F401 - a fixture
     note,
     search,
     use,
@@ -61,7 +60,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
 
 
 @pytest.fixture
-def remote(box: Box, server: MilvusServer, meaning: Meaning) -> Iterator[Box]:  # noqa: F811
+def meaning() -> Iterator[Meaning]:
+    """An embedding service."""
+    service = Meaning()
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def remote(box: Box, server: MilvusServer, meaning: Meaning) -> Iterator[Box]:
     """Thirty notes, not indexed yet; the settings name the server."""
     fill(box)
     box.own()
@@ -89,7 +96,7 @@ def rows(server: MilvusServer, box: Box) -> list[dict[str, object]]:
 
 
 @pytest.mark.slow
-def test_index_search_edit_delete_and_reset(remote, server, meaning):  # noqa: F811
+def test_index_search_edit_delete_and_reset(remote, server, meaning):
     assert remote.index()["embedded"] == NOTES
     assert len(rows(server, remote)) == held(remote) == NOTES
     for mode in ("hybrid", "bm25", "dense"):
@@ -138,7 +145,7 @@ def test_two_homes_share_a_server_and_touch_only_their_own_rows(
     remote,
     server,
     meaning,
-    tmp_path,  # noqa: F811
+    tmp_path,
 ):
     other = Box(tmp_path / "other")
     fill(other)
@@ -160,7 +167,7 @@ def test_two_homes_share_a_server_and_touch_only_their_own_rows(
 def test_a_killed_server_is_named_and_its_rows_are_there_when_it_is_back(
     remote,
     server,
-    meaning,  # noqa: F811
+    meaning,
 ):
     remote.index()
     embedded = meaning.texts
@@ -182,7 +189,7 @@ def test_a_killed_server_is_named_and_its_rows_are_there_when_it_is_back(
 def test_a_dropped_collection_is_filled_again_and_embeds_nothing(
     remote,
     server,
-    meaning,  # noqa: F811
+    meaning,
 ):
     remote.index()
     embedded = meaning.texts
