@@ -31,7 +31,7 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.sync import scan
+from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.search import hybrid

@@ -23,7 +23,7 @@ from memsearch_engine.core.settings import Embedding, Settings
 from memsearch_engine.index import analyze, models
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.sync import scan
+from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer

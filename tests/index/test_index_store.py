@@ -378,7 +378,7 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
     """
     from memsearch_engine.core.settings import Milvus, Settings
     from memsearch_engine.index.catalog import Catalog
-    from memsearch_engine.index.sync import scan
+    from memsearch_engine.index.scan import scan
     from memsearch_engine.index.vector_index import VectorIndex
 
     notes = tmp_path / "notes"
@@ -403,7 +403,7 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
 def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
     from memsearch_engine.core.settings import Milvus, Settings
     from memsearch_engine.index.catalog import Catalog
-    from memsearch_engine.index.sync import scan
+    from memsearch_engine.index.scan import scan
     from memsearch_engine.index.vector_index import VectorIndex
 
     notes = tmp_path / "notes"

@@ -16,7 +16,7 @@ from memsearch_engine.core.settings import Milvus, Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.hubness import Background, DenseScore, QueryVector
 from memsearch_engine.index.rows import Filter, Row
-from memsearch_engine.index.sync import scan
+from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.index.vectors.cache import VectorCache
 from memsearch_engine.search.annotate import rate

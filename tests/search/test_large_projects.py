@@ -10,9 +10,9 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
+from memsearch_engine.index.scan import scan
 from memsearch_engine.index.stores import lite
 from memsearch_engine.index.stores.lite import Lite
-from memsearch_engine.index.sync import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.request import parse

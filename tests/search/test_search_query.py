@@ -159,7 +159,7 @@ def test_filter_values_cannot_leave_their_quotes():
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    from memsearch_engine.index.sync import scan
+    from memsearch_engine.index.scan import scan
 
     from tests.conftest import DAYS
 
@@ -227,7 +227,7 @@ def test_a_listing_query_is_not_cut_by_what_the_filter_sorts_out(tmp_path):
     """`session:` alone lists the session's entries, also where hundreds of newer ones of others
     stand before them.
     """
-    from memsearch_engine.index.sync import scan
+    from memsearch_engine.index.scan import scan
 
     notes = "".join(f"### 10:{n % 60:02d}\n- filler {n}\n\n" for n in range(300))
     (tmp_path / "2026-02-02.md").write_text(notes)

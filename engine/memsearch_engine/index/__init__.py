@@ -1,8 +1,8 @@
-"""The cache: what makes notes findable fast. All of it can be deleted and built again from the day
-files.
+"""The index: what makes notes findable fast.
 
-``analyze`` and ``chunk`` turn entries into what is indexed, ``catalog`` (SQLite with full text)
-answers lists and words, ``store`` (Milvus) answers meaning and BM25, ``embed`` makes vectors,
-``sync`` keeps all of them up with the files and ``watch`` says when. This room knows nothing of
-agents or of screens.
+All of it can be deleted at any moment, and is built again from the day files. ``scan`` and ``watch``
+follow the files, ``analyze`` and ``chunk`` make of an entry what is searched. ``catalog`` (SQLite
+with full text) answers lists and words. ``vector_index`` answers meaning: ``embed`` makes vectors,
+``vectors`` holds them, ``stores`` (Milvus) serves them. This room knows nothing of agents' formats
+or of screens.
 """

@@ -1,9 +1,9 @@
-"""Text -> search terms, the same for indexing and for queries, on every backend.
+"""Turn text into search terms, the same for notes and for queries, on every store.
 
 Milvus Lite neither stems nor splits Chinese, and its tokenizer is ``\\w+``. So the terms are made
 here: English Snowball stems (Porter2) without stop words, identifiers and paths both whole and in
-parts, CJK as bigrams. Each term is one ``\\w+`` token, and the result is a blank-separated string
-that any tokenizer splits in the same way.
+parts, CJK (Chinese, Japanese, Korean) as bigrams. Each term is one ``\\w+`` token; any tokenizer
+splits terms between blanks in the same way.
 """
 
 from __future__ import annotations
@@ -15,177 +15,38 @@ from functools import lru_cache
 
 from Stemmer import Stemmer
 
-#: Function words that say nothing about a note. Question words are here too: queries are often
-#: questions.
+#: Words without meaning of their own. Question words are here, too: queries are often questions.
 STOP_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "again",
-        "all",
-        "also",
-        "am",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "before",
-        "being",
-        "between",
-        "both",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "done",
-        "down",
-        "for",
-        "from",
-        "further",
-        "get",
-        "got",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "here",
-        "him",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "itself",
-        "just",
-        "like",
-        "made",
-        "make",
-        "me",
-        "more",
-        "most",
-        "my",
-        "no",
-        "nor",
-        "not",
-        "now",
-        "of",
-        "off",
-        "on",
-        "once",
-        "only",
-        "or",
-        "other",
-        "our",
-        "out",
-        "over",
-        "own",
-        "same",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "through",
-        "to",
-        "too",
-        "under",
-        "until",
-        "up",
-        "us",
-        "use",
-        "used",
-        "using",
-        "very",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
+    (
+        "a about after again all also am an and any are as at be because been before being between "
+        "both but by can could did do does doing done down for from further get got had has have "
+        "having he her here him his how i if in into is it its itself just like made make me more "
+        "most my no nor not now of off on once only or other our out over own same she should so "
+        "some such than that the their them then there these they this those through to too under "
+        "until up us use used using very was we were what when where which while who whom why will "
+        "with would you your"
+    ).split()
 )
 #: Chinese function words, dropped as bigrams or single characters.
 _CJK_STOP = frozenset(
-    [
-        "的",
-        "了",
-        "是",
-        "在",
-        "我",
-        "有",
-        "和",
-        "就",
-        "不",
-        "都",
-        "也",
-        "吗",
-        "呢",
-        "吧",
-        "我们",
-        "什么",
-        "怎么",
-        "如何",
-        "这个",
-        "那个",
-        "为什",
-        "哪个",
-        "是什",
-        "怎样",
-    ]
+    (
+        "的 了 是 在 我 有 和 就 不 都 也 吗 呢 吧 我们 什么 怎么 如何 这个 那个 为什 哪个 是什 怎样"
+    ).split()
 )
 
 _CJK = "\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _IS_CJK = re.compile(rf"[{_CJK}]")
-#: A look ahead, since the ranges hold characters that are no letters (and some that are none yet):
-#: a term is one ``\w+``.
+#: The look ahead keeps out characters of the CJK ranges that are no letters: a term is ``\w+``.
 _TOKEN = re.compile(rf"(?:(?=\w)[{_CJK}])+|[^\W{_CJK}]+(?:[-./:@#\\]+[^\W{_CJK}]+)*", re.U)
 _WORD = re.compile(rf"[^\W{_CJK}]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
 _MAX_TERM = 80
-#: Tokens remembered with their terms, in every process that shows hits; more would save little
-#: beside a stemmer in C.
+#: Tokens whose terms stay in memory. More would save little: the stemmer is written in C.
 _CACHED = 2048
 
 
 class _Stemmer(threading.local):
-    """Snowball's English stemmer, one for each thread: a stemmer of C is not to be shared."""
+    """Snowball's English stemmer, one for each thread: its C code is not safe to share."""
 
     def __init__(self) -> None:
         self._english = Stemmer("english", maxCacheSize=0)
@@ -196,11 +57,12 @@ _STEMMER = _Stemmer()
 
 
 def stem(word: str) -> str:
+    """Return the English stem of a word in lower case; words with other letters stay."""
     return _STEMMER.stem(word) if word.isascii() else word
 
 
-#: Letters that no normal form takes apart, as they are written without a special keyboard; and
-#: signs inside a word that nobody sees.
+#: Letters that no normal form decomposes, and what they are without a local keyboard; invisible
+#: characters inside a word go.
 _LETTER = str.maketrans(
     {
         "ı": "i",
@@ -223,13 +85,13 @@ _SPELLED = re.compile(rf"[^\x00-\x7f{_CJK}]+")
 
 
 def plain(text: str) -> str:
-    """Text in one spelling: composed, without accents and vowel signs, so that ``für`` and ``fur``
-    meet, with or without them. Capitals, and Chinese, Japanese and Korean signs, stay.
+    """Return text in one spelling: composed, without accents and vowel signs.
+
+    So ``für`` and ``fur`` are one word. Capitals and CJK characters stay.
     """
     if text.isascii():
         return text
-    # what is decomposed is composed first: a mark belongs to the letter before it, which may be
-    # ASCII
+    # composed first: a combining mark belongs to the letter before it, which may be ASCII
     return _SPELLED.sub(_spelled, unicodedata.normalize("NFKC", text))
 
 
@@ -239,24 +101,23 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def encode(term: str) -> str:
-    """Any term as one ``\\w+`` token."""
+    """Return any term as one ``\\w+`` token."""
     return re.sub(r"\W+", "_", term)[:_MAX_TERM]
 
 
 def is_cjk(char: str) -> bool:
+    """Return whether a character is Chinese, Japanese or Korean."""
     return not char.isascii() and _IS_CJK.match(char) is not None
 
 
 def script(text: str) -> str:
-    """In which writing a text is: ``cjk`` where more than a seventh of its letters are such
-    characters, else ''.
-    """
+    """Return ``cjk`` where more than 15 % of a text's letters are CJK characters, else ''."""
     letters = [char for char in text if char.isalpha()]
     return "cjk" if sum(map(is_cjk, letters)) > 0.15 * len(letters) else ""
 
 
 def terms(text: str) -> list[str]:
-    """All terms of *text* in order, repeats kept."""
+    """Return all terms of *text* in order, with repeats."""
     found: list[str] = []
     for token in _TOKEN.findall(plain(text)):
         if is_cjk(token[0]):
@@ -284,15 +145,13 @@ def _token_terms(token: str) -> tuple[str, ...]:
 
 
 def _bigrams(run: str) -> list[str]:
-    """Overlapping pairs, and the last character alone so that a search for one can use prefixes."""
+    """Return overlapping pairs, and the last character, so that a prefix finds any character."""
     pairs = [run[i : i + 2] for i in range(len(run) - 1)] + [run[-1]]
     return [pair for pair in pairs if pair not in _CJK_STOP]
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a query. A query made of stop words only keeps them, so that it can
-    still match.
-    """
+    """Return the distinct terms of a query; its stop words where it has nothing else."""
     found = list(dict.fromkeys(terms(text)))
     if len(found) > 1:  # a query's last single character is only needed when it stands alone
         found = [term for term in found if not (len(term) == 1 and is_cjk(term))] or found
@@ -300,13 +159,14 @@ def query_terms(text: str) -> list[str]:
 
 
 def words(text: str) -> str:
-    """The words as they are written, lower case and in one spelling: what prefixes of half-typed
-    words are looked up in.
+    """Return the distinct words as written, in lower case and one spelling, between blanks.
+
+    Half-typed words are looked up in them by prefix.
     """
     return " ".join(dict.fromkeys(word.lower() for word in _WORD.findall(plain(text))))
 
 
-#: Function words of other languages in Latin script that English notes don't have.
+#: Frequent words of other languages in Latin script that English notes don't have.
 _OTHER_WORDS = frozenset(
     "der die das und nicht mit für ist wurde wird auf von dem den eine einen le les des est une dans pour avec sur pas qui el "
     "los las una por con para del que não uma com são dos il che di per della sono het een van niet voor zijn och att inte "
@@ -316,8 +176,9 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def is_english(text: str) -> bool:
-    """Whether a note is English, as far as script and function words tell; terse notes and code
-    count as English.
+    """Return whether a note is English, by its script and its frequent words.
+
+    Short notes and code count as English.
     """
     words = [word.lower() for word in _LETTERS.findall(text)]
     letters = sum(map(len, words))

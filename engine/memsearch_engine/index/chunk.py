@@ -1,10 +1,10 @@
-"""Entry -> chunks: what is embedded and found.
+"""Split entries into chunks, the units that are embedded and found.
 
-A chunk is a whole entry, or a piece of one that is longer than the limit, cut at paragraphs, then
-lines, then sentences; code fences, URLs and paths stay whole as far as the limit allows. What is
-embedded is the text without comments, under its hand-written headings; day and time are filters,
-never embedded. Before the first piece of a captured entry goes what its user had asked (``asked``):
-a note tells of a matter in an agent's words, and is looked for in a person's.
+A chunk is a whole entry, or a part of one that is longer than the limit: cut at paragraphs, then
+lines, then sentences. Code fences, URLs and paths stay whole as far as the limit allows. Embedded
+is the text without comments, under its hand-written headings. Day and time are filters, never
+embedded. The prompt of a captured turn goes before the first chunk of its entry: the note is in
+the agent's words, and people search in their own.
 """
 
 from __future__ import annotations
@@ -27,19 +27,26 @@ _MACHINE_HEADING = re.compile(r"(?:Session\b.*|\d{4}-\d{2}-\d{2}.*|[\d:]+|Notes)
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…])")
 _MAX_CONTEXT = 300
-#: Of a prompt; in a longer one the rest is mostly pasted.
+#: Characters of a prompt that are embedded; the rest of a longer one is mostly pasted.
 _MAX_ASKED = 300
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.S)
 _PLACEHOLDER = re.compile(r"\[REDACTED:[^\]\n]*\]")
-#: Terms that a prompt must have beside the note's, and their share of its own: an extractive note
-#: begins with it.
+#: A prompt is embedded where it adds at least so many terms to the note's, and such a share of its
+#: own. An extractive note begins with the prompt.
 _NEW_TERMS, _NEW_SHARE = 2, 0.25
 _CJK_WEIGHT = 3  # a CJK character is about a token, an English word of five letters too
 
 
 class Chunk(msgspec.Struct):
-    """``chunk_id`` changes with the note's text, never with its place; ``text_hash`` names the
-    vector.
+    """A part of an entry.
+
+    Attributes:
+        chunk_id: changes with the note's text, never with its place.
+        part: its number in the entry, from 0.
+        text: as written.
+        embedded: as embedded, without the prompt.
+        text_hash: names the vector, prompt included.
+        start_line, end_line: in the file, from 1.
     """
 
     chunk_id: str
@@ -52,10 +59,11 @@ class Chunk(msgspec.Struct):
 
 
 def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chunk]:
-    """
+    """Split an entry.
+
     Args:
-        asked: what is embedded and searched before the first piece, and is no part of the note
-            (``asked_before``).
+        max_chars: of a chunk, by ``weight``.
+        asked: the prompt before the first chunk (``asked_before``); no part of the note.
     """
     context = " / ".join(
         heading
@@ -72,7 +80,7 @@ def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chun
         text = body[start:stop].strip("\n")
         clean = _COMMENT.sub("", text).strip()
         embedded = f"{context}\n{clean}" if context else clean
-        if not embedded:  # a time and an anchor, and nothing said
+        if not embedded:  # a time and an anchor alone
             continue
         name = text_hash(embedded)
         found.append(
@@ -93,16 +101,19 @@ def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chun
 
 
 def text_of(entry: Entry) -> str:
-    """All that is embedded of an entry, before anything is asked."""
+    """Return all that is embedded of an entry, without a prompt."""
     return "\n".join(chunk.embedded for chunk in chunks_of(entry))
 
 
 def asked_before(note: str, prompt: str) -> str:
-    """What of a turn's prompt is embedded before its note; '' where that is nothing, or the note
-    says it itself.
+    """Return the part of a turn's prompt that is embedded before its note.
 
     Args:
-        note: its text; prompt: without secrets.
+        note: its text.
+        prompt: without secrets.
+
+    Returns:
+        '' where the prompt adds nothing to the note.
     """
     text = " ".join(_FENCED.sub(" ", _PLACEHOLDER.sub(" ", plain(prompt))).split())
     if len(text) > _MAX_ASKED:
@@ -113,23 +124,24 @@ def asked_before(note: str, prompt: str) -> str:
 
 
 def with_asked(asked: str, embedded: str) -> str:
+    """Return the embedded text with a prompt before it."""
     return f"{asked}\n{embedded}" if asked else embedded
 
 
 def text_hash(embedded: str) -> str:
-    """The name of a text's vector."""
+    """Return the name of a text's vector."""
     return digest(embedded, size=12)
 
 
 def weight(text: str) -> int:
-    """Length in Latin letters: what the model's token limit is measured by."""
+    """Return a text's length in Latin letters, as a measure of its tokens."""
     if text.isascii():
         return len(text)
     return sum(_CJK_WEIGHT if is_cjk(char) else 1 for char in text)
 
 
 def split(text: str, max_chars: int) -> list[tuple[int, int]]:
-    """Cut *text* into spans that cover it without a gap, each at most *max_chars* in weight."""
+    """Cut *text* into (start, stop) spans without gaps, each of at most *max_chars* in weight."""
     if weight(text) <= max_chars:
         return [(0, len(text))]
     spans: list[tuple[int, int]] = []
@@ -139,9 +151,7 @@ def split(text: str, max_chars: int) -> list[tuple[int, int]]:
 
 
 def _pack(spans: list[tuple[int, int]], text: str, block: tuple[int, int], limit: int) -> None:
-    """Add *block* to the last span if it fits there, else as a new one, cut further where it is too
-    long.
-    """
+    """Add *block* to the last span if it fits, else as a new span, cut where it is too long."""
     start, stop = block
     if spans and weight(text[spans[-1][0] : stop]) <= limit:
         spans[-1] = (spans[-1][0], stop)
@@ -156,7 +166,7 @@ def _pack(spans: list[tuple[int, int]], text: str, block: tuple[int, int], limit
 
 
 def _blocks(text: str) -> list[tuple[int, int]]:
-    """Paragraphs with the blank lines behind them; a fenced block is one paragraph."""
+    """Return paragraphs with the blank lines after them; a fenced block is one paragraph."""
     blocks: list[tuple[int, int]] = []
     start = position = 0
     fence = ""
@@ -182,7 +192,7 @@ def _blocks(text: str) -> list[tuple[int, int]]:
 
 
 def _finer(text: str, start: int, stop: int, limit: int) -> list[tuple[int, int]]:
-    """Lines, then sentences, then blanks, then wherever the limit falls."""
+    """Cut at lines, else at sentences, else at blanks, else at the limit."""
     for cut in (r"(?<=\n)", _SENTENCE.pattern, r"(?<=\s)(?=\S)"):
         bounds = [
             start,

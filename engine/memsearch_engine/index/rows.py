@@ -1,6 +1,4 @@
-"""What the index gives back, and what can be asked of it. Plain values: importing this opens and
-loads nothing.
-"""
+"""The values that the index returns, and the filter that it takes. Importing this loads nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +13,8 @@ from memsearch_engine.journal.model import Anchor
 
 T = TypeVar("T")
 
-#: Of what is derived for a project (``longterm.searchable``, ``native_memories``): file -> what its
-#: entries are.
+#: Files that are derived for a project (long-term memory, agent files), by the kind of their
+#: entries.
 LONGTERM_KINDS = {
     "memory.md": "memory",
     "facts.md": "fact",
@@ -25,20 +23,24 @@ LONGTERM_KINDS = {
     "user.md": "user",
     "native.md": "native",
 }
-#: Kinds that are found by who asks for them alone: agents have read these themselves.
+#: Kinds that only searches for them find, since agents have read these entries themselves.
 HIDDEN_KINDS = frozenset({"native"})
 
 
 def comparable(score: float, digits: int = 9) -> float:
-    """A score as it is compared with others. The last digits of a sum depend on the order of its
-    parts and on the CPU: what differs there alone is equal, and a stable key decides the order.
+    """Return a score as it is compared with others.
+
+    The last digits of a sum depend on the order of its parts and on the CPU. Scores that differ
+    there alone are equal, and a stable key decides the order.
     """
     return round(score, digits)
 
 
 class CatalogBroken(Unreachable):
-    """The catalog can't be used as it is: damaged, foreign, or our own of another layout
-    (``is_ours``).
+    """The catalog can't be used.
+
+    Attributes:
+        is_ours: it is not damaged or foreign, but of another layout.
     """
 
     def __init__(self, reason: str, *, is_ours: bool = False) -> None:
@@ -49,9 +51,7 @@ class CatalogBroken(Unreachable):
 
 
 def decoder(kind: type[T]) -> Callable[[bytes], T]:
-    """What reads values of *kind* that were kept in the catalog; it raises CatalogBroken where a
-    value is none.
-    """
+    """Return a function that decodes JSON of the catalog, and raises CatalogBroken if it can't."""
     decode = msgspec.json.Decoder(kind).decode
 
     def read(data: bytes) -> T:
@@ -61,7 +61,7 @@ def decoder(kind: type[T]) -> Callable[[bytes], T]:
             msgspec.DecodeError,
             UnicodeDecodeError,
             TypeError,
-        ) as error:  # SQLite has no checksums: anything may stand there
+        ) as error:  # SQLite has no checksums: a value may be anything
             raise CatalogBroken(f"a value is damaged: {error}") from error
 
     return read
@@ -72,10 +72,15 @@ decode_marks = decoder(dict[str, str])
 
 
 class Row(msgspec.Struct):
-    """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with
-    every rebuild; ``asked`` is what its user had asked, where that is searched with it. ``stale``
-    (``gone``, ``partly``, ``moved``; '' for none of it), ``stale_why`` and ``unmerged`` (a branch)
-    are what was found of it in the repository (``staleness.finding.Standing``).
+    """A chunk with all that is known of its entry.
+
+    Attributes:
+        id: the catalog's own; it changes with every rebuild.
+        embedded: the text as embedded, without the prompt.
+        asked: the prompt that is searched with it.
+        stale: ``gone``, ``partly``, ``moved`` or '' (``staleness.finding.Standing``).
+        stale_why: what of the repository it names is gone or elsewhere.
+        unmerged: the branch of its commit, where that was not merged.
     """
 
     id: int
@@ -107,11 +112,12 @@ class Row(msgspec.Struct):
 
     @property
     def author(self) -> str:
-        """Who shared it with the team; '' for the project's own notes."""
+        """The member of the team who shared it; '' for the project's own notes."""
         return author_of(self.path)
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Row:
+        """Read a row of the catalog (``ROW_COLUMNS``)."""
         values = dict(zip(cls.__struct_fields__, row))
         return cls(
             **{
@@ -123,7 +129,7 @@ class Row(msgspec.Struct):
 
 
 class Title(msgspec.Struct, frozen=True):
-    """An entry as a list shows it."""
+    """An entry as lists show it."""
 
     entry_id: str
     hash: str
@@ -143,12 +149,14 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class IndexResult(msgspec.Struct):
-    """What one run over a project's files did.
+    """What indexing a project did.
 
     Attributes:
-        files, entries, chunks: how many there are now; changed, removed: files; embedded,
-            deleted: chunks.
-        meaning: whether the vectors are up to date; reason: why not.
+        files, entries, chunks: how many there are now.
+        changed, removed: files.
+        embedded, deleted: chunks.
+        meaning: whether the vectors are up to date.
+        reason: why they are not.
         not_english: the share of the newest notes that the default model hardly knows, 0 to 1.
     """
 
@@ -170,8 +178,12 @@ class IndexResult(msgspec.Struct):
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """What the store can sort out by itself. Empty means anything but the kinds that stand apart;
-    days are inclusive ISO dates.
+    """Conditions that every store can check. An empty filter admits all but hidden kinds.
+
+    Attributes:
+        sessions: the beginnings of their ids.
+        first_day, last_day: ISO dates, both included.
+        as_of: nothing of a later day; entries without a day are admitted.
     """
 
     agents: tuple[str, ...] = ()
@@ -179,10 +191,10 @@ class Filter(msgspec.Struct, frozen=True):
     kinds: tuple[str, ...] = ()
     first_day: str = ""
     last_day: str = ""
-    as_of: str = ""  # nothing of a later day; what is of no day may have stood then
+    as_of: str = ""
 
     def admits(self, day: str, agent: str, session: str, kind: str) -> bool:
-        """The same conditions, on values."""
+        """Return whether an entry with these values meets the conditions."""
         return not (
             (self.agents and agent not in self.agents)
             or (kind not in self.kinds if self.kinds else kind in HIDDEN_KINDS)
@@ -193,7 +205,7 @@ class Filter(msgspec.Struct, frozen=True):
         )
 
     def expression(self) -> str:
-        """A Milvus boolean expression. Values are quoted here and nowhere else."""
+        """Return a Milvus boolean expression. Values are quoted here and nowhere else."""
         parts = []
         for field, values in (("agent", self.agents), ("kind", self.kinds)):
             if values:
@@ -210,8 +222,9 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 def _begins(session: str) -> str:
-    """A session by its beginning. ``_`` stands for any character in a pattern (Query.admits sorts
-    that out), ``%`` for all.
+    """Return a condition on the beginning of a session's id.
+
+    In a pattern ``_`` stands for any character (``Query.admits`` checks again), ``%`` for any text.
     """
     if "%" in session or session.startswith("_"):
         return f"session == {_quoted(session)}"

@@ -1,8 +1,7 @@
-"""Saying when files change: one watcher for all roots, events gathered until they rest.
+"""Watching: one watcher for all roots reports changes, after events have rested for a while.
 
-Editors save by writing, by renaming a temporary file over the old one, or by moving it away first;
-every kind of event under a root counts, and what really changed is found by content (``sync``). A
-watcher that fails says why and is started again by its owner.
+Editors save by writing, by renaming a temporary file over the old one, or by moving it away first.
+So every kind of event under a root counts, and ``scan`` finds by content what has changed.
 """
 
 from __future__ import annotations
@@ -21,11 +20,19 @@ _QUIET = {"opened", "closed_no_write"}
 
 
 class Watcher(FileSystemEventHandler):
-    """Calls *changed(key)* from its own thread once a root's events have rested for *debounce_s*
-    seconds.
+    """Reports changes under folders.
+
+    Attributes:
+        problems: folder -> why it can't be watched.
     """
 
     def __init__(self, changed: Callable[[str], None], debounce_s: float) -> None:
+        """Start watching nothing.
+
+        Args:
+            changed: called with the key of a root, from another thread, once its events have rested
+                for *debounce_s* seconds.
+        """
         self._changed = changed
         self._debounce = debounce_s
         self._observer = Observer()
@@ -38,8 +45,10 @@ class Watcher(FileSystemEventHandler):
         self._observer.start()
 
     def add(self, key: str, root: str) -> bool:
-        """Watch *root*, also when it was removed and made again. True where the watch is new: look
-        at its files then.
+        """Watch *root*, also after it was removed and made again.
+
+        Returns:
+            Whether the watch is new, or the root is gone: its files have to be scanned.
         """
         root = os.path.realpath(root)
         try:
@@ -55,7 +64,7 @@ class Watcher(FileSystemEventHandler):
             self._inodes[root] = inode
             if not inode:
                 self._roots.pop(root, None)
-                return True  # it is gone: that is a change too
+                return True
             try:
                 self._watches[root] = self._observer.schedule(self, root, recursive=True)
             except OSError as error:  # out of inotify watches
@@ -66,7 +75,7 @@ class Watcher(FileSystemEventHandler):
             return True
 
     def remove(self, root: str) -> None:
-        """Watch *root* no more."""
+        """Stop watching *root*."""
         root = os.path.realpath(root)
         with self._lock:
             watch = self._watches.pop(root, None)
@@ -77,15 +86,16 @@ class Watcher(FileSystemEventHandler):
                 self._observer.unschedule(watch)  # type: ignore[arg-type]
 
     def roots(self) -> list[str]:
+        """Return the folders that are watched."""
         return sorted(self._roots)
 
     def on_any_event(self, event: FileSystemEvent) -> None:
+        """Note an event; watchdog calls it from its own thread."""
         if event.event_type in _QUIET:
             return
         if event.is_directory and event.event_type in ("deleted", "moved"):
-            with (
-                self._lock
-            ):  # a folder made again may get the same inode: forget it, so that `add` watches anew
+            # a folder made again may get the same inode: forgotten, so that `add` watches it again
+            with self._lock:
                 self._inodes.pop(os.fsdecode(event.src_path), None)
         for path in (event.src_path, event.dest_path):
             name = os.fsdecode(path) if path else ""
@@ -113,6 +123,7 @@ class Watcher(FileSystemEventHandler):
         self._changed(key)
 
     def stop(self) -> None:
+        """Stop watching, and drop changes that have not rested yet."""
         with self._lock:
             for timer in self._timers.values():
                 timer.cancel()

@@ -39,8 +39,8 @@ from memsearch_engine.index import embed_http
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import asked_before
 from memsearch_engine.index.rows import Failure, IndexResult, Row
+from memsearch_engine.index.scan import Scan, scan
 from memsearch_engine.index.stores.milvus import reason_of
-from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.origin import Origin

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.sync import is_ignored_by_git
+from memsearch_engine.index.scan import is_ignored_by_git
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.note import Note

@@ -10,7 +10,7 @@ import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.sync import scan
+from memsearch_engine.index.scan import scan
 
 from tests.conftest import until
 
