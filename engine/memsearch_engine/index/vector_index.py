@@ -22,7 +22,7 @@ from memsearch_engine.index.catalog import Catalog, ChunkKey
 from memsearch_engine.index.embed import Embedder, ordinary
 from memsearch_engine.index.hubness import DIGITS, Background, DenseScore, QueryVector
 from memsearch_engine.index.rows import Filter, comparable
-from memsearch_engine.index.stores import open_store
+from memsearch_engine.index.stores import lite, open_store
 from memsearch_engine.index.stores.base import NoStore, Store, StoreBusy, StoreRow
 from memsearch_engine.index.vectors.database import VectorDatabase, remove
 from memsearch_engine.index.vectors.embeddings import EmbeddingStore
@@ -39,6 +39,8 @@ Progress = Callable[[int, int], None]
 _TERMS = 2
 _EMBED_BATCH = 32  # texts; a local model is interrupted between batches
 _STORE_BATCH = 500  # rows
+#: A collection that was left out of Milvus Lite is taken back below this share of the limit.
+_TAKEN_BACK = 0.8
 _PRUNE_S = 86_400.0
 _COMPLETE = "complete.json"
 
@@ -119,6 +121,7 @@ class VectorIndex:
         self.embeddings = EmbeddingStore(self._database)
         self.ledger = Ledger(self._database)
         self._behind: set[str] = set()  # collections that lack a change of the notes
+        self._left_out: set[str] = set()  # collections too large for Milvus Lite
         self._verified: set[str] = set()  # collections compared with the ledger since the opening
         self._use(NoStore())
         try:
@@ -146,13 +149,20 @@ class VectorIndex:
         is_lite = not self._beside and not self._milvus.uri
         target = f"{self._milvus.uri or 'lite'} {_TERMS}"
         self.ledger.set_target("beside" if self._beside else target)
+        self._left_out = self.ledger.left_out()
         if is_lite and not (self.folder / "milvus.db").exists():
-            self._forget_stored()
+            for collection in self.ledger.collections() - self._left_out:
+                self.ledger.forget(collection)
+                self._search.forget(collection)
 
     def _forget_stored(self) -> None:
         """Note that the store is empty: everything has to be written again."""
         self.ledger.forget_all()
         self._search.forget()
+
+    def needs_store(self) -> bool:
+        """Return whether the store has to be open: not where all projects are left out of Lite."""
+        return not self._left_out or bool(self.ledger.collections() - self._left_out)
 
     def open_store(self) -> None:
         """Open Milvus, unless it is open.
@@ -315,16 +325,12 @@ class VectorIndex:
         self._behind.add(collection)
         self._verify(collection)
         difference = self._difference(catalog, project, collection)
+        if self._settle_left_out(collection, len(difference.keys)):
+            difference = self._difference(catalog, project, collection)
         new, gone = difference.new, difference.gone
-        if not self.store.is_shared and new and difference.is_first:
-            self.store.drop(collection)  # rows of a ledger that was lost would stay
-        if new or gone or self.ranks_words(collection):
-            self._ensure(collection)  # not otherwise: loading 100,000 rows takes Lite 2 s
-        if gone:
-            self.store.delete(collection, gone)
-        self._write(catalog, collection, difference)
+        if collection not in self._left_out:
+            self._update_store(catalog, collection, difference)
         if new or gone:
-            self.store.flush(collection)
             self.ledger.change(collection, gone, new)
             rows = [
                 (name, row.encoded(), difference.vectors[row.text_hash].tobytes())
@@ -333,6 +339,46 @@ class VectorIndex:
             self._search.change(collection, set(gone), rows)
         self._behind.discard(collection)
         return len(new), len(gone)
+
+    def _settle_left_out(self, collection: str, rows: int) -> bool:
+        """Decide whether a collection of so many rows is left out of Milvus Lite.
+
+        Lite searches no vectors, and ranks the words of small projects alone. Where no collection
+        needs it, it is not loaded, which saves a service 100 MB and more.
+
+        Returns:
+            Whether it has to be written whole, because it was left out before.
+        """
+        if self._beside or self._milvus.uri:
+            return False
+        was = collection in self._left_out
+        limit = lite.WORDS_MOST * (_TAKEN_BACK if was else 1)  # no change at every note
+        if (rows > limit) == was:
+            return False
+        if was:
+            self._left_out.discard(collection)
+            self.ledger.forget(collection)
+            self._search.forget(collection)
+        elif (self.folder / "milvus.db").exists():
+            self.open_store()
+            self.store.drop(collection)
+        self.ledger.set_left_out(collection, not was)
+        self._left_out = self.ledger.left_out()
+        return was
+
+    def _update_store(self, catalog: Catalog, collection: str, difference: _Difference) -> None:
+        new, gone = difference.new, difference.gone
+        if new or gone:
+            self.open_store()
+        if not self.store.is_shared and new and difference.is_first:
+            self.store.drop(collection)  # rows of a ledger that was lost would stay
+        if new or gone or self.ranks_words(collection):
+            self._ensure(collection)
+        if gone:
+            self.store.delete(collection, gone)
+        self._write(catalog, collection, difference)
+        if new or gone:
+            self.store.flush(collection)
 
     def _difference(self, catalog: Catalog, project: str, collection: str) -> _Difference:
         keys: dict[str, ChunkKey] = {}
@@ -418,6 +464,8 @@ class VectorIndex:
         """Drop a project's rows from the store. Its vectors stay: indexing again embeds nothing."""
         self.store.drop(collection)
         self._behind.add(collection)
+        self._left_out.discard(collection)
+        self.ledger.set_left_out(collection, False)
         self.ledger.forget(collection)
         self._search.forget(collection)
 
@@ -465,7 +513,8 @@ class VectorIndex:
 
     def ranks_words(self, collection: str) -> bool:
         """Return whether ``bm25`` ranks words here; else the catalog does (``lexical.ranked``)."""
-        return self.store.compares_words(self.held(collection))
+        is_there = collection not in self._left_out
+        return is_there and self.store.compares_words(self.held(collection))
 
     def bm25(
         self, collection: str, terms: list[str], limit: int, where: Filter

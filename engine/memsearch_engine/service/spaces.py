@@ -125,9 +125,9 @@ class Spaces:
         does not. Raises Unreachable.
         """
         serving, new = self.serving, self.next
-        if new is not None:
+        if new is not None and new.needs_store():
             new.open_store()
-        if serving is not None:
+        if serving is not None and serving.needs_store():
             try:
                 serving.open_store()
             except Exception as error:

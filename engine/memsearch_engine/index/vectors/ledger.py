@@ -16,6 +16,7 @@ from memsearch_engine.index.vectors.database import VectorDatabase
 _BATCH = 500  # chunk ids in one query
 _BETWEEN = "\x1f"
 _SCALARS = 4
+_LEFT_OUT = "left out "
 
 
 class LedgerRow(NamedTuple):
@@ -92,6 +93,28 @@ class Ledger:
         if self._database.value("target") not in ("", target):
             self._database.execute("DELETE FROM stored")
         self._database.put_value("target", target)
+
+    def collections(self) -> set[str]:
+        """Return the collections that have rows."""
+        rows = self._database.query("SELECT DISTINCT collection FROM stored WHERE collection<>''")
+        return {collection for (collection,) in rows}
+
+    def left_out(self) -> set[str]:
+        """Return the collections that are searched, but are not in the store."""
+        rows = self._database.query(
+            "SELECT substr(chunk_id, ?) FROM stored WHERE collection='' AND substr(chunk_id, 1, ?)=?",
+            (len(_LEFT_OUT) + 1, len(_LEFT_OUT), _LEFT_OUT),
+        )
+        return {collection for (collection,) in rows}
+
+    def set_left_out(self, collection: str, is_left_out: bool) -> None:
+        """Save whether a collection is left out of the store."""
+        if is_left_out:
+            self._database.put_value(_LEFT_OUT + collection, "yes")
+        else:
+            self._database.execute(
+                "DELETE FROM stored WHERE collection='' AND chunk_id=?", (_LEFT_OUT + collection,)
+            )
 
     # -- with vectors
 
