@@ -4,14 +4,17 @@ same answers.
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings import Milvus, Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.scan import scan
 from memsearch_engine.index.stores import lite
+from memsearch_engine.index.stores.base import NoStore
 from memsearch_engine.index.stores.lite import Lite
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid
@@ -189,3 +192,43 @@ def test_vectors_of_another_layout_are_made_again(world, tmp_path):
         assert other.reconcile(catalog, project.id, project.collection)[0] > 0
     finally:
         other.close()
+
+
+def test_a_large_project_leaves_milvus_lite_and_a_small_one_comes_back(
+    world, tmp_path, monkeypatch
+):
+    catalog, space, (project, _) = world
+    home = Home(tmp_path / "home").ensure()
+    collection, rows = (
+        project.collection,
+        len({key.chunk_id for key in catalog.chunk_keys(project.id)}),
+    )
+
+    def opened() -> contextlib.closing[VectorIndex]:
+        return contextlib.closing(VectorIndex(home, Milvus(), space.embedder, later=True))
+
+    def answers(index: VectorIndex) -> list[str]:
+        index.reconcile(catalog, project.id, collection)
+        found = hybrid.search(Sources(catalog, index, [project]), parse("redis cache", limit=5))
+        assert found.mode == "hybrid" and found.reason == ""
+        return [hit.id for hit in found.hits]
+
+    with opened() as index:
+        assert index.needs_store()
+        index.embed(index.missing(catalog, project.id))
+        before = answers(index)
+        assert index.store.count(collection) == rows == index.held(collection)
+        monkeypatch.setattr(lite, "WORDS_MOST", rows - 1)
+        assert answers(index) == before
+        assert index.store.count(collection) == 0 and index.held(collection) == rows
+        index.forget("of another project")
+    with opened() as index:
+        assert not index.needs_store() and answers(index) == before
+        assert isinstance(index.store, NoStore) and not index.ranks_words(collection)
+        monkeypatch.setattr(lite, "WORDS_MOST", rows)  # within a fifth: stays out
+        assert answers(index) == before and isinstance(index.store, NoStore)
+        monkeypatch.setattr(lite, "WORDS_MOST", 2 * rows)
+        assert answers(index) == before
+        assert index.store.count(collection) == rows and index.ranks_words(collection)
+    with opened() as index:
+        assert index.needs_store()
