@@ -253,7 +253,7 @@ def test_a_listing_query_is_not_cut_by_what_the_filter_sorts_out(tmp_path):
 
 @pytest.mark.parametrize("by_catalog", [True, False])
 def test_an_answer_says_how_many_notes_an_excluded_word_left_out(tmp_path, by_catalog):
-    from memsearch_engine.index.sync import scan
+    from memsearch_engine.index.scan import scan
 
     notes = ["Draft: Redis TTL 5", "Redis TTL 300", "redis draft two", "Redis cluster"]
     text = "".join(f"### 1{n}:00\n- {note}\n\n" for n, note in enumerate(notes))
