@@ -27,6 +27,7 @@ terminals do:
 3. moving: from the key to the end of the frame with the other entry's preview (over days: with
   the other day's entries).
    The conversations behind the entries are not there, so each is looked for.
+Both are counted in bytes written, too: a terminal far away gets each of them.
 4. at rest: resident memory after start and after 2 and 3, and CPU while nothing happens.
 
 Above --real entries the index is filled with random vectors (fill.py): what the app costs does not
@@ -129,6 +130,7 @@ class Terminal:
         self._partial = b""
         self._last = 0.0
         self.drawn = ""
+        self.written = 0  # bytes since the last key
         self._since = time.perf_counter()
         self.process = psutil.Popen(
             argv,
@@ -143,6 +145,7 @@ class Terminal:
 
     def press(self, key: str) -> None:
         self.drawn = ""
+        self.written = 0
         self._since = time.perf_counter()
         os.write(self._screen, key.encode())
 
@@ -179,6 +182,7 @@ class Terminal:
         except OSError:  # the program has ended
             return False
         self._last = (time.perf_counter() - self._since) * 1000
+        self.written += len(data)
         if _ASKS_FOR_FRAMES in data:
             os.write(self._screen, _GETS_FRAMES)
         data = self._partial + data
@@ -322,16 +326,23 @@ def use(report: Report, desk: Desk, corpus: Corpus, queries: int) -> float:
         app.watch(5)  # the service has told what changed
         _type(app, typed[0])
         hits = [times for query in typed[1:] for times in _type(app, query)]
-        previews, lists = _move(app, desk)
+        previews, lists, moved = _move(app, desk)
         memory = app.memory
     rows = [
-        ["hits by words (budget 80, p95 120)", *_spread([words for words, _ in hits])],
-        ["hybrid hits (budget 450)", *_spread([hybrid for _, hybrid in hits])],
+        ["hits by words (budget 80, p95 120)", *_spread([words for words, _, _ in hits])],
+        ["hybrid hits (budget 450)", *_spread([hybrid for _, hybrid, _ in hits])],
         ["limit: an app with one Input", *_spread(_echo(desk, typed[1:]))],
         ["next entry, its preview (budget p95 30)", *_spread(previews)],
         ["next day, its entries", *_spread(lists)],
     ]
     report.table("from the key to the end of the frame", ["", "n", "median ms", "p95", "max"], rows)
+    sent = [
+        ["a cursor move, its preview (budget 6)", *_spread(moved)],
+        ["a letter of a search, until it rests (budget 20)", *_spread([n for _, _, n in hits])],
+    ]
+    report.table(
+        f"written to the terminal at {COLUMNS}x{ROWS}", ["", "n", "median kB", "p95", "max"], sent
+    )
     return memory
 
 
@@ -339,15 +350,16 @@ def _spread(times: list[float]) -> list[float]:
     return [len(times), median(times), p95(times), max(times)]
 
 
-def _type(app: Terminal, query: str) -> list[tuple[float, float]]:
-    """For every letter, ms to the hits by words and to the hybrid ones."""
+def _type(app: Terminal, query: str) -> list[tuple[float, float, float]]:
+    """For every letter, ms to the hits by words and to the hybrid ones, and kB until it rests."""
     app.press("/")
     app.settle()
     times = []
     for letter in query:
         app.press(letter)
-        times.append((app.see(" · lexical"), app.see(" · hybrid")))
+        words, hybrid = app.see(" · lexical"), app.see(" · hybrid")
         app.settle()
+        times.append((words, hybrid, app.written / 1000))
     app.press("\x1b")
     app.settle()
     return times
@@ -369,22 +381,23 @@ def _echo(desk: Desk, queries: list[str]) -> list[float]:
 
 def _move(
     app: Terminal, desk: Desk, read: int = 3, passed: int = 40
-) -> tuple[list[float], list[float]]:
+) -> tuple[list[float], list[float], list[float]]:
     """Down the entries of *read* days, then over *passed* days: ms to each preview, ms to each
-    day's list.
+    day's list, kB of each move until it rests.
     """
-    previews, lists = [], []
+    previews, lists, sent = [], [], []
     app.press("\x1b[H")
     app.settle()
     for item in [item for day in desk.days[:read] for item in reversed(desk.library.day(day))][1:]:
         app.press("j")
         previews.append(app.see(f"{item.day} {item.time}"))
-        app.watch(0.1)
+        app.settle()
+        sent.append(app.written / 1000)
     for day in desk.days[read : read + passed]:
         app.press("]")
         lists.append(app.see(f"{day} {desk.library.day(day)[-1].time}"))
         app.watch(0.1)
-    return previews, lists
+    return previews, lists, sent
 
 
 # -- 4. at rest

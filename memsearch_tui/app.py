@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import json
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from memsearch_engine import Memory, MemsearchError, Settings, shown
@@ -18,7 +15,9 @@ from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
 from memsearch_tui.aside import OURS, SHOWN_AFTER_S, WRITES, attend, away
+from memsearch_tui.commands import Command, OffersCommands
 from memsearch_tui.library import Item, Library, ProjectRow
+from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse import BrowseScreen
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.dom import DOMNode
 
-    from memsearch_tui.palette import Command
     from memsearch_tui.screens.review import ReviewScreen
 
 T = TypeVar("T")
@@ -53,7 +51,7 @@ THEMES = (
         name="memsearch-light",
         primary="#2f5f9e",
         secondary="#3b6f80",
-        accent="#a8621b",
+        accent="#8a4f12",
         foreground="#22272e",
         background="#faf8f4",
         surface="#f0ece4",
@@ -112,14 +110,14 @@ class MemsearchApp(App[int]):
         self.settings = settings or Settings()
         self.live = live
         self.animation_level = "none"
-        self.kept = self._read_kept()
+        self.saved = SavedState(library.memory.home)
         for item in THEMES:
             self.register_theme(item)
-        wanted = theme or self.settings.tui.theme or self.kept.get("theme", "")
+        wanted = theme or self.settings.tui.theme or self.saved.theme
         self.theme = wanted if wanted in self.available_themes else THEMES[0].name
 
     def get_default_screen(self) -> Screen:
-        return BrowseScreen(self.library)
+        return BrowseScreen(self.library, self.saved, live=self.live)
 
     def on_mount(self) -> None:
         if self.settings.tui.keys:
@@ -155,33 +153,10 @@ class MemsearchApp(App[int]):
         else:
             super().notify(shown(message), title=shown(title), markup=False, **how)
 
-    # -- state between runs
-
-    @property
-    def _kept_file(self) -> Path:
-        return self.library.memory.home.root / "tui.json"
-
-    def _read_kept(self) -> dict[str, Any]:
-        try:
-            kept = json.loads(self._kept_file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return kept if isinstance(kept, dict) else {}
-
-    def keep(self, **values: Any) -> None:
-        """Remember *values* for the next run."""
-        self.kept |= values
-        OURS.run(partial(self._write_kept, json.dumps(self.kept)))
-
-    def _write_kept(self, text: str) -> None:
-        with contextlib.suppress(OSError):
-            self.library.memory.home.put(self._kept_file, text.encode("utf-8"))
-
     # -- commands
 
     def commands(self, screen: Screen) -> list[Command]:
         """What the palette has beside the keys of *screen*."""
-        from memsearch_tui.palette import Command
 
         found = [
             Command("Theme", "with a preview", self._choose_theme, "colour look dark light"),
@@ -189,9 +164,7 @@ class MemsearchApp(App[int]):
                 "Change keys", "which key does what", self._change_keys, "keymap binding shortcut"
             ),
         ]
-        if isinstance(screen, BrowseScreen):
-            found += screen.commands()
-        return found
+        return found + (screen.commands(screen) if isinstance(screen, OffersCommands) else [])
 
     def _choose_theme(self) -> None:
         from memsearch_tui.screens.choose import Choice, ChooseScreen
@@ -201,20 +174,18 @@ class MemsearchApp(App[int]):
         def chosen(name: str | None) -> None:
             self.theme = name or before
             if name:
-                self.keep(theme=name)
+                self.saved.set_theme(name)
 
         choices = [Choice(name, name) for name in sorted(self.available_themes)]
         look = partial(setattr, self, "theme")
         self.push_screen(
-            ChooseScreen("theme · enter keeps it", choices, at=before, moved=look), chosen
+            ChooseScreen("theme · enter takes it", choices, at=before, moved=look), chosen
         )
 
     def _change_keys(self) -> None:
         from memsearch_tui.screens.keys import KeysScreen
 
-        self.push_screen(
-            KeysScreen([screen for screen in self.screen_stack if isinstance(screen, BrowseScreen)])
-        )
+        self.push_screen(KeysScreen(type(self), BrowseScreen, self.settings, self.library.memory))
 
     def action_redraw(self) -> None:
         """Draw everything anew, over whatever another program has written."""
@@ -223,7 +194,7 @@ class MemsearchApp(App[int]):
     async def action_quit(self) -> None:
         for screen in self.screen_stack:
             if isinstance(screen, BrowseScreen):
-                screen.keep_typed()
+                screen.editor.save_typed()
         self.exit(0)
 
     async def action_help(self) -> None:
@@ -233,14 +204,14 @@ class MemsearchApp(App[int]):
             self.push_screen(HelpScreen(self.screen))
 
     async def action_health(self) -> None:
-        from memsearch_tui.screens.text import HealthScreen
+        from memsearch_tui.screens.health import HealthScreen
 
-        self._over(HealthScreen(self.library))
+        self._over(HealthScreen(self.library, live=self.live))
 
     async def action_activity(self) -> None:
         from memsearch_tui.screens.activity import ActivityScreen
 
-        self._over(ActivityScreen(self.library))
+        self._over(ActivityScreen(self.library, live=self.live))
 
     async def action_review(self) -> None:
         self._review()

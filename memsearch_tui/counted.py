@@ -12,3 +12,11 @@ def many(count: int, one: str) -> str:
         if one.endswith("y") and one[-2] not in "aeiou"
         else f"{count} {one}s"
     )
+
+
+def cut_middle(text: str, room: int) -> str:
+    """*text* in at most *room* characters: its beginning and its end, which tells most."""
+    if len(text) <= room:
+        return text
+    end = room * 2 // 3
+    return f"{text[: room - end - 1]}…{text[-end:]}"

@@ -76,7 +76,9 @@ class Item(msgspec.Struct, frozen=True):
     by_meaning: bool = False  # found without a word of the query
     doubtful: bool = False  # only faintly like it
     text: str = ""  # the part that was found
-    superseded: bool = False  # a hit above is the newer word on its matter
+    superseded: bool = False  # a hit above supersedes it
+    replaced: tuple[tuple[str, str], ...] = ()  # (day, title) of the hits that it supersedes
+    earlier: tuple[tuple[str, str], ...] = ()  # the same of hits on its topic that are older
     session: str = ""
     stale: str = ""  # whether something that it names is gone or elsewhere
     as_of: str = ""  # the day (ISO) as of which it was asked for
@@ -115,7 +117,8 @@ class Standing(msgspec.Struct, frozen=True):
     """What the header and the rail say of the memory as a whole.
 
     Attributes:
-        capturing: agent -> when its last turn came, in seconds since 1970; of the last thirty days.
+        capturing: agent -> since when its turns are captured, in seconds since 1970.
+        connected: agents that have our hooks installed and no problem with them.
         alarms: agents whose turns don't arrive, in words.
         waiting: what wants the owner's decision; agents: (agent, notes, newest day); pinned:
             the newest of them.
@@ -132,6 +135,7 @@ class Standing(msgspec.Struct, frozen=True):
     sync: str = ""
     synced: bool = True
     served: bool = False
+    connected: list[str] = []
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -174,22 +178,11 @@ class Library:
         """(day, number of entries), newest first. A file that is not indexed as it stands is
         counted by its headings: nearly right.
         """
+        listed = self.memory.days()
+        counts = _count_notes(self.memory, listed)
         files: dict[str, list[DayFile]] = {}
-        known: dict[str, tuple[int, int, int]] = {}
-        with contextlib.suppress(
-            MemsearchError
-        ):  # a catalog that is damaged is built anew meanwhile; the files tell
-            if self.memory.catalog is not None:
-                for project in {p.id for p in self.memory.projects}:
-                    known.update(self.memory.catalog.files.entry_counts(project))
-        counts: dict[str, int] = {}
-        for file in self.memory.days():
+        for file in listed:
             files.setdefault(file.day, []).append(file)
-            mtime_ns, size, count = known.get(file.path, (0, 0, 0))
-            is_known = (mtime_ns, size) == (file.mtime_ns, file.size)
-            counts[file.day] = counts.get(file.day, 0) + (
-                count if is_known else count_entries([file])
-            )
         self._files, self._evidence, self._then = (
             files,
             {},
@@ -277,6 +270,7 @@ class Library:
     def items(self, answer: Answer, query: str = "") -> list[Item]:
         """The hits of *query* as rows."""
         superseded, as_of = answer.superseded, answer.as_of
+        rows = {hit.id: hit.row for hit in answer.hits}
         return [
             msgspec.structs.replace(
                 self._of_row(hit.row),
@@ -285,6 +279,8 @@ class Library:
                 doubtful=hit.is_doubtful,
                 text=hit.row.text,
                 superseded=hit.id in superseded,
+                replaced=_titles_of(rows, hit.supersedes),
+                earlier=_titles_of(rows, hit.possibly_supersedes),
                 session=hit.row.session,
                 as_of=as_of,
             )
@@ -541,8 +537,29 @@ class Library:
             return Standing(agents=agents, pinned=pinned)
         sync, synced = self._met()
         return Standing(
-            known.capturing, known.alarms, known.waiting, agents, pinned, sync, synced, served=True
+            known.capturing,
+            known.alarms,
+            known.waiting,
+            agents,
+            pinned,
+            sync,
+            synced,
+            served=True,
+            connected=self.connected(),
         )
+
+    def connected(self) -> list[str]:
+        """Agents that have our hooks installed, and nothing that keeps the hooks from working.
+
+        The screen for connecting agents and the doctor read the same.
+        """
+        plugins, found = engine.Plugins(self.memory), []
+        for name in engine.agents_live():
+            with contextlib.suppress(MemsearchError, OSError):
+                state = plugins.status(name)
+                if state.installed and not state.problems:
+                    found.append(name)
+        return found
 
     def _met(self) -> tuple[str, bool]:
         """When the other machines were met last, and whether nothing there needs a word."""
@@ -673,18 +690,11 @@ class Library:
         everything = Memory(self.memory.place.root, home=self.memory.home, everything=True)
         rows, files = [], everything.days()
         for project in everything.projects:
-            counts = everything.counts(project)
-            days = [file for file in files if everything.project_of(file.path) == project]
-            rows.append(
-                ProjectRow(
-                    project.name,
-                    project.root,
-                    counts.get("entries") or count_entries(days),
-                    len(days),
-                    days[0].day if days else "",
-                    os.path.isdir(project.root),
-                )
-            )
+            own = [file for file in files if everything.project_of(file.path) == project]
+            counts = {day: n for day, n in _count_notes(everything, own).items() if n}
+            here = os.path.isdir(project.root)
+            notes, newest = sum(counts.values()), max(counts, default="")
+            rows.append(ProjectRow(project.name, project.root, notes, len(counts), newest, here))
         everything.close()
         return sorted(rows, key=lambda row: (row.newest, row.name), reverse=True)
 
@@ -699,6 +709,7 @@ class Library:
             "days": [],
             "alarms": [],
             "waiting": [],
+            "missed": [],
             "error": "",
             "summaries": {},
             "failures": [],
@@ -721,6 +732,7 @@ class Library:
                 "told": self.memory.receipts(),
             }
             state["waiting"] = msgspec.to_builtins(capture.inbox().waiting)
+            state["missed"] = capture.missed(["failed", "homeless", "new"])
             covered = capture.coverage()
             state |= {
                 name: getattr(covered, name)
@@ -751,3 +763,26 @@ class Library:
             return state
         except MemsearchError as error:
             return {"error": str(error), "hint": error.hint}
+
+
+def _titles_of(rows: dict[str, Row], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """(day, title) of these entries, as far as they are among the hits."""
+    return tuple((rows[name].day, rows[name].title) for name in names if name in rows)
+
+
+def _count_notes(memory: Memory, files: Sequence[DayFile]) -> dict[str, int]:
+    """ISO day -> number of notes, in the order of *files*.
+
+    A file that is not indexed as it stands is counted by its headings, which is nearly right.
+    """
+    known: dict[str, tuple[int, int, int]] = {}
+    with contextlib.suppress(MemsearchError):  # a damaged catalog is being rebuilt
+        if memory.catalog is not None:
+            for project in {p.id for p in memory.projects}:
+                known.update(memory.catalog.files.entry_counts(project))
+    counts: dict[str, int] = {}
+    for file in files:
+        mtime_ns, size, count = known.get(file.path, (0, 0, 0))
+        is_known = (mtime_ns, size) == (file.mtime_ns, file.size)
+        counts[file.day] = counts.get(file.day, 0) + (count if is_known else count_entries([file]))
+    return counts

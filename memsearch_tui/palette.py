@@ -4,16 +4,12 @@ doubles.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
-import msgspec
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-if TYPE_CHECKING:
-    from memsearch_tui.app import MemsearchApp
+from memsearch_tui.commands import Command, OffersCommands
 
 #: id of a binding -> other words for what it does
 _WORDS = {
@@ -62,29 +58,20 @@ _WORDS = {
 # the score of what another word names, before titles that merely have its letters somewhere
 _BY_WORDS = 2.0
 #: what is no command of its own: moving, and what a screen is left by
-_LEFT_OUT = ("move", "page", "jump", "app.focus", "scroll", "edge", "preview", "select")
-
-
-class Command(msgspec.Struct, frozen=True):
-    """``words``: by which it is found as well; ``note``: what is said beside it."""
-
-    title: str
-    note: str
-    run: Callable[[], Any]
-    words: str = ""
+_LEFT_OUT = ("move", "page", "jump", "app.focus", "scroll", "edge", "do('preview'", "select")
 
 
 class Actions(Provider):
     """Actions of the screen, then those of the app that have no key."""
 
     def _commands(self) -> list[Command]:
-        app: MemsearchApp = self.app  # type: ignore[assignment]
+        app = self.app
         found: dict[str, Command] = {}
         for active in self.screen.active_bindings.values():
             item = active.binding
             if not active.enabled or not item.description or item.action.startswith(_LEFT_OUT):
                 continue
-            run = partial(app.call_later, active.node.run_action, item.action)  # type: ignore[attr-defined]
+            run = partial(app.call_later, app.run_action, item.action, active.node)
             words = f"{_WORDS.get(item.id or '', '')}"
             found.setdefault(
                 item.action,
@@ -92,7 +79,8 @@ class Actions(Provider):
                     item.tooltip or item.description, f"key {app.get_key_display(item)}", run, words
                 ),
             )
-        return [*found.values(), *app.commands(self.screen)]
+        more = app.commands(self.screen) if isinstance(app, OffersCommands) else []
+        return [*found.values(), *more]
 
     async def discover(self) -> Hits:
         for command in self._commands():

@@ -78,18 +78,19 @@ class Decision(msgspec.Struct, frozen=True):
     back: Callable[[], str] | None = None
 
 
+#: kind -> the heading of its group, after the count
 TITLES = {
-    "longterm": "long-term memory",
-    "held": "waits for your word",
-    "conflict": "two texts",
-    "repair": "could be mended",
-    "amends": "a newer word?",
-    "contradicts": "can't both hold",
-    "stale": "still true?",
-    "page": "page of the project",
-    "skill": "skill",
-    "secret": "secret",
-    "draft": "unsaved edit",
+    "longterm": "proposed for long-term memory",
+    "held": "quarantined, pending review",
+    "conflict": "changed in two places",
+    "repair": "could be repaired",
+    "amends": "possibly superseded",
+    "contradicts": "contradicting values",
+    "stale": "possibly outdated",
+    "page": "proposed for pages",
+    "skill": "proposed skills",
+    "secret": "secrets",
+    "draft": "unsaved edits",
     "unread": "can't be read",
 }
 

@@ -30,34 +30,49 @@ def is_heading(key: Key) -> bool:
 
 
 class Hits(Sequence[Key]):
-    """The hits of a search in their order; a heading stands where those begin that are only faintly
-    alike, or where each conversation begins (*by_session*; then the items come so).
+    """The hits of a search in their order.
+
+    A heading begins each conversation (*by_session*; the items come in that order), or the hits
+    that are only faintly alike. Those are folded behind one row, ``FOLD``, unless *unfolded*; where
+    no hit is surer, they are shown.
     """
 
     FAINT: Key = ("", "faint")
+    #: Not a heading: the cursor stops there, and opening it unfolds.
+    FOLD: Key = ("fold", "faint")
 
-    def __init__(self, items: Sequence[Item], *, by_session: bool = False) -> None:
+    def __init__(
+        self, items: Sequence[Item], *, by_session: bool = False, unfolded: bool = True
+    ) -> None:
         self._items = {item.key: item for item in items}
-        self._by_session = by_session
+        self._by_session, self._unfolded = by_session, unfolded
         self._keys = list(self._items)
-        self.talks: dict[
-            Key, tuple[str, str, int]
-        ] = {}  # heading -> agent, day of the best note, number of notes
+        self.folded = 0
+        #: heading -> agent, day of the best note, number of notes
+        self.talks: dict[Key, tuple[str, str, int]] = {}
         if by_session:
-            self._keys = []
-            talks = groupby(
-                self._items.values(),
-                key=lambda item: (item.project, item.agent, item.session or item.entry_id),
-            )
-            for number, ((_, agent, _), notes) in enumerate(talks):
-                found = list(notes)
-                self.talks["", f"talk {number}"] = agent, found[0].day, len(found)
-                self._keys += [("", f"talk {number}"), *(item.key for item in found)]
+            self._group()
             return
         sure = [place for place, item in enumerate(items) if not item.doubtful]
         begin = sure[-1] + 1 if sure else 0
-        if 0 < begin < len(self._keys):
+        if not 0 < begin < len(self._keys):
+            return
+        if unfolded:
             self._keys.insert(begin, self.FAINT)
+        else:
+            self.folded = len(self._keys) - begin
+            self._keys[begin:] = [self.FOLD]
+
+    def _group(self) -> None:
+        self._keys = []
+        groups = groupby(
+            self._items.values(),
+            key=lambda item: (item.project, item.agent, item.session or item.entry_id),
+        )
+        for number, ((_, agent, _), notes) in enumerate(groups):
+            found = list(notes)
+            self.talks["", f"talk {number}"] = agent, found[0].day, len(found)
+            self._keys += [("", f"talk {number}"), *(item.key for item in found)]
 
     def item(self, key: Key | None) -> Item | None:
         return self._items.get(key) if key else None
@@ -66,6 +81,7 @@ class Hits(Sequence[Key]):
         return Hits(
             [item for key, item in self._items.items() if key not in keys],
             by_session=self._by_session,
+            unfolded=self._unfolded,
         )
 
     @property

@@ -64,7 +64,7 @@ async def scene(library: Library, name: str, theme: str, keys: list[str]) -> Non
                     [w for w in app.workers if not w.is_cancelled and not w.is_finished]
                 )
             await pilot.pause()
-        while isinstance(app.screen, BrowseScreen) and not app.screen.standing.served:
+        while isinstance(app.screen, BrowseScreen) and not app.screen.state.standing.served:
             await pilot.pause(0.05)
         app.screen.query("Toast").remove()
         await pilot.pause()

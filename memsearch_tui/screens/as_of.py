@@ -11,6 +11,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
+from textual.strip import Strip
 
 from memsearch_tui.widgets.lines import Lines, Row
 
@@ -26,7 +27,8 @@ class _Slider(Lines):
         super().__init__()
         self._row = row
 
-    def render_line(self, y: int):
+    def line(self, y: int) -> Strip:
+        """The line with the slider."""
         return self.draw(self._row(self.size.width) if y == 0 else [], self.size.width)
 
 

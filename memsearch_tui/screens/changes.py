@@ -4,6 +4,7 @@ brought back.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from time import localtime, strftime
 from typing import TYPE_CHECKING, ClassVar
@@ -19,11 +20,13 @@ from memsearch_tui.library import Library
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.status import StatusLine
 
 if TYPE_CHECKING:
     from memsearch_engine import Change
 
 _SHOWN = 500
+_COMMENT = re.compile(r"<!--.*-->")
 _TONES = {"add": "good", "delete": "bad", "edit": "accent", "mark": "dim"}
 
 
@@ -31,7 +34,7 @@ class ChangesScreen(Screen["list[Change]"]):
     """Dismisses with what was restored, or None where the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "restore", "Bring back what stood before", id="changes.restore"),
+        Binding("r", "restore", "Bring back", id="changes.restore"),
         Binding("enter,right,l", "read", "Read", id="changes.read"),
         Binding("escape,q,left,h", "leave", "Back", id="changes.back"),
     ]
@@ -43,16 +46,21 @@ class ChangesScreen(Screen["list[Change]"]):
         self._brought: list[Change] = []
         self._list = LineList(self._row, moved=self._moved, empty=["reading …"], id="changes")
         self._detail = TextView(id="difference")
+        self._status = StatusLine()
 
     def compose(self) -> ComposeResult:
         with Container(id="review"):
             yield self._list
             yield self._detail
+        yield self._status
         yield Keys()
 
     async def on_mount(self) -> None:
         self._list.border_title, self._detail.border_title = "changes", "before and after"
         self._list.focus()
+        await self._read()
+
+    async def _read(self) -> None:
         reading = away(partial(self._library.changes, _SHOWN))
         await attend(self, "reading the changes", reading, self._show, self._complain)
 
@@ -81,9 +89,7 @@ class ChangesScreen(Screen["list[Change]"]):
         if change is None:
             self._detail.show([])
             return
-        before, after = (
-            text.decode(errors="replace").strip("\n") for text in (change.before, change.after)
-        )
+        before, after = (_readable(text) for text in (change.before, change.after))
         head: Row = [(self._library.short(change.path), "dim")]
         self._detail.show([head, [], *diff_rows(before, after)])
 
@@ -97,18 +103,26 @@ class ChangesScreen(Screen["list[Change]"]):
             await write(self, "bringing it back", bring, self._restored, self._complain)
 
     def _restored(self, change: Change) -> None:
-        self.notify(f"brought back: “{change.title[:40]}” · u takes it back", timeout=4)
-        self._brought = [change]
-        self.on_screen_resume()
+        self._brought.insert(0, change)
+        what = (
+            f"“{change.title[:40]}”" if len(self._brought) == 1 else f"{len(self._brought)} notes"
+        )
+        self.say(f"brought back {what} · r on another row brings that back, too")
+        self.run_worker(self._read(), group="read")
 
-    def on_screen_resume(self) -> None:
-        if (
-            self._brought and self.app.screen is self
-        ):  # who has opened another screen meanwhile comes back to this one first
-            self.dismiss(self._brought)
+    def say(self, text: str) -> None:
+        """Show a message in the line above the footer."""
+        self._status.say(text)
 
     def action_leave(self) -> None:
+        """Back to the list of changes, then out; the home screen stands on what came back."""
         if self._detail.has_focus:
             self._list.focus()
         else:
-            self.dismiss(None)
+            self.dismiss(self._brought or None)
+
+
+def _readable(text: bytes) -> str:
+    """A note without the comments that only programs read."""
+    lines = text.decode(errors="replace").strip("\n").split("\n")
+    return "\n".join(line for line in lines if not _COMMENT.fullmatch(line.strip()))

@@ -5,11 +5,12 @@ settings (``tui.keys``).
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import memsearch_engine as engine
+from memsearch_engine import Memory, Settings
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
@@ -32,14 +33,18 @@ class KeysScreen(Screen[None]):
         Binding("escape,q,left,h", "leave", "Back", id="keys.back"),
     ]
 
-    def __init__(self, screens: list[Screen]) -> None:
+    def __init__(
+        self, app: type[App[Any]], screen: type[Screen[Any]], settings: Settings, memory: Memory
+    ) -> None:
         """
         Args:
-            screens: whose keys are shown, with those of the app.
+            app, screen: whose keys are shown.
+            settings: has the owner's keys; memory: where they are written.
         """
         super().__init__()
+        self._settings, self._memory = settings, memory
         self._defaults: dict[str, list[Binding]] = {}
-        for owner in (type(self.app), *(type(screen) for screen in screens), LineList, TextView):
+        for owner in (app, screen, LineList, TextView):
             for item in Binding.make_bindings(owner.__dict__.get("BINDINGS", ())):
                 if item.id and item.description:
                     self._defaults.setdefault(item.id, []).append(item)
@@ -63,7 +68,7 @@ class KeysScreen(Screen[None]):
 
     def _keys_of(self, name: str) -> tuple[list[str], bool]:
         """(the keys, whether the owner has set them)."""
-        own = self.app.settings.tui.keys.get(name)  # type: ignore[attr-defined]
+        own = self._settings.tui.keys.get(name)
         return (
             (own.split(","), True) if own else ([item.key for item in self._defaults[name]], False)
         )
@@ -119,18 +124,17 @@ class KeysScreen(Screen[None]):
             await self._set(self._list.key, "")
 
     async def _set(self, name: str, key: str) -> None:
-        app = self.app
-        own = engine.Configuration(app.library.memory)  # type: ignore[attr-defined]
+        own = engine.Configuration(self._memory)
         setting = f"tui.keys.{name}"
-        keys = {**app.settings.tui.keys, name: key}  # type: ignore[attr-defined]
+        keys = {**self._settings.tui.keys, name: key}
         keys = {action: value for action, value in keys.items() if value}
 
         def done(_: object) -> None:
-            app.settings.tui.keys = keys  # type: ignore[attr-defined]
-            app.set_keymap(keys)
+            self._settings.tui.keys = keys
+            self.app.set_keymap(keys)
             self._list.refresh()
             self._status.update(
-                f"{self._description(name)}: {key or 'the default again'} · kept in the settings"
+                f"{self._description(name)}: {key or 'the default again'} · saved in the settings"
             )
 
         def failed(error: Exception) -> None:

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from memsearch_tui.counted import cut_middle, many
 from memsearch_tui.library import ProjectRow
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row
@@ -36,21 +37,23 @@ class ProjectsScreen(Screen[str]):
         yield Keys()
 
     def on_mount(self) -> None:
-        self._list.border_title = "projects"
-        self._list.border_subtitle = f"{len(self._rows)}"
+        heads = f"{'project':23s} {'notes':>7s} {'days':>6s}  {'newest':10s}  folder"
+        self._list.border_title = heads
+        self._list.border_subtitle = many(len(self._rows), "project")
         self._list.show_keys(list(self._rows))
         self._list.focus()
 
     def _row(self, index: int, width: int) -> Row:
         row = self._rows[self._list.keys[index]]
-        facts = f"{row.entries:6d} entries  {row.days:4d} days  {row.newest or '         -'}"
-        gone = "" if row.here else "  folder is gone"
+        gone = "  folder is gone" if not row.here else ""
+        facts = f"{row.entries:7,} {row.days:6,}  {row.newest or '-':10s}"
+        room = max(12, width - 25 - len(facts) - len(gone) - 2)
         root = row.root.replace(os.path.expanduser("~"), "~", 1)
         return [
-            (f"{row.name[:24]:24s} ", "strong"),
+            (f"{cut_middle(row.name, 24):24s} ", "strong"),
             (facts, "text"),
             (gone, "warn"),
-            (f"  {root}", "dim"),
+            (f"  {cut_middle(root, room)}", "dim"),
         ]
 
     @on(LineList.Opened)

@@ -32,8 +32,14 @@ class ReviewScreen(Screen[Item]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "open", "Open", id="review.open"),
-        Binding("a", "answer(True)", "Yes", id="review.yes"),
-        Binding("x", "answer(False)", "No", id="review.no"),
+        Binding("a", "answer(True)", "Accept", id="review.yes"),
+        Binding("x", "answer(False)", "Reject", id="review.no"),
+        Binding(
+            "A", "answer_group(True)", "Accept the whole group", id="review.yes.all", show=False
+        ),
+        Binding(
+            "X", "answer_group(False)", "Reject the whole group", id="review.no.all", show=False
+        ),
         Binding("e", "edit", "Edit", tooltip="Accept a proposal in other words", id="review.edit"),
         Binding(
             "u",
@@ -65,7 +71,9 @@ class ReviewScreen(Screen[Item]):
             before._decided if before else []
         )
         self._at: str | None = before.at if before else None
-        self._list = LineList(self._row, moved=self._moved, id="cases")
+        self._list = LineList(
+            self._row, moved=self._moved, is_heading=lambda key: key in TITLES, id="cases"
+        )
         self._status = Static("", id="status", markup=False)
         self._detail = TextView(id="evidence")
 
@@ -100,8 +108,12 @@ class ReviewScreen(Screen[Item]):
         return self._cases.get(self._list.key) if self._list.key else None
 
     def _row(self, index: int, width: int) -> Row:
-        case = self._cases[self._list.keys[index]]
-        return [(f"{TITLES[case.kind]:20s}", "dim"), (case.title, "text")]
+        key = self._list.keys[index]
+        if key in TITLES:
+            count = sum(case.kind == key for case in self._cases.values())
+            line = "─" * max(2, width - len(TITLES[key]) - 8)
+            return [(f" {count} {TITLES[key]} ", "strong"), (line, "dim")]
+        return [(f"  {self._cases[key].title}", "text")]
 
     def _moved(self, by_hand: bool = False) -> None:
         case = self.case
@@ -111,8 +123,8 @@ class ReviewScreen(Screen[Item]):
             return
         self._detail.show(case.detail)
         answers = (
-            [f"a {case.yes}"] * bool(case.yes)
-            + [f"x {case.no}"] * bool(case.no)
+            [f"a accept: {case.yes}"] * bool(case.yes)
+            + [f"x reject: {case.no}"] * bool(case.no)
             + ["e change"] * bool(case.text)
         )
         answers += ["enter opens"] if case.notes or case.sessions else []
@@ -135,12 +147,47 @@ class ReviewScreen(Screen[Item]):
         self._show()
 
     def _show(self, cursor: str | None = None) -> None:
-        self._list.show_keys(list(self._cases), cursor=cursor)
+        self._list.show_keys(self._grouped(), cursor=cursor)
         waiting = sum(case.waits for case in self._cases.values())
         counts = [f"{waiting} wait{'s' * (waiting == 1)}"] * bool(waiting)
         counts += [many(len(self._cases) - waiting, "suggestion")] * (len(self._cases) > waiting)
         self._list.border_subtitle = " · ".join(counts)
         self._moved()
+
+    def _grouped(self) -> list[str]:
+        """The keys of the cases, each kind under its heading, in the order in which kinds came."""
+        kinds = dict.fromkeys(case.kind for case in self._cases.values())
+        return [
+            key
+            for kind in kinds
+            for key in [kind, *(k for k, case in self._cases.items() if case.kind == kind)]
+        ]
+
+    async def action_answer_group(self, yes: bool) -> None:
+        """Give every case of the group under the cursor the same answer, after a question."""
+        from memsearch_tui.screens.ask import AskScreen
+
+        case = self.case
+        if case is None:
+            return
+        group = [
+            one
+            for one in self._cases.values()
+            if one.kind == case.kind and (one.yes if yes else one.no) and not (yes and one.asks)
+        ]
+
+        async def answer() -> None:
+            for one in group:
+                await self._carry_out(one, yes)
+
+        def decided(text: str | None) -> None:
+            if text and text.strip().lower() == "yes":
+                self.run_worker(answer(), group="decide")
+
+        if group:
+            verb = "Accept" if yes else "Reject"
+            question = f"{verb} all {len(group)} of “{TITLES[case.kind]}”? Type yes"
+            self.app.push_screen(AskScreen(question, ""), decided)
 
     async def action_scan(self) -> None:
         self._with_secrets = True

@@ -15,6 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
+from memsearch_tui.counted import many
 from memsearch_tui.widgets.lines import Lines, Row
 
 WEEKS = 53
@@ -22,7 +23,7 @@ _YEAR = 364  # days: the same day of the week
 _MAP_HEIGHT = 8
 _MARGIN = 4  # columns before the weeks of the map: the days' names
 _DAYS = ("Mo", "", "We", "", "Fr", "", "")
-_SHADES = "·░▒▓█"
+_SHADES = "·▂▄▆█"
 _BARS = " ▁▂▃▄▅▆▇█"
 #: Notes of a day from which on it has the next shade.
 _STEPS = (1, 4, 10, 20)
@@ -78,14 +79,14 @@ class Calendar(Lines):
         self._counts, self.today = found, last
         self._drawn.clear()
         self.day = min(self.day, self.today) if self.day > date.min else self.today
-        self.refresh()
+        self.refresh_changed()
 
     def stand(self, day: str) -> None:
         """Mark a day; the weeks around it are shown."""
         found = _date(day)
         if found is not None and found != self.day:
             self.day = found
-            self.refresh()
+            self.refresh_changed()
 
     # -- what is where
 
@@ -138,7 +139,8 @@ class Calendar(Lines):
 
     # -- drawing
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, y: int) -> Strip:
+        """A drawn line."""
         width = self.size.width
         if self.today == date.min:
             return Strip.blank(width, self.rich_style)
@@ -153,7 +155,7 @@ class Calendar(Lines):
 
     def _line(self, y: int, width: int) -> Strip:
         if self.is_map:
-            row = self._months() if y == 0 else self._weekday(y - 1) if y <= 7 else []
+            row = self._months() if y == 0 else self._weekday(y - 1) if y <= 7 else self._named(y)
         elif self.size.height == 1:
             first, last = (
                 f"{self._first:%Y-%m} ",
@@ -162,7 +164,15 @@ class Calendar(Lines):
             row = [(" ", "dim"), (first, "dim"), *self._bars(), (last, "dim")]
         else:
             row = [(" ", "dim"), *self._bars()] if y == 0 else self._months()
-        return self.draw(_joined(row), width)
+        return self.draw(row, width)
+
+    def _named(self, y: int) -> Row:
+        """Under the map: the day that is marked, and how many notes it has."""
+        if y != _MAP_HEIGHT:
+            return []
+        count = self._counts.get(self.day, 0)
+        named = f" {self.day:%a} {self.day.day} {self.day:%b %Y}"
+        return [(named, "strong"), (f" · {many(count, 'note')}", "dim")]
 
     def _months(self) -> Row:
         """The names of the months where each begins; a name has room for itself and a blank."""
@@ -219,7 +229,7 @@ class Calendar(Lines):
 
     def _go(self, day: date) -> None:
         self.day = day
-        self.refresh()
+        self.refresh_changed()
         self.post_message(self.Moved(day.isoformat()))
 
     def action_pick(self) -> None:
@@ -230,17 +240,6 @@ class Calendar(Lines):
         day = self.day_at(place.x, place.y) if place is not None else None
         if day is not None:
             self.post_message(self.Picked(day.isoformat()))
-
-
-def _joined(row: Row) -> Row:
-    """Neighbours of one tone as one piece: there are hundreds of cells."""
-    pieces: Row = []
-    for text, tone in row:
-        if pieces and pieces[-1][1] == tone:
-            pieces[-1] = (pieces[-1][0] + text, tone)
-        else:
-            pieces.append((text, tone))
-    return pieces
 
 
 def _date(text: str) -> date | None:

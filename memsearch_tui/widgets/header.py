@@ -28,7 +28,7 @@ class Header(Lines, can_focus=False):
 
     def show(self, parts: list[Part]) -> None:
         self._parts = parts
-        self.refresh()
+        self.refresh_changed()
 
     def _places(self) -> list[tuple[int, Part]]:
         places, x = [], 1
@@ -39,7 +39,8 @@ class Header(Lines, can_focus=False):
                 x += width + 2
         return places
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, y: int) -> Strip:
+        """A drawn line."""
         row: Row = []
         for _, (pieces, _action) in self._places():
             row += [("  " if row else " ", "text"), *pieces]
@@ -52,50 +53,44 @@ class Header(Lines, can_focus=False):
 
 
 def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[Part]:
-    """What the header says; the most important first."""
-    found: list[Part] = [([("memsearch ", "dim"), (name, "strong")], "projects")]
+    """What the header says; the most important first.
+
+    Args:
+        notes, days: how many notes there are, and on how many days.
+        today: an ISO day.
+    """
+    count = f"{notes:,} {'note' if notes == 1 else 'notes'} · {many(days, 'day')}"
+    found: list[Part] = [([(name, "strong"), (f"   {count}", "dim")], "projects")]
     if now.waiting:
-        found.append(
-            ([("f5 ", "dim"), (f"{now.waiting} wait{'s' * (now.waiting == 1)}", "warn")], "review")
-        )
+        found.append(([("f5 ", "key"), (f"{now.waiting} to decide", "warn")], "review"))
     if now.alarms:
-        found.append(
-            (
-                [("f4 ", "dim"), (": ".join(now.alarms[0].split(": ")[:2])[:_ALARM], "bad")],
-                "activity",
-            )
-        )
-    elif now.capturing:
-        last = max((newest for agent, _, newest in now.agents if agent), default="")
-        found.append(
-            (
-                [
-                    (f"{many(len(now.capturing), 'agent')} captured", "good"),
-                    (f" · last {when(last, today)}" if last else "", "dim"),
-                ],
-                "activity",
-            )
-        )
+        alarm = ": ".join(now.alarms[0].split(": ")[:2])[:_ALARM]
+        found.append(([("f4 ", "key"), (alarm, "bad")], "activity"))
     elif now.served:
-        found.append(([("c ", "dim"), ("no agent is captured", "warn")], "screen.connect"))
+        found.append(_capture(now, today))
     if now.sync:
-        said = (
-            f"synced {when(now.sync, today)}"
-            if now.synced
-            else "sync needs you"
-            if now.sync == "not yet"
-            else f"sync stopped {when(now.sync, today)}"
-        )
-        found.append(
-            (
-                [("" if now.synced else "f3 ", "dim"), (said, "dim" if now.synced else "warn")],
-                "health",
-            )
-        )
-    found.append(
-        ([(f"{notes:,} {'note' if notes == 1 else 'notes'} in {many(days, 'day')}", "dim")], "")
-    )
+        found.append(_sync(now, today))
     return found
+
+
+def _capture(now: Standing, today: str) -> Part:
+    """Who is connected, and when a turn came last; green only if both are true."""
+    if not now.connected:
+        return [("c ", "key"), ("no agent connected", "warn")], "screen.do('connect')"
+    newest = [day for agent, _, day in now.agents if agent in now.connected]
+    last = f", last {when(max(newest), today)}" if newest else ", no note yet"
+    tone = "good" if newest else "warn"
+    return [("● ", tone), (f"{many(len(now.connected), 'agent')}{last}", "text")], "activity"
+
+
+def _sync(now: Standing, today: str) -> Part:
+    if now.synced:
+        return [(f"synced {when(now.sync, today)}", "dim")], "health"
+    stopped = f"sync stopped {when(now.sync, today)}"
+    return [
+        ("f3 ", "key"),
+        ("sync needs you" if now.sync == "not yet" else stopped, "warn"),
+    ], "health"
 
 
 def when(moment: str, today: str) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, Self
 
 from memsearch_engine import all_agents, shown, shown_line
 from rich.cells import cell_len
@@ -25,19 +26,28 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from memsearch_tui.widgets.contrast import legible
+
 Piece = tuple[str, str]
 Row = list[Piece]
+
+#: In a row of a list: what follows goes to the second line.
+LINE_BREAK: Piece = ("\n", "text")
 
 #: tone -> (variable of the theme, rich style words, share of the variable over the background)
 _LOOKS = {
     "text": ("foreground", "", 1.0),
-    "dim": ("foreground", "", 0.6),
+    "dim": ("foreground", "", 0.68),
+    "key": ("accent", "", 1.0),
     "accent": ("accent", "", 1.0),
     "strong": ("foreground", "bold", 1.0),
     "good": ("text-success", "", 1.0),
     "warn": ("text-warning", "", 1.0),
     "bad": ("text-error", "bold", 1.0),
     "code": ("text-secondary", "", 1.0),
+    "link": ("text-primary", "underline", 1.0),
+    "emphasis": ("foreground", "italic", 1.0),
+    "strike": ("foreground", "strike", 0.8),
     "match": ("text-warning", "bold underline", 1.0),
     "agent": ("text-primary", "", 1.0),
     **{
@@ -47,12 +57,14 @@ _LOOKS = {
             itertools.cycle(("text-accent", "text-success", "text-primary", "text-secondary")),
         )
     },
-    "me": ("foreground", "", 0.6),
+    "me": ("foreground", "", 0.68),
     "here": ("accent", "bold reverse", 1.0),
     "heat1": ("primary-darken-2", "", 1.0),
     "heat2": ("primary", "", 1.0),
     "heat3": ("accent", "", 1.0),
 }
+#: Tones of bars, whose height says as much as their colour.
+_SHAPES = {"heat1", "heat2", "heat3", "here"}
 #: the same, for what lies behind a whole row
 _BEHIND = {
     "cursor": ("primary", "bold", 0.4),
@@ -66,6 +78,8 @@ _BEHIND = {
 _JOINING = re.compile(
     "[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])|(?<=\\S)[\U0001f3fb-\U0001f3ff]"
 )
+#: Letters from which on a searched word is marked as the beginning of a longer one, too.
+_WHOLE_BELOW = 5
 _FLAGS = {0x1F1E6 + letter: chr(ord("A") + letter) for letter in range(26)}
 
 
@@ -87,9 +101,69 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
     Lines { background: $background; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
     """
 
-    def __init__(self, **kwargs) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, **kwargs: Any) -> None:
+        self._is_titling = False
+        self._titles = "", ""
+        self._painted: dict[int, Strip] = {}
         self._styles: dict[tuple[str, ...], Style] = {}
+        super().__init__(**kwargs)
+
+    def line(self, y: int) -> Strip:
+        """The line *y* of what is seen, as it is now."""
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line and remember what was painted."""
+        strip = self._painted[y] = self.line(y)
+        return strip
+
+    def refresh_changed(self) -> None:
+        """Paint again only the lines that differ from what was painted last.
+
+        A terminal far away gets every painted cell over the network; most lines of a pane stay as
+        they are when the cursor moves.
+        """
+        size = self.scrollable_content_region.size
+        if not size or len(self._painted) < size.height:
+            self.refresh()
+            return
+        for y in range(size.height):
+            if self._painted.get(y) != self.line(y):
+                self.refresh(Region(0, y, size.width, 1))
+
+    def entitle(self, title: str | None = None, subtitle: str | None = None) -> None:
+        """Set the border's texts; only the border is painted, and only where a text changed.
+
+        None leaves a text as it is.
+        """
+        is_new = title is not None and title != self._titles[0]
+        is_new_below = subtitle is not None and subtitle != self._titles[1]
+        self._is_titling = True  # Textual paints the whole widget for a title
+        if is_new:
+            self.border_title = title
+        if is_new_below:
+            self.border_subtitle = subtitle
+        self._is_titling = False
+        self._titles = (
+            self._titles[0] if title is None else title,
+            self._titles[1] if subtitle is None else subtitle,
+        )
+        if is_new:
+            self.refresh(Region(0, -1, self.size.width, 1))
+        if is_new_below:
+            self.refresh(Region(0, self.size.height, self.size.width, 1))
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """As Textual's, but a title alone paints no content."""
+        if self._is_titling and not regions:
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def render_str(self, text_content: Any) -> Any:
         """Titles are text, never markup, and may name a note."""
@@ -102,6 +176,7 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles.clear()
+        self._painted.clear()
 
     def extend(self, height: int) -> None:
         """Have *height* lines. A layout of the whole screen, which is what Textual does for it, is
@@ -120,6 +195,8 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
             style = self.rich_style
             for name in tones:
                 style += self._look(name)
+            if not set(tones) & _SHAPES:  # their shape says what their colour does
+                style = legible(style)
             self._styles[tones] = style
         return style
 
@@ -141,13 +218,23 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         strip = Strip(
             [
                 Segment(shown_line(drawable(text)), self.style_of(tone, *behind))
-                for text, tone in row
-                if text
+                for text, tone in _joined(row)
             ]
         )
         if strip.cell_length > width > 0:
             strip = Strip([*strip.crop(0, width - 1), Segment("…", self.style_of("dim", *behind))])
         return strip.adjust_cell_length(width, self.style_of(*behind))
+
+
+def _joined(row: Row) -> Row:
+    """Neighbours of one tone as one piece: each piece costs a terminal forty bytes of colour."""
+    pieces: Row = []
+    for text, tone in row:
+        if text and pieces and pieces[-1][1] == tone:
+            pieces[-1] = pieces[-1][0] + text, tone
+        elif text:
+            pieces.append((text, tone))
+    return pieces
 
 
 class LineList(Lines):
@@ -203,11 +290,12 @@ class LineList(Lines):
         self.selected: set[Any] = set()
         self._indent = indent
         self.tall = 1  # lines of an item
+        self._wants_two = False
         self.folds: bool | None = None  # whatever the height, where somebody has said so
 
     @property
-    def line(self) -> int:
-        """Where the cursor stands, in lines of what is seen."""
+    def cursor_line(self) -> int:
+        """The line of the cursor, in lines of what is seen."""
         return self.cursor * self.tall - self.scroll_offset.y
 
     @property
@@ -240,7 +328,7 @@ class LineList(Lines):
         self.selected = {key for key in self.selected if key in keys}
         self.extend(len(keys) * self.tall)
         self._follow()
-        self.refresh()
+        self.refresh_changed()
         if keys and self.key != before:
             self._moved(False)
 
@@ -284,12 +372,11 @@ class LineList(Lines):
 
     def clear_selection(self) -> None:
         self.selected.clear()
-        self.refresh()
+        self.refresh_changed()
 
     def _redraw(self, index: int) -> None:
-        self.refresh(
-            Region(0, index * self.tall - self.scroll_offset.y, self.size.width, self.tall)
-        )
+        width = self.scrollable_content_region.width  # the scrollbar stays as it is
+        self.refresh(Region(0, index * self.tall - self.scroll_offset.y, width, self.tall))
 
     def _follow(self) -> None:
         height = self.size.height // self.tall * self.tall
@@ -304,7 +391,7 @@ class LineList(Lines):
 
     def hold(self, line: int) -> None:
         """Scroll so that the cursor stands in this line of what is seen, where it stood before
-        (``line``).
+        (``cursor_line``).
         """
         self.scroll_to(
             y=max(0, self.cursor * self.tall - line), animate=False, force=True, immediate=True
@@ -314,20 +401,30 @@ class LineList(Lines):
         """Scroll so that an item is the first that is seen."""
         self.scroll_to(y=index * self.tall, animate=False, force=True, immediate=True)
 
+    def want_two_lines(self, wanted: bool) -> None:
+        """Say whether what is shown now needs two lines each; the owner's choice goes first."""
+        if wanted != self._wants_two:
+            self._wants_two = wanted
+            self.on_resize()
+            self.refresh()
+
     def on_resize(self) -> None:
-        folds = self.folds if self.folds is not None else self.size.height >= self._HIGH
+        """Work out the lines of an item for the new size."""
+        by_itself = self._wants_two or self.size.height >= self._HIGH
+        folds = self.folds if self.folds is not None else by_itself
         self.tall = 2 if self._indent and folds else 1
         self.extend(len(self.keys) * self.tall)
         self._follow()
 
     def fold(self, folds: bool) -> None:
         """Give each item two lines, or one."""
-        line, self.folds = self.line, folds
+        line, self.folds = self.cursor_line, folds
         self.on_resize()
         self.hold(line)
         self.refresh()
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, y: int) -> Strip:
+        """A line of an item, a heading, or of the hint for an empty list."""
         width = self.scrollable_content_region.width  # without the scrollbar
         index, line = divmod(y + self.scroll_offset.y, self.tall)
         if not self.keys:
@@ -351,7 +448,10 @@ class LineList(Lines):
         return self.draw([(sign, "accent"), *row], width, behind)
 
     def _folded(self, row: Row, width: int) -> tuple[Row, Row]:
-        """The two lines of a row."""
+        """The two lines of a row; a ``LINE_BREAK`` says where the second begins."""
+        if LINE_BREAK in row:
+            place = row.index(LINE_BREAK)
+            return row[:place], [(" " * self._indent, "text"), *row[place + 1 :]]
         first, *more = wrap([(drawable(text), tone) for text, tone in row], width)
         return first, [
             (" " * self._indent, "text"),
@@ -359,10 +459,12 @@ class LineList(Lines):
         ]
 
     def on_focus(self) -> None:
-        self.refresh()
+        """Draw the cursor as the one that keys move."""
+        self.refresh_changed()
 
     def on_blur(self) -> None:
-        self.refresh()
+        """Draw the cursor as one at rest."""
+        self.refresh_changed()
 
     def on_click(self, event: events.Click) -> None:
         place = event.get_content_offset(self)  # the border is no row
@@ -397,6 +499,7 @@ class TextView(Lines):
             -1
         )  # the line of the last match; it may be one that can't be scrolled to the top
         self.marks: list[str] = []
+        self.found = 0, 0  # which line with a match was gone to, of how many
 
     def show(self, rows: list[Row], *, marks: Sequence[str] = (), keep_place: bool = False) -> None:
         """Show *rows*, words in *marks* highlighted (case ignored)."""
@@ -406,8 +509,9 @@ class TextView(Lines):
         self._match = -1
         self._width = 0
         self._wrap()
-        self.scroll_to(y=place, animate=False, force=True, immediate=True)
-        self.refresh()
+        if place != self.scroll_offset.y:
+            self.scroll_to(y=place, animate=False, force=True, immediate=True)
+        self.refresh_changed()
 
     def text(self) -> str:
         return "\n".join("".join(text for text, _ in row) for row in self._rows)
@@ -432,7 +536,7 @@ class TextView(Lines):
         """Highlight other words."""
         self.marks = [word.casefold() for word in words if word]
         self._match = -1
-        self.refresh()
+        self.refresh_changed()
 
     def find_next(self, step: int = 1, *, wrap: bool = True, from_here: bool = False) -> bool:
         """Scroll to the next (or previous) line that has a marked word. False where there is none.
@@ -457,6 +561,7 @@ class TextView(Lines):
         if target is None:
             return False
         self._match = target
+        self.found = hits.index(target) + 1, len(hits)
         self.scroll_to(y=target, animate=False, force=True)
         return True
 
@@ -472,7 +577,8 @@ class TextView(Lines):
         self._match = -1
         self.scroll_to(y=len(self._wrapped) if end else 0, animate=False)
 
-    def render_line(self, y: int) -> Strip:
+    def line(self, y: int) -> Strip:
+        """A wrapped line of the text."""
         index = y + self.scroll_offset.y
         row = self._wrapped[index] if index < len(self._wrapped) else []
         return self.draw([(" ", "text"), *self._marked(row)], self.size.width)
@@ -484,27 +590,42 @@ class TextView(Lines):
 
 
 def mark_words(text: str, tone: str, words: Sequence[str]) -> list[Piece]:
-    """*text* cut so that every occurrence of *words* (casefolded) is a ``match`` piece."""
-    folded = text.casefold()
-    if len(folded) != len(text):  # casefolding can change lengths (ß): leave such text alone
-        return [(text, tone)]
+    """*text* cut so that every occurrence of *words* is a ``match`` piece.
+
+    A word matches where a word of the text begins and, if it has fewer than five letters, only a
+    whole word: "set" marks no part of "settings", "cache" marks "caches".
+
+    Args:
+        words: casefolded; may have blanks.
+    """
+    pattern = _pattern(tuple(words))
     pieces: list[Piece] = []
     position = 0
-    while position < len(text):
-        places = [(folded.find(word, position), len(word)) for word in words]
-        found = [(place, -length) for place, length in places if place >= 0]
-        if not found:
-            break
-        place, length = min(found)
-        pieces += [(text[position:place], tone), (text[place : place - length], "match")]
-        position = place - length
+    for match in pattern.finditer(text) if pattern else ():
+        pieces += [(text[position : match.start()], tone), (match[0], "match")]
+        position = match.end()
     return [*pieces, (text[position:], tone)]
+
+
+@lru_cache(maxsize=64)
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    parts = []
+    for word in sorted(filter(None, words), key=len, reverse=True):
+        begin = r"(?<![^\W_])" if word[0].isascii() and word[0].isalnum() else ""
+        is_short = len(word) < _WHOLE_BELOW and word[-1].isascii() and word[-1].isalnum()
+        parts.append(begin + re.escape(word) + (r"(?![^\W_])" if is_short else ""))
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
 
 def wrap(row: Row, width: int) -> list[Row]:
     """A row as rows of at most *width* cells, broken at blanks; wide signs count two."""
     if sum(cell_len(text) for text, _ in row) <= width:
         return [row]
+    # what stands before a quotation or code goes on in every line of it
+    before = row[:1] if row and row[0][0].strip() and not row[0][0].strip("▏│ ") else []
+    if before:
+        rest = wrap(row[1:], max(1, width - cell_len(before[0][0])))
+        return [[*before, *line] for line in rest]
     lines: list[Row] = [[]]
     room = width
     for text, tone in row:

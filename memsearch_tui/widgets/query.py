@@ -41,15 +41,22 @@ class QueryBox(InOrder, Input):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "complete", "Complete the filter", show=False)
+        Binding("tab", "complete", "Complete the filter", id="query.complete", show=False),
+        Binding("down", "hit(1)", "Choose a hit", id="query.choose", key_display="↑↓", show=False),
+        Binding("up", "hit(-1)", "Choose a hit", show=False),
+        Binding("enter", "submit", "Open the hit", id="query.open", show=False),
     ]
+
+    async def action_hit(self, step: int) -> None:
+        """Down (1) or up (-1) in the list, or through past searches where the box is empty."""
+        await self.screen.run_action(f"do('arrow', {step})")
 
     def action_complete(self) -> None:
         self.action_end()  # at the end, and at the end again takes what is suggested
         self.action_cursor_right()
 
     async def action_submit(self) -> None:
-        await self.screen.run_action("deeper")
+        await self.screen.run_action("do('deeper')")
 
     async def _on_key(self, event: events.Key) -> None:
         if self.screen.focused is not self:  # it was on its way here when the focus moved

@@ -17,7 +17,16 @@ from memsearch_tui.widgets.lines import Row
 if TYPE_CHECKING:
     from memsearch_engine import GroundStanding, Supersession
 
-_INLINE = re.compile(r"(`[^`]+`)|(\*\*[^*]+\*\*)|(https?://\S+)")
+#: Code, bold, an image or a link, a bare address, struck-through text, emphasis.
+_INLINE = re.compile(
+    r"(?P<code>`[^`]+`)"
+    r"|\*\*(?P<bold>[^*]+)\*\*"
+    r"|(?P<image>!)?\[(?P<label>[^\]\n]*)\]\((?P<target>[^()\s]*(?:\([^()\s]*\))?[^()\s]*)\)"
+    r"|(?P<url>https?://[^\s<>]*[^\s<>.,;:!?)\]'\"])"
+    r"|~~(?P<strike>[^~]+)~~"
+    r"|(?<![\w*])[*](?P<emphasis>[^*\s](?:[^*]*[^*\s])?)[*](?![\w*])"
+)
+_QUOTE = re.compile(r"^ {0,3}((?:> ?)+)")
 _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _LONGEST_TABLE = 500  # rows
@@ -55,7 +64,6 @@ SIGNS = {
     "conflict-of": ("≠", "warn"),
     "contradicts": ("≠", "warn"),
     "unmerged": ("⎇", "dim"),
-    "lost": ("∅", "dim"),
 }
 
 
@@ -72,8 +80,11 @@ def signs(marks: dict[str, str]) -> Row:
 
 
 def snippet(title: str, text: str, words: list[str], room: int) -> str:
-    """The line of *text* that has most of *words*, cut so that the first of them is seen in *room*
-    cells; the title where it says as much.
+    """The line of a hit that has most of *words*, cut to *room* cells around them.
+
+    Args:
+        title: taken where no line of *text* has more words.
+        words: casefolded.
     """
 
     def count(line: str) -> int:
@@ -88,9 +99,18 @@ def snippet(title: str, text: str, words: list[str], room: int) -> str:
     best = max(lines, key=count, default="")
     if count(best) <= count(title):
         best = title
-    first = min((place for word in words if (place := best.casefold().find(word)) >= 0), default=0)
-    start = min(first - room // 3, len(best) - room + 1)
-    return best if first < room - _SEEN or start <= 0 else "…" + best[start:]
+    if cell_len(best) <= room:
+        return best
+    folded = best.casefold()
+    places = sorted(place for word in words if (place := folded.find(word)) >= 0)
+    if not places or places[-1] < room - _SEEN:
+        return best
+    # begin before the first word from which most words are seen
+    _, first = max((sum(p <= q < p + room - _SEEN for q in places), -p) for p in places)
+    start = max(0, -first - room // 4)
+    while 0 < start < -first and best[start - 1] != " ":
+        start += 1
+    return "…" + best[start:] if start else best
 
 
 def badges(marks: dict[str, str]) -> Row:
@@ -131,6 +151,9 @@ def _line(line: str) -> Row:
         return [(line, "strong")]
     if line.lstrip().startswith("<!--"):
         return [(line, "dim")]
+    if quote := _QUOTE.match(line):
+        depth = quote[1].count(">")
+        return [("│ " * depth, "dim"), *_line(line[quote.end() :])]
     if bullet := _BULLET.match(line):
         sign = "• " if bullet[2] in "-*+" else f"{bullet[2]} "
         return [(bullet[1] + sign, "accent"), *inline(line[bullet.end() :])]
@@ -190,7 +213,7 @@ def _table(lines: list[str]) -> tuple[int, list[Row]]:
             row += [("│ ", "dim")] if row else []
             row += [(cell, "strong")] if number == 0 else inline(cell)
             row.append((" " * (width - cell_len(_shown(cell)) + 1), "text"))
-        rows.append(row)
+        rows.append(row[:-1])  # what fills the last column would wrap into a blank line
         if number == 0:
             rows.append(
                 [("┼".join("─" * (width + 1 + (n > 0)) for n, width in enumerate(widths)), "dim")]
@@ -204,15 +227,33 @@ def _shown(text: str) -> str:
 
 
 def inline(text: str) -> Row:
+    """One line of markdown as pieces; signs that are no markup stay as they are."""
     row: Row = []
     position = 0
     for match in _INLINE.finditer(text):
         row.append((text[position : match.start()], "text"))
-        row.append(
-            (match[2][2:-2], "strong") if match[2] else (match[0], "code" if match[1] else "accent")
-        )
+        row += _span(match)
         position = match.end()
     return [*row, (text[position:], "text")]
+
+
+def _span(match: re.Match[str]) -> Row:
+    found = match.groupdict()
+    if found["code"]:
+        return [(found["code"], "code")]
+    if found["url"]:
+        return [(found["url"], "link")]
+    if found["target"] is not None:
+        return _link(found["label"], found["target"], is_image=bool(found["image"]))
+    tone = next(name for name in ("bold", "strike", "emphasis") if found[name])
+    return [(found[tone], {"bold": "strong"}.get(tone, tone))]
+
+
+def _link(label: str, target: str, *, is_image: bool) -> Row:
+    """A link as its text; the address follows where the text does not say it."""
+    row: Row = [("image: ", "dim")] if is_image else []
+    row.append((label or target, "link"))
+    return row + ([(f" ({target})", "dim")] if label and label != target else [])
 
 
 def entry_rows(

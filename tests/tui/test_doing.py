@@ -55,8 +55,8 @@ def test_a_new_note_is_written_today_stood_on_and_undone(world):
         await pilot.press("a", *"Deploys go out on Tuesdays", "ctrl+s")
         await settled(pilot)
         assert (
-            app.screen.item.title == "Deploys go out on Tuesdays"
-            and app.screen.item.day == app.screen.library.today()
+            app.screen.state.item.title == "Deploys go out on Tuesdays"
+            and app.screen.state.item.day == app.screen.state.library.today()
         )
         assert "written by hand" in shown(app) and said(app).startswith("saved")
         await pilot.press("u")
@@ -82,7 +82,7 @@ def test_a_new_note_that_is_left_is_a_draft_and_one_of_another_day_goes_there(wo
         await settled(pilot)
         await pilot.press(*"On a day without notes", "ctrl+s")
         await settled(pilot)
-        assert (app.screen.item.day, app.screen.item.title) == (
+        assert (app.screen.state.item.day, app.screen.state.item.title) == (
             "2026-02-07",
             "On a day without notes",
         )
@@ -102,10 +102,12 @@ def test_of_all_projects_a_new_note_goes_beside_the_one_under_the_cursor(world):
     )
 
     async def steps(pilot):
-        assert app.screen.item.title == "Other project's note"
+        assert app.screen.state.item.title == "Other project's note"
         await pilot.press("a", *"beside it", "ctrl+s")
         await settled(pilot)
-        assert app.screen.item.title == "beside it" and str(other) in app.screen.item.path
+        assert (
+            app.screen.state.item.title == "beside it" and str(other) in app.screen.state.item.path
+        )
 
     drive(app, steps)
 
@@ -132,11 +134,11 @@ def test_marks_are_set_from_one_menu_and_taken_back(world):
         await typed(pilot, "2027-01-31")
         await pilot.press("enter")
         await settled(pilot)
-        assert app.screen.item.marks["expires"] == "2027-01-31"
+        assert app.screen.state.item.marks["expires"] == "2027-01-31"
         await choose(pilot, "confidence low")
-        assert app.screen.item.marks["confidence"] == "low"
+        assert app.screen.state.item.marks["confidence"] == "low"
         await choose(pilot, "off expires")
-        assert "expires" not in app.screen.item.marks
+        assert "expires" not in app.screen.state.item.marks
         await pilot.press("down")
         await choose(pilot, "supersede")
         await typed(pilot, "selectinload")
@@ -145,11 +147,12 @@ def test_marks_are_set_from_one_menu_and_taken_back(world):
         await pilot.press("enter")
         await settled(pilot)
         assert (
-            app.screen.item.title.startswith("Redis") and "superseded-by" in app.screen.item.marks
+            app.screen.state.item.title.startswith("Redis")
+            and "superseded-by" in app.screen.state.item.marks
         )
         await pilot.press("u")
         await settled(pilot)
-        assert "superseded-by" not in app.screen.item.marks
+        assert "superseded-by" not in app.screen.state.item.marks
 
     drive(app, steps)
 
@@ -158,12 +161,12 @@ def test_a_day_that_is_none_marks_nothing(world):
     app = world.app()
 
     async def steps(pilot):
-        app.screen.action_expire()
+        app.screen.marks.expire()
         await settled(pilot)
         await typed(pilot, "soon")
         await pilot.press("enter")
         await settled(pilot)
-        assert app.screen.item.marks == {} and "no day" in str(
+        assert app.screen.state.item.marks == {} and "no day" in str(
             app.screen.query_one("#status").content
         )
 
@@ -175,13 +178,13 @@ def test_a_fact_is_remembered_from_a_note_and_forgotten_by_its_words(world):
     memory = Memory(str(world.project), home=world.home)
 
     async def steps(pilot):
-        app.screen.action_remember()
+        app.screen.marks.facts.remember()
         await settled(pilot)
         await typed(pilot, "Staging has no cache")
         await pilot.press("enter")
         await settled(pilot)
         assert [fact.text for fact in memory.facts()] == ["Staging has no cache"]
-        app.screen.action_forget()
+        app.screen.marks.facts.forget()
         await settled(pilot)
         await typed(pilot, "staging cache")
         await pilot.press("enter")
@@ -216,7 +219,7 @@ def test_what_was_changed_is_listed_with_its_difference_and_brought_back(world):
         )
         await pilot.press("up", "r")
         await settled(pilot)
-        assert app.screen.item.title.endswith("seconds in staging")
+        assert app.screen.state.item.title.endswith("seconds in staging")
 
     drive(app, steps)
 
@@ -228,7 +231,7 @@ def test_a_conflict_shows_what_each_side_changed(world):
         await pilot.press("down", "e", "end", *" mine")
         day = world.day()
         day.write_text(day.read_text().replace("to 900 seconds", "to 950 seconds"))
-        await app.screen._compare()
+        await app.screen.editor.compare()
         assert "changed in its file meanwhile" in str(app.screen.query_one("#editor").border_title)
         await pilot.press("ctrl+s")
         await settled(pilot)
@@ -313,7 +316,7 @@ def test_past_searches_come_back_with_up_and_kept_ones_from_their_list(world):
         assert box.value == "selectinload"
         await pilot.press("up", "ctrl+s")
         await settled(pilot)
-        assert box.value == "redis ttl" and "kept: redis ttl" in said(app)
+        assert box.value == "redis ttl" and "saved: redis ttl" in said(app)
         await pilot.press("down", "down")
         await settled(pilot)
         assert box.value == ""
@@ -386,12 +389,12 @@ def test_a_note_whose_turn_is_gone_opens_the_nearest_one_and_says_so(world):
     app = world.app()
 
     async def steps(pilot):
-        assert app.screen.item.title.startswith(
+        assert app.screen.state.item.title.startswith(
             "缓存"
         )  # of a turn t3 that the session does not have
         await pilot.press("t")
         await settled(pilot)
-        assert app.screen.level == "turn" and "turn 1 of 2" in shown(app)
+        assert app.screen.state.level == "turn" and "turn 1 of 2" in shown(app)
         assert "nearest in time" in said(app)
 
     drive(app, steps)
@@ -405,9 +408,11 @@ def test_the_preview_scrolls_while_the_list_keeps_the_keys(world):
 
     async def steps(pilot):
         await pilot.press("J", "J", "J")
-        assert app.screen.reader.scroll_offset.y == 3 and app.focused is app.screen.entries
+        assert (
+            app.screen.panes.reader.scroll_offset.y == 3 and app.focused is app.screen.panes.entries
+        )
         await pilot.press("K")
-        assert app.screen.reader.scroll_offset.y == 2
+        assert app.screen.panes.reader.scroll_offset.y == 2
 
     drive(app, steps)
 
@@ -446,8 +451,8 @@ def test_a_key_is_changed_in_a_screen_and_kept(world):
         ("expire", "Expires on"),
         ("theme", "Theme"),
         ("remember", "Remember"),
-        ("history", "What was changed"),
-        ("bookmarks", "Searches that are kept"),
+        ("history", "History: what was changed"),
+        ("bookmarks", "Saved searches"),
     ],
 )
 def test_the_palette_finds_actions_by_the_words_a_person_types(world, words, wanted):
@@ -478,7 +483,7 @@ def test_a_theme_is_seen_before_it_is_chosen(world):
         app._choose_theme()
         await settled(pilot)
         await pilot.press("down", "enter")
-        assert app.theme != before and app.kept["theme"] == app.theme
+        assert app.theme != before and app.saved.theme == app.theme
 
     drive(app, steps)
 

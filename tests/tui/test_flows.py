@@ -51,12 +51,14 @@ async def settled(pilot):
 
 
 def shown(app) -> str:
-    return app.screen.reader.text()
+    return app.screen.panes.reader.text()
 
 
 def titles(app) -> list[str]:
     screen = app.screen
-    return [item.title for key in screen.entries.keys if (item := screen.shown.item(key))]
+    return [
+        item.title for key in screen.panes.entries.keys if (item := screen.state.shown.item(key))
+    ]
 
 
 def test_it_opens_on_the_newest_note_and_walks_down_and_back(world):
@@ -64,25 +66,26 @@ def test_it_opens_on_the_newest_note_and_walks_down_and_back(world):
 
     async def steps(pilot):
         assert [t[:4] for t in titles(app)] == ["缓存中间", "Redi", "Cart", "Chos"]
-        assert app.screen.item.title == "缓存中间件测试通过"
+        assert app.screen.state.item.title == "缓存中间件测试通过"
         await pilot.press("down")
         assert "Redis TTL raised" in shown(app) and "live" in shown(app)
-        await pilot.press("enter", "enter")
+        await pilot.press("enter")  # the note is seen: enter goes to what is not
         assert (
-            app.screen.level == "turn"
+            app.screen.state.level == "turn"
             and "raise the redis ttl" in shown(app)
             and "turn 2 of 2" in shown(app)
         )
         await pilot.press("left_square_bracket")
         assert "why is the cart slow" in shown(app)
         await pilot.press("escape")
-        assert app.screen.level == "section" and "Redis TTL" in shown(app)
-        await pilot.press("escape", "escape")
-        assert app.screen.level == "entries" and app.screen.item.title.startswith("Redis")
+        assert app.screen.state.level == "entries" and "Redis TTL" in shown(app)
+        assert app.screen.state.item.title.startswith("Redis")
         await pilot.press("down", "down")
-        assert app.screen.item.title == "Chose Postgres 16 for staging"  # over the day's heading
+        assert (
+            app.screen.state.item.title == "Chose Postgres 16 for staging"
+        )  # over the day's heading
         await pilot.press("up")
-        assert app.screen.item.title.startswith("Cart")
+        assert app.screen.state.item.title.startswith("Cart")
 
     drive(app, steps)
 
@@ -95,12 +98,14 @@ def test_words_answer_while_typing_and_escape_restores_the_place(world):
         await pilot.press("down", "slash", *"ttl")
         await settled(pilot)
         assert titles(app)[0].startswith("Redis TTL") and app.screen.query_one(Input).value == "ttl"
-        assert ("TTL", "match") in app.screen._item_row(0, 80)
+        assert ("TTL", "match") in app.screen.rows.row(
+            app.screen.panes.entries.keys[0], 80, app.screen.panes.entries.tall
+        )
         await pilot.press("enter", "enter", "escape", "escape")
         assert (
-            app.screen.query_text == ""
+            app.screen.state.query == ""
             and len(titles(app)) == 4
-            and app.screen.item.title.startswith("Redis TTL")
+            and app.screen.state.item.title.startswith("Redis TTL")
         )
 
     drive(app, steps)
@@ -116,12 +121,12 @@ def test_the_best_hit_is_under_the_cursor_until_a_hand_moves_it(world):
         for key in "postgres":
             await pilot.press(key)
             await settled(pilot)
-        assert titles(app)[0].startswith("Chose Postgres") and app.screen.entries.cursor == 0
+        assert titles(app)[0].startswith("Chose Postgres") and app.screen.panes.entries.cursor == 0
         await pilot.press("down")
-        chosen = app.screen.entries.key
-        app.screen.action_reload()  # as a change that the service saw does
+        chosen = app.screen.panes.entries.key
+        app.screen.search.reload()  # as a change that the service saw does
         await settled(pilot)
-        assert app.screen.entries.key == chosen
+        assert app.screen.panes.entries.key == chosen
 
     drive(app, steps)
 
@@ -139,13 +144,13 @@ def test_who_has_gone_to_a_hit_keeps_it_when_later_answers_put_another_first(wor
         await settled(pilot)
         await pilot.press(*keys)
         await settled(pilot)
-        seen = app.screen.item.key
-        answer = app.screen.library.memory.lexical(query, 50)
+        seen = app.screen.state.item.key
+        answer = app.screen.state.library.memory.lexical(query, 50)
         answer.hits.reverse()
-        assert len(answer.hits) > 1 and app.screen.library.items(answer)[0].key != seen
-        app.screen._show_hits(answer)
+        assert len(answer.hits) > 1 and app.screen.state.library.items(answer)[0].key != seen
+        app.screen.search.show_hits(answer)
         await settled(pilot)
-        assert app.screen.item.key == app.screen.entries.key == seen
+        assert app.screen.state.item.key == app.screen.panes.entries.key == seen
 
     drive(app, steps)
 
@@ -188,16 +193,16 @@ def test_a_click_takes_the_row_under_the_pointer_and_a_second_one_opens_it(world
     app = world.app()
 
     async def steps(pilot):
-        rows = app.screen.entries
+        rows = app.screen.panes.entries
         for row in (3, 1, 2):
             await pilot.click(rows, offset=(5, row + 1))  # the border is above the first
             assert rows.cursor == row
         await pilot.click(rows, offset=(5, 3))
-        assert app.screen.level == "section" and "Redis TTL raised" in shown(app)
+        assert app.screen.state.level == "section" and "Redis TTL raised" in shown(app)
         await pilot.click(rows, offset=(5, 0))  # on the border
         assert rows.cursor == 2
         await pilot.click(rows, offset=(5, 5))  # on a heading: the first note under it
-        assert app.screen.item.title.startswith("Chose")
+        assert app.screen.state.item.title.startswith("Chose")
 
     drive(app, steps)
 
@@ -208,20 +213,20 @@ def test_days_are_gone_through_with_brackets_and_found_by_date(world):
 
     async def steps(pilot):
         await pilot.press("down", "]")
-        assert app.screen.item.day == "2026-02-08"
+        assert app.screen.state.item.day == "2026-02-08"
         await pilot.press("]", "[")
-        assert app.screen.item.title == "缓存中间件测试通过"
+        assert app.screen.state.item.title == "缓存中间件测试通过"
         await pilot.press("g", *"2026-02-08")
         await pilot.pause()
         assert isinstance(app.screen, DayScreen)
         await pilot.press("enter")
         await pilot.pause()
-        assert app.screen.item.day == "2026-02-08" and app.screen.level == "entries"
+        assert app.screen.state.item.day == "2026-02-08" and app.screen.state.level == "entries"
         await pilot.press(
             "g", "tab", "right", "left", "down", "enter"
         )  # in the calendar: a week on is after the last
         await pilot.pause()
-        assert app.screen.item.day == "2026-02-09"
+        assert app.screen.state.item.day == "2026-02-09"
         for keys, day in (
             (("pageup",), "2025-02-10"),
             (("pageup",) * 9, "2025-02-02"),
@@ -236,7 +241,7 @@ def test_days_are_gone_through_with_brackets_and_found_by_date(world):
             await pilot.pause()
         await pilot.press("g", "x", "enter", "escape")
         await pilot.pause()
-        assert app.screen.item.day == "2026-02-09"
+        assert app.screen.state.item.day == "2026-02-09"
 
     drive(app, steps)
 
@@ -246,20 +251,21 @@ def test_a_click_into_the_calendar_goes_to_that_day(world, monkeypatch):
     app = world.app()
 
     async def steps(pilot):
-        year = app.screen.year
+        year = app.screen.panes.year
         places = {
             year.day_at(x, y).isoformat(): (x, y)
             for x in range(4, 57)
             for y in range(1, 8)
             if year.day_at(x, y)
         }
-        assert len(places) == 52 * 7 + 2 and max(places) == "2026-02-10"
+        weeks = year.size.width - 4  # each has a column, beside the days' names
+        assert len(places) == (weeks - 1) * 7 + 2 and max(places) == "2026-02-10"
         await pilot.click(year, offset=places["2026-02-08"])
-        assert app.screen.item.day == "2026-02-08"
+        assert app.screen.state.item.day == "2026-02-08"
         await pilot.click(
             year, offset=places["2026-02-10"]
         )  # nothing was noted there: the one before
-        assert app.screen.item.day == "2026-02-09"
+        assert app.screen.state.item.day == "2026-02-09"
 
     drive(app, steps, (200, 60))
 
@@ -287,13 +293,13 @@ def test_it_comes_back_to_where_it_was_left_on_the_same_day_only(world, monkeypa
     again, tomorrow = world.app(), world.app()
 
     async def see(pilot):
-        assert pilot.app.screen.item.title.startswith("Redis")
+        assert pilot.app.screen.state.item.title.startswith("Redis")
 
     drive(again, see)
     monkeypatch.setattr(Library, "today", lambda self: "2030-01-01")
 
     async def newest(pilot):
-        assert pilot.app.screen.item.title == "缓存中间件测试通过"
+        assert pilot.app.screen.state.item.title == "缓存中间件测试通过"
 
     drive(tomorrow, newest)
 
@@ -304,10 +310,12 @@ def test_what_was_said_stands_under_the_note_where_there_is_room(world):
     async def steps(pilot):
         await pilot.press("down")
         await settled(pilot)
-        assert "raise the redis ttl" in app.screen.said.text() and app.screen.said.display
+        assert (
+            "raise the redis ttl" in app.screen.panes.said.text() and app.screen.panes.said.display
+        )
         await pilot.press("down")
         await settled(pilot)
-        assert "why is the cart slow" in app.screen.said.text()
+        assert "why is the cart slow" in app.screen.panes.said.text()
 
     drive(app, steps, (200, 60))
 
@@ -322,16 +330,17 @@ def test_a_new_note_above_does_not_move_what_is_read(world):
     app = world.app()
 
     async def steps(pilot):
-        rows = app.screen.entries
+        rows = app.screen.panes.entries
         await pilot.press("down", "down")
         place = rows.cursor - rows.scroll_offset.y
         write("2026-02-10", 20)
         await pilot.press("r")
         assert (
-            app.screen.item.title.startswith("Cart") and rows.cursor - rows.scroll_offset.y == place
+            app.screen.state.item.title.startswith("Cart")
+            and rows.cursor - rows.scroll_offset.y == place
         )
         await pilot.press("home")
-        assert app.screen.item.title == "note 19" and rows.scroll_offset.y == 0
+        assert app.screen.state.item.title == "note 19" and rows.scroll_offset.y == 0
 
     drive(app, steps)
 
@@ -348,11 +357,11 @@ def test_what_a_search_or_a_conversation_has_changed_is_in_the_list_afterwards(w
         await pilot.press("u")
         assert len(titles(app)) == 4
         await pilot.press("home", "down", "enter", "enter")
-        assert app.screen.level == "turn"
+        assert app.screen.state.level == "turn"
         with world.day().open("a") as other:
             other.write("\n### 16:00\n- from a hook\n")
         await pilot.press("r", "escape", "escape")
-        assert titles(app)[0] == "from a hook" and app.screen.item.title.startswith("Redis")
+        assert titles(app)[0] == "from a hook" and app.screen.state.item.title.startswith("Redis")
 
     drive(app, steps)
 
@@ -368,13 +377,15 @@ def test_a_search_shows_the_line_that_has_its_words_and_colours_the_days_of_its_
     async def steps(pilot):
         await pilot.press("slash", *"frobnicator")
         await settled(pilot)
-        row = app.screen._item_row(0, 60)
+        row = app.screen.rows.row(
+            app.screen.panes.entries.keys[0], 60, app.screen.panes.entries.tall
+        )
         assert ("frobnicator", "match") in row and "It retries with a " in "".join(
             text for text, _ in row
         )
-        assert {day.isoformat() for day in app.screen.strip._counts} == {"2026-02-09"}
+        assert {day.isoformat() for day in app.screen.panes.strip._counts} == {"2026-02-09"}
         await pilot.press("escape", "escape")
-        assert len(app.screen.strip._counts) == 2
+        assert len(app.screen.panes.strip._counts) == 2
 
     drive(app, steps)
 
@@ -389,16 +400,16 @@ def test_a_search_shows_the_line_that_has_its_words_and_colours_the_days_of_its_
     ],
 )
 def test_a_search_without_hits_says_why_and_teaches_no_beginner(world, query, said, monkeypatch):
-    monkeypatch.setattr("memsearch_tui.screens.searching._REST_S", 3600)  # words only
+    monkeypatch.setattr("memsearch_tui.screens.browse.search.REST_S", 3600)  # words only
     app = world.app()
 
     async def steps(pilot):
         await pilot.press("slash", *query)
         for worker in [worker for worker in app.workers if worker.group != "search"]:
             await app.workers.wait_for_complete([worker])
-        while not app.screen.entries.border_title.startswith(("0 hits", "0 notes")):
+        while not app.screen.panes.entries.border_title.startswith(("0 hits", "0 notes")):
             await pilot.pause()
-        empty = "\n".join(app.screen.entries.empty)
+        empty = "\n".join(app.screen.panes.entries.empty)
         assert said in empty and "memsearch demo" not in empty, empty
         await pilot.press("escape")
         assert len(titles(app)) == 4
@@ -450,7 +461,7 @@ def test_what_is_typed_right_after_e_goes_into_the_note(world, size, way, monkey
     async def steps(pilot):
         await pilot.press("down", *way, "end", *" and d is text", "ctrl+s")
         await pilot.pause()
-        assert not app.screen.editing and "and d is text" in shown(app)
+        assert not app.screen.state.editing and "and d is text" in shown(app)
 
     drive(app, steps, size)
     assert world.day().read_text() == original.replace("900 seconds", "900 seconds and d is text")
@@ -468,7 +479,7 @@ def test_edit_saves_to_the_file_and_undo_survives_a_restart(world):
         editor.text = "- Redis TTL is 1800 seconds"
         await pilot.press("ctrl+s")
         await pilot.pause()
-        assert "1800" in shown(app) and not app.screen.editing
+        assert "1800" in shown(app) and not app.screen.state.editing
 
     drive(app, edit)
     assert world.day().read_bytes() == original.replace(
@@ -498,14 +509,14 @@ def test_delete_one_and_many_and_bring_them_back(world):
             "Redi",
             "Chos",
         ] and b"selectinload" not in world.day().read_bytes()
-        assert app.screen.item.title.startswith("Chose")  # the next older one
+        assert app.screen.state.item.title.startswith("Chose")  # the next older one
         await pilot.press("home", "space", "space", "d")
         assert [t[:4] for t in titles(app)] == ["Chos"] and b"Redis" not in world.day().read_bytes()
-        assert app.screen.item.title.startswith("Chose")
+        assert app.screen.state.item.title.startswith("Chose")
         await pilot.press("u")
         assert len(titles(app)) == 3
         await pilot.press("u")
-        assert len(titles(app)) == 4 and app.screen.item.title.startswith("Cart")
+        assert len(titles(app)) == 4 and app.screen.state.item.title.startswith("Cart")
 
     drive(app, steps)
     assert world.day().read_bytes() == original
@@ -528,7 +539,7 @@ def test_a_conflict_shows_both_sides(world, choice, kept):
         assert isinstance(app.screen, ConflictScreen)
         await pilot.press(choice)
         await pilot.pause()
-        assert app.screen.editing == (choice == "e")
+        assert app.screen.state.editing == (choice == "e")
         if choice == "e":
             assert app.screen.query_one("#editor", TextArea).text == "- mine"
 
@@ -536,7 +547,8 @@ def test_a_conflict_shows_both_sides(world, choice, kept):
     assert f"- {kept}\n" in world.day().read_text()
 
 
-def test_an_append_next_door_while_editing_is_kept(world):
+def test_an_append_next_door_while_editing_is_kept(world, monkeypatch):
+    monkeypatch.setattr(aside, "SHOWN_AFTER_S", 10.0)  # under load, keys would be free earlier
     app = world.app()
 
     async def steps(pilot):
@@ -547,7 +559,9 @@ def test_an_append_next_door_while_editing_is_kept(world):
             other.write("\n### 16:00\n- from a hook\n")
         await pilot.press("ctrl+s", "r")
         await pilot.pause()
-        assert titles(app)[:2] == ["from a hook", "edited"] and app.screen.item.title == "edited"
+        assert (
+            titles(app)[:2] == ["from a hook", "edited"] and app.screen.state.item.title == "edited"
+        )
 
     drive(app, steps)
 
@@ -561,7 +575,7 @@ def test_a_draft_is_offered_after_a_crash(world):
         await pilot.pause()
         app.screen.query_one("#editor", TextArea).text = "- half written"
         await pilot.pause()
-        app.screen._keep_draft()
+        app.screen.editor.save_draft()
 
     drive(app, crash)
     again = world.app()
@@ -660,10 +674,10 @@ def test_beside_a_note_stand_its_matter_and_the_turns_that_wrote_to_its_files(wo
         ]
         await pilot.press("enter")
         await pilot.pause()
-        assert app.screen.entry.body == said["f1"] and app.screen.level == "section"
+        assert app.screen.state.entry.body == said["f1"] and app.screen.state.level == "section"
         await pilot.press("b", "escape")
         await pilot.pause()
-        assert app.screen.entry.body == said["f1"]
+        assert app.screen.state.entry.body == said["f1"]
 
     drive(app, steps)
 
@@ -687,7 +701,7 @@ def test_an_empty_project_teaches(world):
     app = world.app()
 
     async def steps(pilot):
-        taught = "\n".join(app.screen.entries.empty)
+        taught = "\n".join(app.screen.panes.entries.empty)
         assert titles(app) == [] and "memsearch demo" in taught
         assert (
             "c  lets Claude Code write here" in taught and "Codex" not in taught
@@ -707,7 +721,7 @@ def test_panes_follow_the_width(world, size, panes):
 
         assert len(seen()) == panes
         await pilot.press("enter")
-        assert app.screen.reader.display and len(seen()) == panes
+        assert app.screen.panes.reader.display and len(seen()) == panes
         await pilot.press("e")
         await pilot.pause()
         assert app.screen.query_one("#editor").display
@@ -716,8 +730,9 @@ def test_panes_follow_the_width(world, size, panes):
 
 
 @pytest.mark.parametrize("leave", ["escape", "ctrl+s"])
-def test_after_an_edit_keys_are_commands_again(world, leave):
+def test_after_an_edit_keys_are_commands_again(world, leave, monkeypatch):
     """On a narrow screen too, where the list was hidden while the editor was open."""
+    monkeypatch.setattr(aside, "SHOWN_AFTER_S", 10.0)  # under load, keys would be free earlier
     app = world.app()
 
     async def steps(pilot):
@@ -765,7 +780,7 @@ def test_what_was_hidden_is_not_drawn_for_another_width(world):
 
     async def steps(pilot):
         await pilot.press("down", "e", "end", "x")
-        reader = app.screen.reader
+        reader = app.screen.panes.reader
         draw = reader.render_line
         reader.render_line = lambda y: (widths.append(reader._width), draw(y))[1]
         await pilot.press("ctrl+s")
@@ -778,22 +793,27 @@ def test_what_was_hidden_is_not_drawn_for_another_width(world):
 @pytest.mark.slow
 def test_hits_are_shown_by_the_conversation_that_they_come_from(world, monkeypatch):
     monkeypatch.setattr(
-        "memsearch_tui.screens.searching._REST_S", 3600
+        "memsearch_tui.screens.browse.search.REST_S", 3600
     )  # words only: by meaning there are more
     app = world.app()
 
     async def steps(pilot):
         screen = app.screen
         await pilot.press("slash", *"redis selectinload")
-        while not screen.entries.border_title.startswith("2 hits"):
+        while not screen.panes.entries.border_title.startswith("2 hits"):
             await pilot.pause()
         await pilot.press("enter", "down")
-        before, one_by_one = screen.entries.key, titles(app)
+        before, one_by_one = screen.panes.entries.key, titles(app)
         await pilot.press("s")
-        assert screen.shown.talks == {("", "talk 0"): ("claude-code", "2026-02-09", 2)}
-        assert "Claude Code · 2026-02-09" in "".join(text for text, _ in screen._item_row(0, 80))
-        assert screen.entries.key == before and titles(app) == one_by_one
+        assert screen.state.shown.talks == {("", "talk 0"): ("claude-code", "2026-02-09", 2)}
+        assert "Claude Code · 2026-02-09" in "".join(
+            text
+            for text, _ in screen.rows.row(
+                screen.panes.entries.keys[0], 80, screen.panes.entries.tall
+            )
+        )
+        assert screen.panes.entries.key == before and titles(app) == one_by_one
         await pilot.press("s")
-        assert not screen.shown.talks and screen.entries.key == before
+        assert not screen.state.shown.talks and screen.panes.entries.key == before
 
     drive(app, steps)

@@ -36,8 +36,13 @@ def stale(box: Box) -> Memory:
 
 def row_of(app: MemsearchApp, text: str) -> str:
     rows = [
-        "".join(piece for piece, _ in app.screen._item_row(n, 100))
-        for n in range(len(app.screen.entries.keys))
+        "".join(
+            piece
+            for piece, _ in app.screen.rows.row(
+                app.screen.panes.entries.keys[n], 100, app.screen.panes.entries.tall
+            )
+        )
+        for n in range(len(app.screen.panes.entries.keys))
     ]
     return next(row for row in rows if text in row)
 
@@ -59,7 +64,7 @@ def test_signs_the_note_and_what_can_be_said_of_it(box: Box):
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
             assert "✗ The cache" in row_of(app, "cache") and "→ The limits" in row_of(app, "limits")
-            assert "→ app/keep.py is lib/kept.py since 2026-03-01" in app.screen.reader.text()
+            assert "→ app/keep.py is lib/kept.py since 2026-03-01" in app.screen.panes.reader.text()
             await pilot.press("M")
             await until(pilot, lambda: app.screen.__class__.__name__ == "ChooseScreen")
             names = [str(key) for key in app.screen._list.keys]
@@ -113,29 +118,30 @@ def test_the_slider_answers_as_of_each_day_and_is_taken_back(box: Box):
     async def steps() -> None:
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press("T", "home", "right")
-            await until(pilot, lambda: app.screen_stack[-2].query_text == "as-of:2026-02-02")
+            await until(pilot, lambda: app.screen_stack[-2].state.query == "as-of:2026-02-02")
             await pilot.press("enter")
             await until(
                 pilot,
                 lambda: (
-                    app.screen.__class__.__name__ == "BrowseScreen" and len(app.screen.shown) == 2
+                    app.screen.__class__.__name__ == "BrowseScreen"
+                    and len(app.screen.state.shown) == 2
                 ),
             )
             assert "300 seconds" in row_of(app, "Redis") and "HTTP/2" in row_of(app, "gateway")
             await until(
                 pilot,
                 lambda: (
-                    "300 seconds" in app.screen.reader.text()
-                    or "HTTP/2" in app.screen.reader.text()
+                    "300 seconds" in app.screen.panes.reader.text()
+                    or "HTTP/2" in app.screen.panes.reader.text()
                 ),
             )
             await pilot.press("T", "left", "escape")
-            await until(pilot, lambda: app.screen.query_text == "as-of:2026-02-02")
+            await until(pilot, lambda: app.screen.state.query == "as-of:2026-02-02")
             await pilot.press("T", "end", "enter")  # today: as it is
             await until(
                 pilot,
                 lambda: (
-                    app.screen.__class__.__name__ == "BrowseScreen" and not app.screen.query_text
+                    app.screen.__class__.__name__ == "BrowseScreen" and not app.screen.state.query
                 ),
             )
             assert "900 seconds" in row_of(app, "Redis")

@@ -32,20 +32,20 @@ def test_a_filter_shows_all_that_it_admits_under_their_days(many, indexed):
         screen = app.screen
         await pilot.press("slash", *"is:pinned after:2025-01-01 before:2025-12-31", "enter")
         await settled(pilot)
-        assert isinstance(screen.shown, Timeline) and len(titles(app)) == 50
-        assert sum(map(is_heading, screen.entries.keys)) == 50
-        assert sum(screen.strip._counts.values()) == 50
-        assert screen.entries.border_title.startswith("50 notes · ")
-        assert screen.item.day == "2025-02-25"
+        assert isinstance(screen.state.shown, Timeline) and len(titles(app)) == 50
+        assert sum(map(is_heading, screen.panes.entries.keys)) == 50
+        assert sum(screen.panes.strip._counts.values()) == 50
+        assert screen.panes.entries.border_title.startswith("50 notes · ")
+        assert screen.state.item.day == "2025-02-25"
         await pilot.press("right_square_bracket")
         await settled(pilot)
-        assert screen.item.day == "2025-02-24"
+        assert screen.state.item.day == "2025-02-24"
         await pilot.press("d")
         await settled(pilot)
         assert len(titles(app)) == 49
         await pilot.press("u")
         await settled(pilot)
-        assert len(titles(app)) == 50 and screen.item.day == "2025-02-24"
+        assert len(titles(app)) == 50 and screen.state.item.day == "2025-02-24"
         await pilot.press("escape")
         await settled(pilot)
         assert len(titles(app)) == 104
@@ -65,15 +65,17 @@ def test_other_projects_are_listed_where_they_are_asked_for(many, tmp_path):
         await settled(pilot)
         assert "From elsewhere" in titles(app) and len(titles(app)) == 105
         rows = [
-            app.screen._item_row(place, 44)
-            for place, key in enumerate(app.screen.entries.keys)
+            app.screen.rows.row(
+                app.screen.panes.entries.keys[place], 44, app.screen.panes.entries.tall
+            )
+            for place, key in enumerate(app.screen.panes.entries.keys)
             if not is_heading(key)
         ]
         assert any(("other ", "accent") in row for row in rows)
-        while app.screen.item.title != "From elsewhere":
+        while app.screen.state.item.title != "From elsewhere":
             await pilot.press("j")
         await settled(pilot)
-        assert "From elsewhere" in app.screen.reader.text()
+        assert "From elsewhere" in app.screen.panes.reader.text()
 
     drive(app, steps)
 
@@ -125,7 +127,7 @@ def test_what_was_wrong_with_the_service_is_no_longer_said_beside_its_hits(many,
     monkeypatch.setattr(app.library.memory, "search", answered)
 
     async def steps(pilot):
-        app.screen.say_of_service("words only: it does not answer")
+        app.screen.desk.status.set_service("words only: it does not answer")
         assert "words only" in str(app.screen.query_one("#status").content)
         await pilot.press("slash", *"year")
         await settled(pilot)

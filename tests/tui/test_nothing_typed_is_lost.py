@@ -5,6 +5,7 @@ meanwhile.
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 from pathlib import Path
 
@@ -189,13 +190,13 @@ def test_a_new_note_of_another_day_that_was_left_is_gone_on_with(world):
     app = world.app()
 
     async def steps(pilot):
-        await app.screen._open_new("2026-02-10", str(world.memory))
+        await app.screen.editor.open_new("2026-02-10", str(world.memory))
         await pilot.press(*"of that day", "escape", "a")
         await settled(pilot)
         assert typed(app) == "of that day"
         await pilot.press("ctrl+s")
         await settled(pilot)
-        assert app.screen.item.day == "2026-02-10" and drafts.every(world.home) == []
+        assert app.screen.state.item.day == "2026-02-10" and drafts.every(world.home) == []
 
     drive(app, steps)
 
@@ -220,7 +221,7 @@ def test_no_action_touches_a_note_while_it_is_edited(world):
     async def steps(pilot):
         await pilot.press("e")
         before = written(world)
-        app.screen.action_confidence("low")
+        app.screen.marks.set_confidence("low")
         await settled(pilot)
         refused = (
             "undo",
@@ -245,8 +246,8 @@ def test_two_writes_that_wait_are_both_waited_for(world):
 
     async def steps(pilot):
         held = Held(world, world.day())
-        app.screen.action_confidence("low")
-        app.screen.action_confidence("high")
+        app.screen.marks.set_confidence("low")
+        app.screen.marks.set_confidence("high")
         await until(pilot, lambda: len(app.screen_stack) == 3)
         held.let_go()
         await until(pilot, lambda: not isinstance(app.screen, WorkingScreen))
@@ -282,8 +283,8 @@ def test_what_is_brought_back_late_closes_no_other_screen(world):
 
 @pytest.mark.parametrize("text", ["[/x] y", "[b", "[@click=app.quit]q[/]"])
 def test_a_kept_search_is_no_markup_in_the_palette(world, text):
+    (world.home.root / "tui.json").write_text(json.dumps({"saved": [text]}))
     app = world.app()
-    app.kept["saved"] = [text]
 
     async def steps(pilot):
         await pilot.press("ctrl+k")

@@ -95,6 +95,7 @@ ACTIVITY = {
         Share("claude-code", "2026-02-09", 24, 21, 3, covered=24),
         Share("codex", "2026-02-09", 17, 15, covered=15),
     ],
+    "missed": [],
     "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}],
     "error": "",
     "summaries": {"done": 12, "waiting": 1},
@@ -173,6 +174,7 @@ STANDING = Standing(
     [("claude-code", 3, "2026-02-09 15:00"), ("codex", 1, "2026-02-08 09:00")],
     [Item("5", "p", "2026-02-08", "09:00", "codex", "Chose Postgres 16 for staging", {"pin": ""})],
     served=True,
+    connected=["claude-code", "codex"],
 )
 CHANGES = [
     Change(
@@ -334,7 +336,7 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Library, "related", lambda self, item, entry: (RELATED, ""))
     monkeypatch.setattr("memsearch_tui.screens.review.cases", lambda memory, secrets: REVIEW)
     monkeypatch.setattr(
-        "memsearch_tui.screens.searching._REST_S", 3600
+        "memsearch_tui.screens.browse.search.REST_S", 3600
     )  # words only: meaning would need the service
 
     async def done(pilot) -> None:
@@ -347,7 +349,7 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
         for box in pilot.app.screen.query(Input):
             box.cursor_blink = False
         await pilot.pause()
-        while not pilot.app.screen.standing.served:
+        while not pilot.app.screen.state.standing.served:
             await pilot.pause()
         await done(pilot)  # what a modal screen covers is not painted again
         for key in SCREENS[name]:

@@ -6,7 +6,7 @@ import pytest
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 
 from memsearch_tui.widgets.diff import diff_rows
-from memsearch_tui.widgets.lines import wrap
+from memsearch_tui.widgets.lines import mark_words, wrap
 from memsearch_tui.widgets.render import markdown, turn_markdown, turn_rows
 
 
@@ -85,3 +85,31 @@ def test_long_words_and_long_texts_are_laid_out_piece_by_piece():
     assert "".join(piece for row in wrap([(wide, "text")], 20) for piece, _ in row) == wide
     rows = diff_rows("a\n" * 5000, "b\n" * 5000)
     assert len(rows) == 10_002 and rows[0][0][0] == "- "
+
+
+def test_quotes_emphasis_links_and_images_are_drawn_and_keep_their_words():
+    (row,) = markdown("> *Read* [the guide](https://x.org/a_(b)) ~~twice~~")
+    assert row[0] == ("│ ", "dim")
+    assert ("Read", "emphasis") in row and ("twice", "strike") in row
+    assert ("the guide", "link") in row and (" (https://x.org/a_(b))", "dim") in row
+    assert drawn("![a plan](plan.png)") == ["image: a plan (plan.png)"]
+    assert drawn("see https://x.org/a. Then 2 * 3 * 4, snake_case") == [
+        "see https://x.org/a. Then 2 * 3 * 4, snake_case"
+    ]
+
+
+def test_code_and_quotes_have_their_gutter_in_every_line():
+    (row,) = markdown("> " + "word " * 10)
+    lines = wrap(row, 20)
+    assert len(lines) > 2 and all(line[0] == ("│ ", "dim") for line in lines)
+
+
+def test_whole_words_are_marked():
+    def marked(text: str, *words: str) -> list[str]:
+        return [piece for piece, tone in mark_words(text, "text", words) if tone == "match"]
+
+    assert marked("reset the settings, set it", "set") == ["set"]
+    assert marked("the cache, caches", "cache") == ["cache", "cache"]
+    assert marked("Straße und STRASSE", "straße") == ["Straße"]
+    assert marked("CATALOG_CACHE_TTL", "ttl") == ["TTL"]
+    assert marked("缓存中间件", "中间") == ["中间"]

@@ -27,7 +27,7 @@ def long_note(world):
 
 
 def lines(app) -> list[str]:
-    entries = app.screen.entries
+    entries = app.screen.panes.entries
     return [
         "".join(segment.text for segment in entries.render_line(y)).rstrip()
         for y in range(entries.size.height)
@@ -40,31 +40,31 @@ def test_a_high_list_gives_each_note_two_lines(long_note):
     async def steps(pilot):
         seen = lines(app)
         assert seen[0] == "" and "10 Feb" in seen[1]
-        first, second = seen[2].split("10:00 me ")[1], seen[3].removeprefix("▌").strip()
+        first, second = seen[2].split("10:00 me   ")[1], seen[3].removeprefix("▌").strip()
         assert (
             LONG.startswith(first)
             and LONG.startswith(f"{first} {second}".rstrip("…"))
             and len(second) > 20
         )
-        place = app.screen.entries.keys.index(app.screen.shown[4])
+        place = app.screen.panes.entries.keys.index(app.screen.state.shown[4])
         await pilot.click(
             "#entries", offset=(5, 1 + place * 2 + 1)
         )  # its second line, below the border
-        assert app.screen.entries.cursor == place
-        line = app.screen.entries.line
-        app.screen._fold()
+        assert app.screen.panes.entries.cursor == place
+        line = app.screen.panes.entries.cursor_line
+        app.screen.change_height()
         assert (
-            app.screen.entries.tall == 1
-            and app.screen.entries.cursor == place
+            app.screen.panes.entries.tall == 1
+            and app.screen.panes.entries.cursor == place
             and line == place * 2
         )
-        assert app.kept["two_lines"] is False
+        assert app.saved.two_lines is False
 
     drive(app, steps, size=(200, 60))
     again = long_note.app()  # and from then on
 
     async def still(pilot):
-        assert again.screen.entries.tall == 1
+        assert again.screen.panes.entries.tall == 1
 
     drive(again, still, size=(200, 60))
 
@@ -74,7 +74,7 @@ def test_a_short_list_gives_one_and_says_where_it_goes_on(long_note):
 
     async def steps(pilot):
         (row,) = [line for line in lines(app) if "gateway" in line]
-        assert row.endswith("…") and LONG.startswith(row.split("10:00 me ")[1].rstrip("…"))
+        assert row.endswith("…") and LONG.startswith(row.split("10:00 me   ")[1].rstrip("…"))
 
     drive(app, steps)
 
@@ -83,7 +83,7 @@ def test_a_row_says_that_its_conversation_is_gone(world):
     (transcript,) = (world.home.root.parent / "claude").rglob("*.jsonl")
 
     def signs(app) -> list[str]:
-        return ["∅" in line for line in lines(app) if "14:45" in line or "14:30" in line]
+        return ["▸" not in line for line in lines(app) if "14:45" in line or "14:30" in line]
 
     async def there(pilot):
         await settled(pilot)
@@ -154,8 +154,8 @@ def test_the_notes_beside_are_read_once_the_cursor_rests(world):
         await pilot.press("j")
         await settled(pilot)
         screen = app.screen
-        places = [screen.entries.beside(step) for step in (1, -1)]
-        assert None not in places and all((key, "") in screen._seen for key in places)
+        places = [screen.panes.entries.beside(step) for step in (1, -1)]
+        assert None not in places and all((key, "") in screen.reader.cached for key in places)
 
     drive(app, steps)
 

@@ -17,12 +17,14 @@ from memsearch_engine.journal.write import Target
 from memsearch_engine.longterm.review import Hunk, Proposal, propose
 from textual.widgets import Input
 
+from memsearch_tui.activity import Line
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library, Standing
 from memsearch_tui.screens.activity import ActivityScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
-from memsearch_tui.screens.text import HelpScreen, LiveScreen, TextScreen
+from memsearch_tui.screens.rows import RowsScreen
+from memsearch_tui.screens.text import HelpScreen, TextScreen
 from memsearch_tui.widgets.lines import LineList, TextView
 from memsearch_tui.widgets.query import FilterSuggester
 from tests.tui.test_flows import drive, settled, shown, titles
@@ -48,9 +50,9 @@ def test_a_turn_leads_to_its_memory_and_back(world):
         assert "why is the cart slow" in shown(app)
         await pilot.press("m")
         assert (
-            app.screen.level == "section"
+            app.screen.state.level == "section"
             and "Cart was slow" in shown(app)
-            and app.screen.entries.cursor == 3
+            and app.screen.panes.entries.cursor == 3
         )
         await pilot.press("enter")
         assert "why is the cart slow" in shown(app)
@@ -136,8 +138,8 @@ def test_projects_can_be_walked_between(world, tmp_path):
         await pilot.pause()
         assert (
             app.library.memory.everything
-            and "2026-02-09" in app.screen.timeline.counts
-            and "2026-03-01" in app.screen.timeline.counts
+            and "2026-02-09" in app.screen.state.timeline.counts
+            and "2026-03-01" in app.screen.state.timeline.counts
         )
         await pilot.press("f2", "escape")
         assert app.library.memory.everything
@@ -172,29 +174,29 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
     app = world.app()
 
     async def steps(pilot):
-        while not app.screen.standing.served:
+        while not app.screen.state.standing.served:
             await pilot.pause()
         browse = app.screen
-        assert [key for key in browse.places.keys if key[0]] == [
+        assert [key for key in browse.panes.places.keys if key[0]] == [
             ("wait", ""),
             ("agent", "claude-code"),
             ("agent", ""),
             ("pin", pinned.entry_id),
         ]
-        browse.places.focus()
+        browse.panes.places.focus()
         await pilot.press("end", "enter")
-        assert browse.item.key == pinned.key and browse.level == "section"
-        browse.places.focus()
+        assert browse.state.item.key == pinned.key and browse.state.level == "section"
+        browse.panes.places.focus()
         await pilot.press("up", "up", "enter")
         await settled(pilot)
-        assert browse.query_text == "agent:claude-code" and len(titles(app)) == 4
-        browse.places.focus()
+        assert browse.state.query == "agent:claude-code" and len(titles(app)) == 4
+        browse.panes.places.focus()
         await pilot.press("home", "enter")
         await pilot.pause()
         assert type(app.screen).__name__ == "ReviewScreen"
         await pilot.press("escape", "f2", "enter")
         await pilot.pause()
-        assert titles(app) == ["The other project"] and not browse.places.keys
+        assert titles(app) == ["The other project"] and not browse.panes.places.keys
 
     drive(app, steps, (200, 60))
 
@@ -248,7 +250,7 @@ def test_what_is_read_for_a_screen_that_was_left_meanwhile_harms_nothing(world):
         for key in ("f3", "f4"):
             await pilot.press(key)
             screen = app.screen
-            assert isinstance(screen, LiveScreen)
+            assert isinstance(screen, RowsScreen)
             await pilot.press("escape")
             await settled(pilot)
             assert not screen.is_running
@@ -264,10 +266,10 @@ def test_a_read_that_takes_long_is_the_only_one_and_is_shown_when_it_is_done(wor
     def read():
         begun.append(threading.current_thread())
         assert let.wait(20)
-        return [[(f"read {len(begun)}", "text")]]
+        return [Line("1", [(f"read {len(begun)}", "text")], [[(f"read {len(begun)}", "text")]])]
 
     async def steps(pilot):
-        screen = LiveScreen("Slow", read)
+        screen = RowsScreen("Slow", read, live=False)
         await app.push_screen(screen)
         for _ in range(5):
             screen._again()
@@ -488,7 +490,7 @@ def test_a_note_says_what_has_overtaken_it(world):
     async def steps(pilot):
         for key, words in (("end", "overtaken by"), ("home", "amends ")):
             await pilot.press(key)
-            while app.screen.item.entry_id not in (older, newer):
+            while app.screen.state.item.entry_id not in (older, newer):
                 await pilot.press("up" if key == "end" else "down")
             await settled(pilot)
             assert words in shown(app)
@@ -501,9 +503,9 @@ def test_undo_stands_on_what_it_brought_back(world):
 
     async def steps(pilot):
         await pilot.press("down")
-        gone = app.screen.item.key
+        gone = app.screen.state.item.key
         await pilot.press("d", "u")
         await settled(pilot)
-        assert app.screen.item.key == gone
+        assert app.screen.state.item.key == gone
 
     drive(app, steps)

@@ -102,6 +102,8 @@ def _hit(name: str, **more) -> Item:
 
 def test_a_heading_stands_where_hits_are_only_faintly_alike():
     assert list(Hits([_hit("a"), _hit("b", doubtful=True)])) == [("p", "a"), Hits.FAINT, ("p", "b")]
+    folded = Hits([_hit("a"), _hit("b", doubtful=True)], unfolded=False)
+    assert list(folded) == [("p", "a"), Hits.FOLD] and folded.folded == 1
     assert list(Hits([_hit("a", doubtful=True), _hit("b")])) == [("p", "a"), ("p", "b")]
     assert list(Hits([_hit("a", doubtful=True)])) == [("p", "a")] and not Hits([])
     assert list(Hits([_hit("a"), _hit("b")]).without({("p", "a")})) == [("p", "b")]
@@ -130,18 +132,19 @@ def test_the_header_says_what_is_wrong_before_what_is_fine():
         )
 
     agents = [("codex", 3, "2026-02-09 14:31"), ("", 9, "2026-02-09 15:00")]
-    assert said(Standing()) == "memsearch shop|1,204 notes in 210 days"
-    assert (
-        said(Standing({"codex": 1.0}, [], 1, agents))
-        == "memsearch shop|f5 1 waits|1 agent captured · last 14:31|1,204 notes in 210 days"
-    )
+    head = "shop   1,204 notes · 210 days"
+    assert said(Standing()) == head
+    here = Standing({"codex": 1.0}, [], 1, agents, served=True, connected=["codex"])
+    assert said(here) == f"{head}|f5 1 to decide|● 1 agent, last 14:31"
     alarm = (
         "codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"
     )
-    assert "|f4 codex: 2 turns are not in memory|" in said(
+    assert "|f4 codex: 2 turns are not in memory" in said(
         Standing({"codex": 1.0}, [alarm], 0, agents)
     )
-    assert "no agent is captured" in said(Standing(served=True))
+    # captured once, but nothing is installed any more: not green
+    gone = Standing({"codex": 1.0}, [], 0, agents, served=True)
+    assert said(gone) == f"{head}|c no agent connected"
     assert [
         when(f"{day} 10:00", "2026-02-09") for day in ("2026-02-09", "2026-02-07", "2026-01-09")
     ] == [

@@ -22,7 +22,7 @@ def test_the_box_is_emptied_before_what_is_typed_next(world):
         await settled(pilot)
         burst(app, "slash", "ctrl+u", *"cart")
         await settled(pilot)
-        assert app.screen.query_one("#query", Input).value == "cart" == app.screen.query_text
+        assert app.screen.query_one("#query", Input).value == "cart" == app.screen.state.query
 
     drive(app, steps)
 
@@ -47,7 +47,7 @@ def test_a_question_is_answered_as_typed(world):
     app = world.app()
 
     async def steps(pilot):
-        app.screen.action_find_text()
+        app.screen.conversation.ask_for_text()
         await settled(pilot)
         burst(app, *"abx", "backspace", "c")
         await settled(pilot)

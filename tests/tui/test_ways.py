@@ -39,16 +39,16 @@ def test_review_opens_the_turn_and_escape_comes_back_to_the_row(world):
         here = review.at
         await pilot.press("enter")
         await settled(pilot)
-        assert app.screen.level == "turn" and app.screen.found is not None
+        assert app.screen.state.level == "turn" and app.screen.conversation.found is not None
         await pilot.press("escape")
         await settled(pilot)
-        assert app.screen.level == "section"
+        assert app.screen.state.level == "section"
         await pilot.press("escape")
         await settled(pilot)
         assert isinstance(app.screen, ReviewScreen) and app.screen.at == here
         await pilot.press("escape")
         await settled(pilot)
-        assert app.screen.level == "entries"
+        assert app.screen.state.level == "entries"
 
     drive(app, steps)
 
@@ -60,17 +60,17 @@ def test_at_another_turn_of_the_conversation_nothing_is_done_to_the_note(world):
         before = titles(app)
         await pilot.press(*"jj", "t")
         await settled(pilot)
-        assert app.screen.level == "turn" and app.screen.found.total > 1
+        assert app.screen.state.level == "turn" and app.screen.conversation.found.total > 1
         await pilot.press(
             "right_square_bracket"
-            if app.screen.found.first + app.screen.turn == 0
+            if app.screen.conversation.found.first + app.screen.conversation.place == 0
             else "left_square_bracket"
         )
         await settled(pilot)
         for key in ("d", "e", "p"):
             await pilot.press(key)
             await settled(pilot)
-            assert "not the note's" in said(app) and not app.screen.editing, key
+            assert "not the note's" in said(app) and not app.screen.state.editing, key
         await pilot.press("escape", "escape")
         await settled(pilot)
         assert titles(app) == before
@@ -89,10 +89,10 @@ def test_the_last_line_has_the_keys_of_the_depth(world):
         assert "Delete" in named()
         await pilot.press("t")
         await settled(pilot)
-        assert {"Its memory", "Unfold", "Find"} <= set(named()) and "Delete" not in named()
+        assert {"Its note", "Unfold", "Find"} <= set(named()) and "Delete" not in named()
         await pilot.press("escape", "e")
         await settled(pilot)
-        assert named() == ["Save", "Leave, keep a draft", "Drop the draft"]
+        assert named() == ["Save", "Leave, draft stays", "Drop the draft"]
         await pilot.press("ctrl+g")
 
     drive(app, steps, size=(160, 40))
@@ -104,7 +104,7 @@ def test_a_word_on_a_draft_goes_with_its_note(world):
     async def steps(pilot):
         await pilot.press("e", *"abc", "escape")
         await settled(pilot)
-        assert "kept as a draft" in said(app)
+        assert "there is a draft" in said(app)
         await pilot.press("j")
         await settled(pilot)
         assert "draft" not in said(app)
@@ -119,17 +119,20 @@ def test_a_note_of_another_day_is_gone_to_whatever_is_listed_meanwhile(world):
     app = world.app()
 
     async def steps(pilot):
-        await app.screen._open_new("2025-06-01", str(world.memory))
+        await app.screen.editor.open_new("2025-06-01", str(world.memory))
         await pilot.press(*"An old word", "ctrl+s")
         for _ in range(200):
             if (world.memory / "2025-06-01.md").exists():
                 break
             await pilot.pause(0.01)
-        app.screen.action_reload()  # as the service's word does
+        app.screen.search.reload()  # as the service's word does
         await settled(pilot)
         await app.screen.settled()
         await settled(pilot)
-        assert app.screen.item.title == "An old word" and app.screen.item.day == "2025-06-01"
+        assert (
+            app.screen.state.item.title == "An old word"
+            and app.screen.state.item.day == "2025-06-01"
+        )
 
     drive(app, steps)
 
@@ -141,7 +144,7 @@ def test_an_empty_project_leads_to_the_sample_year(tmp_path):
 
     async def steps(pilot):
         await settled(pilot)
-        assert any(line.startswith("v ") for line in app.screen.entries.empty)
+        assert any(line.startswith("v ") for line in app.screen.panes.entries.empty)
         await pilot.press("v")
 
     drive(app, steps)
@@ -189,13 +192,13 @@ def test_after_the_first_sessions_came_in_one_stands_at_the_newest(tmp_path):
         await settled(pilot)
         for day in ("2025-01-01", "2025-02-01", "2025-03-01"):  # an import begins with the oldest
             memory.add(f"of {day}", day=day)
-            app.screen_stack[-2].action_reload()
+            app.screen_stack[-2].search.reload()
             await settled(pilot)
         await pilot.press("escape")
         await settled(pilot)
         await app.screen.settled()
         await settled(pilot)
-        assert app.screen.item.day == "2025-03-01"
+        assert app.screen.state.item.day == "2025-03-01"
 
     drive(app, steps)
 

@@ -1,0 +1,234 @@
+"""What the activity page says, as rows that open: captured, not captured, cost, failed, injected.
+
+No widget here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from memsearch_tui.counted import many
+from memsearch_tui.widgets.lines import Row
+
+_DAYS = 7  # of costs and of the small bars
+_BARS = " ▁▂▃▄▅▆▇█"
+_GOOD = 95  # percent captured, from which on nothing is missing
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A row of the page.
+
+    Attributes:
+        key: what it is known by while the page is read again; '' for a heading or a blank line.
+        row: what it shows.
+        detail: what opening it shows; a row without detail is no stop of the cursor.
+    """
+
+    key: str
+    row: Row
+    detail: Sequence[Row] = ()
+
+
+def lines(state: dict[str, Any], today: str) -> list[Line]:
+    """The page, from ``Library.activity``.
+
+    Args:
+        today: an ISO day.
+    """
+    found = [
+        Line(f"alarm {alarm}", [("! ", "bad"), (alarm, "bad")], _alarm(alarm))
+        for alarm in state["alarms"]
+    ]
+    if state.get("error"):
+        row: Row = [("the service can't be reached: ", "bad"), (state["error"], "text")]
+        found.append(Line("error", row, [row, [], [("f3 shows its state", "dim")]]))
+    found += [*_captured(state, today), Line("", []), *_missed(state), Line("", [])]
+    return [*found, *_cost(state, today), Line("", []), *_injected(state)]
+
+
+def _alarm(alarm: str) -> list[Row]:
+    return [[(alarm, "bad")], [], [("c connects agents; `memsearch doctor` checks them", "dim")]]
+
+
+def _label(name: str) -> tuple[str, str]:
+    return f"{name:14s}", "strong"
+
+
+# -- captured
+
+
+def _captured(state: dict[str, Any], today: str) -> list[Line]:
+    if not state["capturing"] and not state["seen"]:
+        rows: list[Row] = [
+            [("Nothing is captured yet.", "strong")],
+            [("c connects an agent, and imports its old sessions", "text")],
+        ]
+        return [Line("nothing", rows[0], rows), Line("", rows[1])]
+    percent, seen = state["percent"], state["seen"]
+    tone = "good" if percent >= _GOOD else "warn"
+    row: Row = [_label("Captured"), (f"{percent} %", tone), (f" of {many(seen, 'turn')}", "text")]
+    if state["trivial"]:
+        row.append((f" · {state['trivial']} trivial", "dim"))
+    found = [Line("captured", row, [row, [], *_days(state["days"])])]
+    agents: dict[str, list[Any]] = {}
+    for share in state["days"]:
+        agents.setdefault(share.agent, []).append(share)
+    for agent, shares in agents.items():
+        covered, total = sum(s.covered for s in shares), sum(s.seen for s in shares)
+        by_day = {share.day: share.seen for share in shares}
+        row = [
+            (f"  {agent:12s}", "agent"),
+            (_bars(by_day, today), "heat2"),
+            (f" {covered:5d} of {total:<5d}", "text" if covered == total else "warn"),
+            (f" last {max(by_day)}", "dim"),
+        ]
+        found.append(Line(f"agent {agent}", row, [[(agent, "strong")], [], *_days(shares)]))
+    return found
+
+
+def _bars(counts: dict[str, int], today: str) -> str:
+    """The last days as small bars, the newest last."""
+    last = date.fromisoformat(today)
+    days = [(last - timedelta(days=n)).isoformat() for n in reversed(range(_DAYS))]
+    most = max(1, *(counts.get(day, 0) for day in days))
+    return "".join(_BARS[-(-counts.get(day, 0) * 8 // most)] for day in days)
+
+
+def _days(shares: Iterable[Any]) -> list[Row]:
+    """Each day of an agent: turns in memory, of turns seen."""
+    rows: list[Row] = []
+    for share in shares:
+        done, seen = share.covered, share.seen
+        bar = "█" * min(30, done) + "░" * min(30, seen - done)
+        rows.append(
+            [
+                (f"{share.day}  ", "text"),
+                (f"{share.agent:12s}", "agent"),
+                (f"{done:4d} of {seen:<4d} ", "text"),
+                (bar, "heat2" if done == seen else "heat3"),
+            ]
+        )
+    return rows
+
+
+# -- not captured, waiting, failed
+
+
+def _missed(state: dict[str, Any]) -> list[Line]:
+    missed, waiting, failed = state.get("missed", []), state["waiting"], state["failures"]
+    rows: list[Row] = [
+        [
+            (f"{turn.day}  ", "text"),
+            (f"{turn.agent:12s}", "agent"),
+            (f"{turn.session[:13]}  ", "dim"),
+            (turn.reason or turn.outcome, "warn"),
+        ]
+        for turn in missed
+    ]
+    none: Row = [("Every finished turn is in memory, or was trivial.", "good")]
+    row: Row = [
+        _label("Not captured"),
+        (many(len(missed), "turn") if missed else "none", "warn" if missed else "good"),
+    ]
+    found = [Line("missed", row, rows or [none])]
+    row = [
+        _label("Waiting"),
+        (many(len(waiting), "event") if waiting else "none", "warn" if waiting else "text"),
+    ]
+    rows = [[(f"{item['event']}  ", "text"), (item["reason"], "warn")] for item in waiting]
+    found.append(Line("waiting", row, rows or [[("No event waits to be read.", "text")]]))
+    jobs = state["summaries"]
+    named = ", ".join(f"{count} {name}" for name, count in jobs.items())
+    row = [
+        _label("Summaries"),
+        (f"{len(failed)} failed" if failed else named or "none wait", "warn" if failed else "text"),
+    ]
+    row += [(f" · {named}", "dim")] if failed and named else []
+    row += [("   t ", "key"), ("tries them again", "dim")] if failed else []
+    rows = [
+        [(f"{job['entry_id']}  ", "text"), (f"after {job['tries']} tries: {job['reason']}", "warn")]
+        for job in failed
+    ]
+    return [
+        *found,
+        Line("failed", row, rows or [[(named or "No summary waits for a model.", "text")]]),
+    ]
+
+
+# -- cost
+
+
+def _cost(state: dict[str, Any], today: str) -> list[Line]:
+    since = (date.fromisoformat(today) - timedelta(days=_DAYS - 1)).isoformat()
+    every = state["spend"]
+    recent = [spent for spent in every if spent.day >= since]
+    tokens = sum(spent.input_tokens + spent.output_tokens for spent in recent)
+    usd = sum(spent.usd for spent in recent)
+    row: Row = [_label(f"Cost, {_DAYS} days"), (f"{tokens:,} tokens", "text")]
+    row += (
+        [(f" ≈ ${usd:.2f}", "text")] if usd else [(" · no price is known", "dim")] if tokens else []
+    )
+    if state["provider"] != "extractive":
+        row.append((f" · today {state['today_tokens']:,} of {state['daily_tokens']:,}", "dim"))
+    elif tokens:
+        row.append((" · summaries ask no model now", "dim"))
+    found = [Line("cost", row, [row, [], *map(_spent, every)])]
+    models = Counter[str]()
+    for spent in recent:
+        models[f"{spent.provider} {spent.model}"] += spent.input_tokens + spent.output_tokens
+    for model, count in models.most_common():
+        rows = [_spent(spent) for spent in every if f"{spent.provider} {spent.model}" == model]
+        row = [(f"  {model:28s}", "agent"), (f"{count:>9,} tokens", "text")]
+        found.append(Line(f"model {model}", row, [[(model, "strong")], [], *rows]))
+    return found
+
+
+def _spent(spent: Any) -> Row:
+    tokens = spent.input_tokens + spent.output_tokens
+    price = f"  ${spent.usd:.4f}" if spent.usd else ""
+    what = f"{spent.purpose:12s} {spent.provider} {spent.model}"
+    return [
+        (f"{spent.day}  ", "text"),
+        (what, "dim"),
+        (f"  {spent.calls} calls, {tokens:,} tokens{price}", "text"),
+    ]
+
+
+# -- injected
+
+
+def _injected(state: dict[str, Any]) -> list[Line]:
+    log = state["told"]
+    row: Row = [
+        _label("Injected"),
+        (f"{len(log)} times" if log else "nothing yet", "text"),
+        ("  into sessions, unasked", "dim"),
+    ]
+    found = [
+        Line("injected", row, [row, [], *(line for entry in log for line in _injection(entry))])
+    ]
+    for number, entry in enumerate(log[:12]):
+        head, *rest = _injection(entry)
+        text: list[Row] = [[(line, "text")] for line in entry.text.splitlines()]
+        found.append(Line(f"injection {number}", [("  ", "dim"), *head], [head, *rest, [], *text]))
+    return found
+
+
+def _injection(entry: Any) -> list[Row]:
+    when = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M")
+    rows: list[Row] = [
+        [
+            (f"{when}  ", "text"),
+            (f"{entry.agent:12s}", "agent"),
+            (f"{entry.tokens} tokens {entry.moment}  {entry.session[:13]}", "dim"),
+        ]
+    ]
+    for note in entry.notes:
+        outcome = f"    {note.outcome or 'unused':7s}", "good" if note.outcome else "dim"
+        rows.append([outcome, (f"{note.confidence:4.0%}  {entry.words(note)}", "text")])
+    return rows

@@ -1,0 +1,198 @@
+"""What is done to chosen notes as they are: delete, undo, redo, copy, export."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memsearch_engine import Conflict, Entry, MemsearchError
+
+from memsearch_tui.aside import away
+from memsearch_tui.counted import many
+from memsearch_tui.library import Item
+from memsearch_tui.timeline import Key
+from memsearch_tui.widgets import render
+
+if TYPE_CHECKING:
+    from memsearch_engine import Change, Target
+
+    from memsearch_tui.screens.browse.conversation import Conversation
+    from memsearch_tui.screens.browse.desk import Desk
+    from memsearch_tui.screens.browse.search import Search
+
+_TITLE = 40  # characters of a title in a message
+
+
+class Selection:
+    """The notes that a command is for."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk, self._state, self._entries = desk, desk.state, desk.panes.entries
+
+    def items(self) -> list[Item]:
+        """The selected notes in the order of the list, else the one under the cursor."""
+        state = self._state
+        keys = [key for key in self._entries.selected if key in state.shown]
+        places = sorted(state.shown.index(key) for key in keys)
+        found = [item for place in places if (item := state.shown.item(state.shown[place]))]
+        return found or ([state.item] if state.item else [])
+
+    def clear(self) -> None:
+        """Select nothing."""
+        self._entries.clear_selection()
+
+    def open_text(self) -> Entry | None:
+        """The text that the user looks at."""
+        item, entry = self._state.item, self._state.entry
+        return entry if item and entry and entry.id == item.entry_id else None
+
+    def target(self, item: Item, seen: Entry | None) -> Target:
+        """A note with the hash of what the user sees.
+
+        Args:
+            seen: the text that is open. A note that is not open is compared by its line in the
+                list, whose hash comes from an index that may be a moment behind.
+
+        Raises:
+            Conflict: the line of the list is not in the file any more.
+        """
+        from memsearch_engine import Target
+
+        entry = seen if seen and seen.id == item.entry_id else None
+        if entry is None:
+            entry = self._state.library.entry(item)
+            if not self._state.library.is_as_listed(item, entry):
+                raise Conflict(f"“{item.title[:_TITLE]}” changed meanwhile", "look at it again")
+        return Target(item.path, item.entry_id, entry.hash)
+
+    def entries(self, items: list[Item]) -> list[Entry]:
+        """The texts of *items*, without those that can't be read. Called by threads."""
+        found = []
+        for item in items:
+            with contextlib.suppress(MemsearchError, OSError):
+                found.append(self._state.library.entry(item))
+        return found
+
+
+class Changes:
+    """Deletes, takes back, copies and exports notes."""
+
+    def __init__(
+        self, desk: Desk, selection: Selection, conversation: Conversation, search: Search
+    ) -> None:
+        self._desk, self._state = desk, desk.state
+        self._selection, self._conversation, self._search = selection, conversation, search
+
+    async def delete(self) -> None:
+        """Delete the chosen notes; undo brings all of them back."""
+        if self._state.editing or self._desk.is_typing or self._conversation.is_elsewhere():
+            return
+        chosen = self._selection.items()
+        if not chosen:
+            return
+        memory, seen = self._state.library.memory, self._selection.open_text()
+
+        def deleted(_: object) -> None:
+            self._selection.clear()
+            if self._state.level in ("section", "turn") and not self._state.editing:
+                self._desk.go("entries")
+            self._state.deleted.update(item.key for item in chosen)
+            self._search.drop_deleted()
+            one = f"“{chosen[0].title[:_TITLE]}”"
+            what = one if len(chosen) == 1 else many(len(chosen), "note")
+            self._desk.say(f"deleted {what} · u brings it back")
+
+        def delete() -> None:
+            memory.remove([self._selection.target(item, seen) for item in chosen])
+
+        await self._desk.write("deleting", delete, deleted, self.failed)
+
+    def failed(self, error: Exception) -> None:
+        """Show an error of a write, and read the lists again."""
+        self._desk.complain(error)
+        self._search.reload()
+
+    async def undo(self) -> None:
+        """Take back the last edit, deletion or mark."""
+        memory = self._state.library.memory
+        work = partial(memory.undo, everywhere=memory.everything)
+        await self._desk.write("undoing", work, partial(self._stepped, "undo"))
+
+    async def redo(self) -> None:
+        """Do again what was taken back last."""
+        memory = self._state.library.memory
+        work = partial(memory.redo, everywhere=memory.everything)
+        await self._desk.write("redoing", work, partial(self._stepped, "redo"))
+
+    def _stepped(self, name: str, changes: list[Change]) -> None:
+        if not changes:
+            self._desk.say(f"nothing to {name}", for_s=3)
+            return
+        self._show(changes)
+        one = f"“{changes[0].title[:_TITLE]}”"
+        what = one if len(changes) == 1 else many(len(changes), "note")
+        self._desk.say(f"{name}: {changes[0].op} of {what}", for_s=4)
+
+    def _show(self, changes: list[Change]) -> None:
+        """Stand on what was brought back or changed, where it is in the list."""
+        self._state.deleted -= {(change.path, change.entry_id) for change in changes}
+        key: Key = changes[0].path, changes[0].entry_id
+        self._search.reload(key)
+
+    def show_history(self) -> None:
+        """List what was changed; any of it can be brought back."""
+        from memsearch_tui.screens.changes import ChangesScreen
+
+        if not self._state.editing:
+            self._desk.screen.app.push_screen(
+                ChangesScreen(self._state.library),
+                lambda changes: self._show(changes) if changes else None,
+            )
+
+    async def copy(self, whole: bool = False) -> None:
+        """Copy the text; *whole*: as markdown, with its heading, day and anchor."""
+        if self._state.level == "turn":
+            turn = self._conversation.turn
+            view = self._desk.panes.reader
+            self._copied(render.turn_markdown(turn) if whole and turn else view.text())
+            return
+        chosen, library = self._selection.items(), self._state.library
+
+        def read(entries: list[Entry]) -> None:
+            bodies = "\n\n".join(entry.body for entry in entries)
+            self._copied(library.as_markdown(entries, chosen) if whole else bodies)
+
+        await self._desk.read("reading", away(partial(self._selection.entries, chosen)), read)
+
+    def _copied(self, text: str) -> None:
+        if text:
+            self._desk.screen.app.copy_to_clipboard(text)
+            self._desk.say("copied", for_s=2)
+
+    def export(self) -> None:
+        """Write the chosen notes to a file: markdown, or JSON where its name ends so."""
+        from memsearch_tui.screens.ask import AskScreen
+
+        chosen, library = self._selection.items(), self._state.library
+        if not chosen:
+            return
+        count = many(len(chosen), "note")
+
+        def exported(target: str) -> None:
+            self._selection.clear()
+            self._desk.say(f"{count} in {target}")
+
+        def failed(error: Exception) -> None:
+            self._desk.screen.notify(f"not exported: {error}", severity="error")
+
+        def write(path: str) -> str:
+            return library.export(self._selection.entries(chosen), chosen, path)
+
+        def decided(path: str | None) -> None:
+            if path:
+                self._desk.start_write("exporting", partial(write, path), exported, failed)
+
+        question = f"Export {count} to (.md or .json)"
+        screen = AskScreen(question, f"memories-{chosen[0].day}.md")
+        self._desk.screen.app.push_screen(screen, decided)

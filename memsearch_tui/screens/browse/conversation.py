@@ -1,0 +1,244 @@
+"""The conversation behind a note: its turns, finding in it, resuming it in its agent.
+
+Nothing here writes.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memsearch_engine import shown_line
+
+from memsearch_tui.aside import away
+from memsearch_tui.counted import many
+from memsearch_tui.library import Item
+from memsearch_tui.widgets import render
+
+if TYPE_CHECKING:
+    from memsearch_engine import Excerpt, Turn
+
+    from memsearch_tui.screens.browse.desk import Desk
+
+
+class Conversation:
+    """Reads turns around the one that a note came from."""
+
+    def __init__(
+        self, desk: Desk, show_entry: Callable[[Item], None], reload: Callable[[], None]
+    ) -> None:
+        """
+        Args:
+            show_entry: goes to a note.
+            reload: reads the lists again, after another program had the terminal.
+        """
+        self._desk, self._state, self._view = desk, desk.state, desk.panes.reader
+        self._show_entry, self._reload = show_entry, reload
+        self.found: Excerpt | None = None
+        self.place = 0  # of the turn that is shown, in ``found``
+        self.came_from = "section"  # the level to which escape goes back
+        self._unfolded = False
+        self._own = 0  # the note's own turn, counted from 0 over the whole conversation
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn that is shown."""
+        is_open = self._state.level == "turn" and self.found is not None and self.found.turns
+        return self.found.turns[self.place] if is_open and self.found else None
+
+    def is_elsewhere(self) -> bool:
+        """Whether a turn other than the note's is shown; then a message says so.
+
+        What is done to a note is done only to a note that is seen.
+        """
+        found = self.found
+        if self._state.level != "turn" or found is None or found.first + self.place == self._own:
+            return False
+        self._desk.say("this turn is not the note's: m goes to its own note", for_s=4)
+        return True
+
+    async def open(self) -> None:
+        """Open the conversation at the turn of the note under the cursor."""
+        state = self._state
+        entry, item = state.entry, state.item
+        if entry is None or item is None:
+            return
+
+        def opened(found: Excerpt) -> None:
+            if state.entry is not entry:
+                return  # another note came under the cursor meanwhile
+            self.found, self.place, self._unfolded = found, max(0, found.index), False
+            self._own = found.first + self.place
+            self._show()
+            if state.level != "turn":
+                self.came_from = state.level
+            self._desk.go("turn")
+            if found.is_near:
+                self._desk.say(
+                    "This note's turn is not in the conversation. The nearest in time is shown."
+                )
+
+        reading = away(partial(state.library.conversation, entry, item.day))
+        await self._desk.read("reading the conversation", reading, opened, self._desk.warn)
+
+    def _show(self, *, keep_place: bool = False) -> None:
+        found = self.found
+        if not found or not found.turns:
+            self._view.show([[("this conversation has no turns", "dim")]])
+            return
+        number = found.first + self.place + 1
+        rows = render.turn_rows(
+            found.turns[self.place], number, found.total, unfolded=self._unfolded
+        )
+        self._view.show(rows, marks=self._state.marks(), keep_place=keep_place)
+        archived = "archived copy · " if found.state == "archived" else ""
+        self._view.entitle(subtitle=f"{archived}[ ] other turns · escape goes back to the note")
+
+    async def other_turn(self, step: int) -> None:
+        """Show the next turn (1) or the previous one (-1)."""
+        if self.found is not None:
+            await self._go_to_turn(self.found.first + self.place + step)
+
+    async def _go_to_turn(self, wanted: int, then: Callable[[], object] = lambda: None) -> None:
+        """Show turn *wanted*, counted from 0 over the whole conversation, if there is one."""
+        found, entry = self.found, self._state.entry
+        if found is None or entry is None or not 0 <= wanted < found.total:
+            return
+
+        def show(stretch: Excerpt) -> None:
+            self.found = stretch
+            self.place = min(max(0, wanted - stretch.first), len(stretch.turns) - 1)
+            self._show()
+            then()
+
+        if found.first <= wanted < found.first + len(found.turns):
+            show(found)
+        else:
+            reading = away(partial(self._state.library.stretch, entry, wanted))
+            await self._desk.read("reading the conversation", reading, show, self._desk.warn)
+
+    def ask_for_turn(self) -> None:
+        """Go to a turn by its number."""
+        from memsearch_tui.screens.ask import AskScreen
+
+        if self.found is None:
+            return
+        total = self.found.total
+
+        def decided(answer: str | None) -> None:
+            if answer and answer.isdecimal() and 1 <= int(answer) <= total:
+                self._desk.start(partial(self._go_to_turn, int(answer) - 1), "turn")
+            elif answer:
+                self._desk.say(f"{answer!r} is none of the turns 1 to {total}")
+
+        self._desk.screen.app.push_screen(AskScreen(f"Go to turn (1 to {total})", ""), decided)
+
+    def unfold(self) -> None:
+        """Show all output of tools, or three lines of each."""
+        if self._state.level == "turn":
+            self._unfolded = not self._unfolded
+            self._show(keep_place=True)
+
+    # -- finding in the open text
+
+    def ask_for_text(self) -> None:
+        """Ask for words, and find them in the open note or in all turns of the conversation."""
+        from memsearch_tui.screens.ask import AskScreen
+
+        def decided(answer: str | None) -> None:
+            if answer:
+                self._state.sought = answer
+                self._view.mark(self._state.marks())
+                self._desk.start(partial(self.find, 1, at_once=True), "turn")
+
+        where = "the conversation" if self._state.level == "turn" else "this text"
+        screen = AskScreen(f"Find in {where}", self._state.sought)
+        self._desk.screen.app.push_screen(screen, decided)
+
+    async def find(self, step: int, at_once: bool = False) -> None:
+        """Go to the next match; in a conversation beyond the turn that is shown.
+
+        Args:
+            at_once: a match that is on the screen counts, too.
+        """
+        in_turn = self._state.level == "turn"
+        if not self._state.marks():
+            self.ask_for_text()
+        elif self._view.find_next(step, wrap=not in_turn, from_here=at_once):
+            place, total = self._view.found
+            self._desk.say(f"{place} of {many(total, 'line')} with a match", for_s=3)
+        elif in_turn:
+            await self._find_in_turns(step)
+        else:
+            self._desk.say("no match in this text", for_s=2)
+
+    async def _find_in_turns(self, step: int) -> None:
+        found, entry = self.found, self._state.entry
+        if found is None or entry is None:
+            return
+        words, here = self._state.marks(), found.first + self.place
+
+        def show(number: int) -> None:
+            if number >= 0:
+                at_match = partial(self._view.find_next, 1, from_here=True)
+                self._desk.start(partial(self._go_to_turn, number, at_match), "turn")
+            elif not self._view.find_next(step):  # the only matches are in this turn: begin again
+                self._desk.say("no match in this conversation", for_s=3)
+
+        what = f"looking for {shown_line(' '.join(words))}"
+        looking = away(partial(self._state.library.memory.turn_with, entry, words, here, step))
+        await self._desk.read(what, looking, show, self._desk.warn)
+
+    # -- on from here
+
+    async def resume(self) -> None:
+        """Resume the session in its agent, or copy the command where the agent is not installed."""
+        entry = self._state.entry
+        if entry is None or not entry.session:
+            self._desk.say("this note has no session", for_s=3)
+            return
+
+        def found(way: tuple[list[str], str]) -> None:
+            argv, folder = way
+            if argv:
+                self._run(argv, folder)
+            else:
+                agent = entry.agent or "unknown agents"
+                self._desk.say(f"sessions of {agent} can't be resumed")
+
+        looking = away(partial(self._state.library.resume, entry))
+        await self._desk.read("looking for its folder", looking, found, self._desk.warn)
+
+    def _run(self, argv: list[str], folder: str) -> None:
+        app, program = self._desk.screen.app, shutil.which(argv[0])
+        if program is None or not os.path.isdir(folder):
+            app.copy_to_clipboard(shlex.join(argv))
+            missing = f"{argv[0]} is not installed here" if program is None else f"{folder} is gone"
+            self._desk.say(f"{missing}; the command was copied: {shlex.join(argv)}")
+            return
+        try:
+            with app.suspend():
+                subprocess.call([program, *argv[1:]], cwd=folder)
+        except OSError as error:
+            self._desk.say(f"{program} can't be run: {error}")
+        self._reload()
+
+    async def go_to_note(self) -> None:
+        """Go from the turn that is shown to the note that came from it."""
+        turn = self.turn
+        if turn is None:
+            return
+
+        def known(item: Item | None) -> None:
+            if item is None:
+                self._desk.say("no note came from this turn", for_s=3)
+            else:
+                self._show_entry(item)
+
+        looking = away(partial(self._state.library.memory_of_turn, turn))
+        await self._desk.read("looking for its note", looking, known, self._desk.warn)

@@ -1,0 +1,356 @@
+"""Writing a note: edit in place, new notes, drafts, conflicts, $EDITOR.
+
+Writes are done one after the other, off the event loop: another program may hold the file.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from memsearch_engine import Conflict, Entry, MemsearchError, shown_line
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import TextArea
+
+from memsearch_tui import drafts
+from memsearch_tui.aside import OURS, away
+from memsearch_tui.counted import many
+from memsearch_tui.library import Item
+from memsearch_tui.timeline import Key
+
+if TYPE_CHECKING:
+    from memsearch_engine import Note
+
+    from memsearch_tui.screens.browse.conversation import Conversation
+    from memsearch_tui.screens.browse.desk import Desk
+    from memsearch_tui.screens.browse.reader import Reader
+
+_COMPARE_S = 2.0  # between two comparisons of what is edited with its file
+_DRAFT_S = 0.5  # between a key and the draft that has it
+#: Editors that take a line as PATH:LINE, some behind an option; the others take +LINE PATH.
+_WITH_COLON = {
+    "hx": [],
+    "helix": [],
+    "subl": [],
+    "zed": [],
+    "code": ["--goto"],
+    "codium": ["--goto"],
+    "cursor": ["--goto"],
+}
+
+
+class Editor:
+    """The editor of one note, and its draft."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        reader: Reader,
+        conversation: Conversation,
+        reload: Callable[[Key | None], None],
+    ) -> None:
+        """
+        Args:
+            reload: reads the lists again; the cursor goes to the key.
+        """
+        self._desk, self._reader, self._conversation = desk, reader, conversation
+        self._state, self._reload = desk.state, reload
+        self._draft = drafts.Draft("", "", "", "")  # the note as its editing began
+        self._saving: drafts.Draft | None = None
+        self._draft_timer: Timer | None = None
+        self._compare_timer: Timer | None = None
+
+    # -- opening
+
+    async def edit(self) -> None:
+        """Edit the note under the cursor."""
+        item, entry = self._state.item, self._state.entry
+        if item is None or entry is None or self._may_not_edit():
+            return
+        await self._open(_begun(item, entry), "edit")
+        self._compare_timer = self._desk.screen.set_interval(_COMPARE_S, self.compare)
+
+    def _may_not_edit(self) -> bool:
+        return self._state.editing or self._conversation.is_elsewhere()
+
+    async def new(self) -> None:
+        """Continue the new note that was not saved, else write a note of today."""
+        state = self._state
+        if state.editing:
+            return
+        memory = state.library.memory
+        folders = {project.memory for project in memory.projects}
+        every = await OURS.run(partial(drafts.every, memory.home))
+        unsaved = next((draft for draft in every if draft.new_day and draft.path in folders), None)
+        if unsaved:
+            await self.open_new(unsaved.new_day, unsaved.path)
+        else:
+            folder = state.library.place_of_new(state.item).memory
+            await self.open_new(state.library.today(), folder)
+
+    def new_on(self) -> None:
+        """Write a note of another day."""
+        from memsearch_tui.screens.day import DayScreen
+
+        state = self._state
+        folder = state.library.place_of_new(state.item).memory
+
+        def chosen(day: str | None) -> None:
+            if day:
+                self._desk.start(partial(self.open_new, day, folder), "edit")
+
+        if not state.editing:
+            today = state.library.today()
+            here = state.item.day if state.item else today
+            screen = DayScreen(state.timeline.counts, today, here, "a note of which day")
+            self._desk.screen.app.push_screen(screen, chosen)
+
+    async def open_new(self, day: str, folder: str) -> None:
+        """Open the editor for a new note of *day* (ISO) in a memory folder."""
+        name = os.path.basename(self._state.library.memory.root_of(folder))
+        await self._open(drafts.of_new(folder, day), f"new note · {name} · {day}")
+
+    async def _open(self, draft: drafts.Draft, title: str) -> None:
+        """Awaited within the key's own action, so that keys after it are text."""
+        from memsearch_tui.widgets.editor import make_editor
+
+        screen, home = self._desk.screen, self._state.library.memory.home
+        saved = await OURS.run(partial(drafts.load, home, draft.path, draft.entry_id))
+        if self._state.editing:
+            return
+        is_behind = bool(saved and saved.hash and saved.hash != draft.hash)
+        if saved and saved.hash:  # it is saved over the text that it began with
+            draft = msgspec.structs.replace(draft, hash=saved.hash, base=saved.base)
+        self._draft = draft
+        self._state.editing = True
+        screen.add_class("editing")
+        editor = make_editor(saved.text if saved else draft.text)
+        editor.border_title = Content(shown_line(title))
+        editor.border_subtitle = "ctrl+s saves · escape leaves"
+        await screen.query_one("#right").mount(editor, before=0)
+        screen.set_focus(editor)
+        self._desk.say("")
+        if saved:
+            changed = " · the note was changed meanwhile" if is_behind else ""
+            self._desk.say(
+                f"this is your unsaved draft · ctrl+s saves · ctrl+g drops it{changed}", for_s=6
+            )
+
+    async def compare(self) -> None:
+        """Say in the editor's border when the note was changed in its file by somebody else."""
+        draft = self._draft
+        try:
+            entry = await away(partial(self._state.library.entry_at, draft.path, draft.entry_id))
+            now = entry.hash
+        except (MemsearchError, OSError):
+            now = ""
+        is_same = self._state.editing and self._draft is draft and self._saving is None
+        if not is_same or now == draft.hash:
+            return
+        for editor in self._desk.screen.query("#editor"):
+            gone = "edit · no longer in its file", "escape keeps what you wrote as a draft"
+            changed = "edit · changed in its file meanwhile", "ctrl+s shows both"
+            editor.border_title, editor.border_subtitle = changed if now else gone
+
+    # -- closing
+
+    def _close(self, *, keep_draft: bool = False) -> None:
+        screen, state = self._desk.screen, self._state
+        if not state.editing:
+            return
+        if not keep_draft:
+            self._forget(self._draft)
+        for timer in (self._draft_timer, self._compare_timer):
+            if timer is not None:
+                timer.stop()
+        self._draft_timer = self._compare_timer = None
+        # keys typed before the pane is back are commands, never text of the search box
+        screen.set_focus(None)
+        screen.query("#editor").remove()
+        state.editing = False
+        screen.remove_class("editing")
+        level = state.level = "section" if state.level == "section" else "entries"
+        self._reader.preview()
+        screen.call_after_refresh(self._desk.go, level)
+
+    def leave(self) -> None:
+        """Close the editor; what was typed and not saved stays as a draft."""
+        changed = self.save_draft()
+        self._close(keep_draft=changed)
+        if changed:
+            key = "a" if self._draft.new_day else "e"
+            text = f"not saved: there is a draft · {key} goes on with it"
+            self._desk.say(text, for_s=6, of_note=key == "e")
+
+    def drop_draft(self) -> None:
+        """Leave the editor and forget what was typed."""
+        if self._state.editing:
+            self._close()
+            self._desk.say("draft dropped", for_s=3)
+
+    # -- drafts
+
+    def changed(self) -> None:
+        """Write a draft soon. Further keys do not put it off: who never rests has a draft, too."""
+        if self._draft_timer is None:
+            self._draft_timer = self._desk.screen.set_timer(_DRAFT_S, self.save_typed)
+
+    def save_typed(self) -> None:
+        """Write what was typed so far as a draft."""
+        self._draft_timer = None
+        self.save_draft()
+
+    def save_draft(self) -> bool:
+        """Write the draft. False where nothing was changed."""
+        text = self._text()
+        if text is None or text.strip("\n") == self._draft.text.strip("\n"):
+            return False
+        self._put_draft(self._draft, text)
+        return True
+
+    def _put_draft(self, draft: drafts.Draft, text: str) -> None:
+        home, typed = self._state.library.memory.home, msgspec.structs.replace(draft, text=text)
+        OURS.run(partial(drafts.keep, home, typed))
+
+    def _forget(self, draft: drafts.Draft) -> None:
+        home = self._state.library.memory.home
+        OURS.run(partial(drafts.drop, home, draft.path, draft.entry_id))
+
+    def _text(self) -> str | None:
+        """The text in the editor; None where none is open."""
+        editors = self._desk.screen.query("#editor").results(TextArea)
+        return next((editor.text for editor in editors), None)
+
+    # -- saving
+
+    def save(self) -> None:
+        """Save once the editor has taken every key that was typed before this one."""
+        for editor in self._desk.screen.query("#editor"):
+            editor.call_later(self._save_open)
+
+    async def _save_open(self) -> None:
+        text, draft = self._text(), self._draft
+        if text is None or not self._state.editing or self._saving is draft:
+            return
+        if text.strip("\n") == draft.text.strip("\n") or not text.strip():
+            self._close()
+        else:
+            await self._save(draft, text)
+
+    def _is_open(self, draft: drafts.Draft) -> bool:
+        return self._state.editing and self._draft is draft
+
+    async def _save(self, draft: drafts.Draft, text: str) -> None:
+        """Write *text* as what *draft* is about.
+
+        Whatever is open when it is done: only that draft goes, and only its editor is closed.
+        """
+        library = self._state.library
+        memory = library.memory
+        if draft.new_day:
+            work = partial(library.add, text, draft.new_day, memory.root_of(draft.path))
+        else:
+            work = partial(memory.edit, draft.entry_id, text, if_match=draft.hash, path=draft.path)
+
+        def failed(error: Exception) -> None:
+            self._saving = None
+            self._put_draft(draft, text)
+            if isinstance(error, Conflict):
+                self._desk.start(partial(self._conflict, draft, text), "edit")
+            else:
+                self._desk.screen.notify(f"{error}; your text is a draft now", severity="error")
+
+        self._saving = draft
+        await self._desk.write("saving", work, partial(self._saved, draft, text), failed)
+
+    def _saved(self, draft: drafts.Draft, text: str, note: Note) -> None:
+        self._saving = None
+        if self._is_open(draft) and self._text() == text:
+            self._close()
+        elif self._is_open(draft):  # typed on while it was written
+            self._draft = msgspec.structs.replace(
+                draft,
+                entry_id=note.id,
+                path=note.path,
+                hash=note.hash,
+                base=note.text,
+                text=note.text,
+            )
+        self._forget(draft)
+        self._reload((note.path, note.id) if draft.new_day else None)
+        secrets = f" · {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""
+        self._desk.say(f"saved · u takes it back{secrets}", for_s=4)
+
+    async def _conflict(self, draft: drafts.Draft, mine: str) -> None:
+        from memsearch_tui.screens.conflict import ConflictScreen
+
+        library = self._state.library
+        try:
+            now = await away(partial(library.entry_at, draft.path, draft.entry_id))
+        except (MemsearchError, OSError) as error:
+            self._desk.screen.notify(f"{error}; your text is a draft now", severity="error")
+            return
+        seen = msgspec.structs.replace(draft, hash=now.hash, base=now.body)
+
+        def decided(choice: str | None) -> None:
+            is_open = self._is_open(draft)
+            if choice == "theirs":
+                self._forget(draft)
+                if is_open:
+                    self._close()
+                self._reload(None)
+                return
+            if is_open:
+                self._draft = seen
+            if choice == "mine":
+                self._desk.start(partial(self._save, seen, mine), "edit")
+                return
+            self._put_draft(seen, mine)
+            if not is_open:
+                self._desk.say("your text is a draft now · e on the note goes on with it")
+
+        day = os.path.basename(draft.path).removesuffix(".md")
+        screen = ConflictScreen(f"{day} {now.time} {now.title}", draft.base, mine, now.body)
+        self._desk.screen.app.push_screen(screen, decided)
+
+    # -- other editors
+
+    async def edit_outside(self) -> None:
+        """Edit the text in $EDITOR; it is saved as an edit here is."""
+        item, entry = self._state.item, self._state.entry
+        if item is None or entry is None or self._may_not_edit():
+            return
+        import click
+
+        draft = _begun(item, entry)
+        with self._desk.screen.app.suspend():
+            text = click.edit(draft.base + "\n", extension=".md", require_save=True)
+        if text is not None and text.strip("\n") != draft.base:
+            self._put_draft(draft, text)
+            await self._save(draft, text)
+
+    def open_file(self) -> None:
+        """Open the day's file in $EDITOR at this note."""
+        item, entry = self._state.item, self._state.entry
+        if item is None or entry is None or self._state.editing:
+            return
+        command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        argv = shlex.split(command)
+        name, line = os.path.basename(argv[0]) if argv else "", entry.start_line
+        where = [f"{item.path}:{line}"] if name in _WITH_COLON else [f"+{line}", item.path]
+        try:
+            with self._desk.screen.app.suspend():
+                subprocess.call([*argv, *_WITH_COLON.get(name, []), *where])
+        except (OSError, IndexError) as error:
+            self._desk.say(f"{command} can't be run: {error}; set EDITOR")
+        self._reload(None)
+
+
+def _begun(item: Item, entry: Entry) -> drafts.Draft:
+    return drafts.Draft(item.path, entry.id, entry.title, entry.body, entry.hash, entry.body)

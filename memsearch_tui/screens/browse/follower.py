@@ -1,0 +1,76 @@
+"""Follows the changes that the service sees, in a thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from memsearch_engine import MemsearchError
+
+if TYPE_CHECKING:
+    from memsearch_engine import State
+
+    from memsearch_tui.screens.browse.desk import Desk
+
+_WAIT_S = 10  # after which the follower looks whether another project was opened
+_RETRY_S = 5.0  # between two tries to reach the service
+
+
+class Follower:
+    """Calls *changed* in the app's thread at each new state of the index."""
+
+    def __init__(self, desk: Desk, changed: Callable[[State], None]) -> None:
+        self._desk, self._changed = desk, changed
+        self._stop = threading.Event()
+
+    def start(self) -> None:
+        """Begin to follow."""
+        threading.Thread(target=self._follow, name="follow", daemon=True).start()
+
+    def stop(self) -> None:
+        """End soon; nothing is called from then on."""
+        self._stop.set()
+
+    def _call(self, work: Callable[..., None], *arguments: Any) -> None:
+        if not self._stop.is_set():
+            self._desk.screen.app.call_from_thread(work, *arguments)
+
+    def _follow(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._follow_library()
+            except MemsearchError as error:
+                if not self._stop.is_set():
+                    text = f"words only: {error}"
+                    self._call(self._desk.status.set_service, text)
+                    self._stop.wait(_RETRY_S)
+            except RuntimeError:  # the app is closing
+                return
+
+    def _follow_library(self) -> None:
+        """Follow until another library is opened. Raises MemsearchError."""
+        from memsearch_engine import Inbox, IndexResult, State  # the first frame needs none of them
+
+        library, version = self._desk.state.library, -1
+        memory = library.memory
+        connection = memory.connect()
+        try:
+            connection.call("inbox", Inbox, timeout_s=60)
+            place, all_projects = memory.place_param, memory.everything
+            connection.call(
+                "index",
+                list[IndexResult],
+                timeout_s=3600,
+                place=place,
+                all_projects=all_projects,
+            )
+            while not self._stop.is_set() and self._desk.state.library is library:
+                state = connection.call(
+                    "wait", State, timeout_s=90, deadline_s=_WAIT_S, version=version
+                )
+                if state.version != version:
+                    version = state.version
+                    self._call(self._changed, state)
+        finally:
+            connection.close()

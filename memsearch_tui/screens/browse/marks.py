@@ -1,0 +1,241 @@
+"""What the owner says about notes: pinned, expiring, superseded, how sure, shared; and facts for
+the long-term memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memsearch_tui.aside import away
+from memsearch_tui.commands import Command
+from memsearch_tui.counted import many
+from memsearch_tui.library import Item
+from memsearch_tui.screens.browse.facts import Facts
+from memsearch_tui.screens.browse.sharing import Sharing
+
+if TYPE_CHECKING:
+    from memsearch_engine import Answer
+
+    from memsearch_tui.screens.browse.changes import Changes, Selection
+    from memsearch_tui.screens.browse.conversation import Conversation
+    from memsearch_tui.screens.browse.desk import Desk
+    from memsearch_tui.screens.browse.search import Search
+    from memsearch_tui.screens.choose import Choice
+
+_NEWER = 12  # notes that are offered as the one that supersedes another
+_LEVELS = ("low", "medium", "high")
+#: mark -> what a note with it is
+_MARKED = {"expires": "expiring", "superseded-by": "superseded", "confidence": "of a confidence"}
+
+
+class Marks:
+    """Marks on the chosen notes."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        selection: Selection,
+        changes: Changes,
+        conversation: Conversation,
+        search: Search,
+    ) -> None:
+        self._desk, self._state, self._selection = desk, desk.state, selection
+        self._changes, self._conversation, self._search = changes, conversation, search
+        self.facts = Facts(desk, selection)
+        self.sharing = Sharing(desk, selection, self._done)
+
+    def _done(self, text: str, for_s: float = 8) -> None:
+        """Show that the chosen notes were written."""
+        self._selection.clear()
+        self._search.reload()
+        self._desk.say(text, for_s=for_s)
+
+    async def pin(self) -> None:
+        """Pin the chosen notes; where all are pinned, unpin them."""
+        chosen = self._selection.items()
+        if chosen and not self._conversation.is_elsewhere():
+            is_pinned = all("pin" in item.marks for item in chosen)
+            value, done = (None, "unpinned") if is_pinned else ("", "pinned")
+            await self._mark(chosen, "pin", value, done)
+
+    async def _mark(self, chosen: list[Item], name: str, value: str | None, done: str) -> None:
+        if not chosen or self._state.editing:
+            return
+        memory, seen = self._state.library.memory, self._selection.open_text()
+
+        def mark() -> None:
+            targets = [self._selection.target(item, seen) for item in chosen]
+            memory.mark_each(targets, name, value)
+
+        def marked(_: object) -> None:
+            self._done(f"{done}: {many(len(chosen), 'note')} · u takes it back")
+
+        await self._desk.write("marking", mark, marked, self._changes.failed)
+
+    def _start_mark(self, chosen: list[Item], name: str, value: str | None, done: str) -> None:
+        self._desk.start(partial(self._mark, chosen, name, value, done), "edit")
+
+    # -- the menu
+
+    def choose(self) -> None:
+        """Choose what is to be said about the chosen notes."""
+        from memsearch_tui.screens.choose import ChooseScreen
+
+        chosen = self._selection.items()
+        if not chosen or self._state.editing or self._conversation.is_elsewhere():
+            return
+        one = f"“{chosen[0].title[:40]}”"
+        what = one if len(chosen) == 1 else many(len(chosen), "note")
+        screen = ChooseScreen(what, _choices(chosen))
+        self._desk.screen.app.push_screen(screen, lambda name: self._chosen(name or ""))
+
+    def _chosen(self, name: str) -> None:
+        word, _, value = name.partition(" ")
+        library = self._state.library
+        actions: dict[str, Callable[[], object]] = {
+            "pin": lambda: self._desk.start(self.pin, "edit"),
+            "expire": self.expire,
+            "supersede": self.supersede,
+            "confidence": lambda: self.set_confidence(value),
+            "off": lambda: self._take_off(value),
+            "holds": lambda: self._repair(library.still_true, "still true"),
+            "paths": lambda: self._repair(library.with_new_paths, "has the new paths"),
+            "remember": self.facts.remember,
+            "forget": self.facts.forget,
+            "share": self.sharing.share,
+            "withdraw": self.sharing.withdraw,
+        }
+        if word:
+            actions[word]()
+
+    def commands(self) -> list[Command]:
+        """The marks that the palette has beside the keys."""
+        return [
+            Command("Expires on a day", "mark", self.expire, "expire end date"),
+            Command(
+                "Superseded by another note",
+                "mark",
+                self.supersede,
+                "supersede replaced overtaken obsolete",
+            ),
+            *(
+                Command(
+                    f"Confidence: {level}",
+                    "mark",
+                    partial(self.set_confidence, level),
+                    "confidence sure doubt",
+                )
+                for level in _LEVELS
+            ),
+            *self.facts.commands(),
+        ]
+
+    # -- one mark each
+
+    def set_confidence(self, level: str) -> None:
+        """Mark the chosen notes with a confidence: low, medium or high."""
+        self._start_mark(self._selection.items(), "confidence", level, f"confidence {level}")
+
+    def _take_off(self, name: str) -> None:
+        self._start_mark(self._selection.items(), name, None, f"no longer {_MARKED[name]}")
+
+    def _repair(self, work: Callable[[list[str]], None], done: str) -> None:
+        """Write something about the chosen notes that concerns their repository."""
+        chosen = self._selection.items()
+        if chosen and not self._state.editing:
+            names = [item.entry_id for item in chosen]
+            text = f"{done}: {many(len(chosen), 'note')} · u takes it back"
+            self._desk.start_write("writing", partial(work, names), lambda _: self._done(text))
+
+    def expire(self) -> None:
+        """Ask for the day after which the chosen notes expire."""
+        from memsearch_tui.screens.ask import AskScreen
+
+        chosen, today = self._selection.items(), self._state.library.today()
+
+        def decided(answer: str | None) -> None:
+            if not answer:
+                return
+            try:
+                day = date.fromisoformat(answer).isoformat()
+            except ValueError:
+                self._desk.say(f"{answer!r} is no day: write it as {today}")
+                return
+            self._start_mark(chosen, "expires", day, f"expires {day}")
+
+        if chosen and not self._state.editing:
+            screen = AskScreen("Expires after the day", today)
+            self._desk.screen.app.push_screen(screen, decided)
+
+    def supersede(self) -> None:
+        """Look for the newer note by words, and choose it."""
+        from memsearch_tui.screens.ask import AskScreen
+
+        chosen, memory = self._selection.items(), self._state.library.memory
+        if not chosen or self._state.editing:
+            return
+
+        async def look(words: str) -> None:
+            looking = away(partial(memory.lexical, words, _NEWER))
+            await self._desk.read("searching", looking, partial(self._choose_newer, chosen))
+
+        def asked(words: str | None) -> None:
+            if words:
+                self._desk.start(partial(look, words), "edit")
+
+        screen = AskScreen("Words of the note that supersedes it", chosen[0].title)
+        self._desk.screen.app.push_screen(screen, asked)
+
+    def _choose_newer(self, chosen: list[Item], answer: Answer) -> None:
+        from memsearch_tui.screens.choose import Choice, ChooseScreen
+
+        old = {item.entry_id for item in chosen}
+        rows = {hit.row.entry_id: hit.row for hit in answer.hits if hit.row.entry_id not in old}
+        choices = [Choice(name, f"{row.day} {row.time}", row.title) for name, row in rows.items()]
+
+        def decided(newer: str | None) -> None:
+            if newer:
+                self._start_mark(chosen, "superseded-by", newer, "superseded")
+
+        if choices:
+            self._desk.screen.app.push_screen(ChooseScreen("superseded by", choices), decided)
+        else:
+            self._desk.say("no other note has these words")
+
+
+def _choices(chosen: list[Item]) -> list[Choice]:
+    """What can be said about these notes."""
+    from memsearch_tui.screens.choose import Choice
+
+    stale = {item.stale for item in chosen} - {""}
+    is_own = not any(item.author for item in chosen)
+    have = set.intersection(*(set(item.marks) for item in chosen))
+    not_injected = "not injected into sessions"
+    choices = [
+        Choice("pin", "Unpin" if "pin" in have else "Pin", "ranks higher, never fades"),
+        Choice("expire", "Let it expire on a day", "ranks last from then on"),
+        Choice("supersede", "Superseded by another note", "ranks last"),
+    ]
+    for level in _LEVELS:
+        note = not_injected if level == "low" else ""
+        choices.append(Choice(f"confidence {level}", f"Confidence: {level}", note))
+    if stale:
+        why = "what is gone from the repository does not count against it"
+        choices.append(Choice("holds", "Still true", why))
+    if stale & {"moved", "partly"}:
+        choices.append(Choice("paths", "Put the new paths in", "of files that moved"))
+    choices += [
+        Choice(f"off {name}", f"Take back: {words}")
+        for name, words in _MARKED.items()
+        if name in have
+    ]
+    choices.append(Choice("remember", "Remember as a fact", "for every session of the project"))
+    if is_own:
+        where = "a copy in .memsearch/shared, which you commit"
+        choices.append(Choice("share", "Share with the team", where))
+    else:
+        choices.append(Choice("withdraw", "Take back from the team", "out of .memsearch/shared"))
+    return [*choices, Choice("forget", "Forget facts", "out of the long-term memory")]

@@ -1,0 +1,198 @@
+"""The note under the cursor: read in a thread, shown as soon as it is read, read ahead when the
+cursor rests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memsearch_engine import MemsearchError
+
+from memsearch_tui.aside import NOTES, READS, away
+from memsearch_tui.library import Item, Seen
+from memsearch_tui.timeline import Key, Timeline, is_heading
+from memsearch_tui.widgets import render
+
+if TYPE_CHECKING:
+    from memsearch_engine import Entry, Supersession
+
+    from memsearch_tui.screens.browse.desk import Desk
+    from memsearch_tui.widgets.lines import Row
+
+_HOLD_FRAME_S = 0.02  # that a frame waits for the note
+_AHEAD_REST_S = 0.05  # that the cursor rests before anything is read ahead
+_SAID_REST_S = 0.2  # that the cursor rests before the conversation behind a note is read
+_CACHED = 60  # notes that were read lately
+
+
+class Reader:
+    """Shows the note under the cursor and what is known about it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk, self._state, self._panes = desk, desk.state, desk.panes
+        self._cache: dict[tuple[Key, str], Seen] = {}
+        self._frame = contextlib.ExitStack()
+        self.reading: asyncio.Task[None] | None = None
+
+    @property
+    def cached(self) -> set[tuple[Key, str]]:
+        """(key, day as of which it was read) of the notes that need no reading."""
+        return set(self._cache)
+
+    def forget(self) -> None:
+        """Forget what was read: another project is shown."""
+        self._cache.clear()
+
+    def preview(self) -> None:
+        """Show the entry under the cursor: at once if it was read before, else when it is read."""
+        state = self._state
+        if state.editing:
+            return  # the note that is edited stays, wherever the list moves
+        if self.reading is not None:
+            self.reading.cancel()
+        state.item, before = state.shown.item(self._panes.entries.key), state.item
+        self._desk.status.forget_unless(state.item.key if state.item else None)
+        self.reading = None
+        if state.item is None:
+            state.note = None
+            self._panes.reader.show([])
+            self._panes.said.show([])
+            return
+        item = state.item
+        known = self._cache.get((item.key, item.as_of))
+        is_same = before is not None and (before.key, before.as_of) == (item.key, item.as_of)
+        if is_same and state.level == "turn":
+            return  # the conversation of this note is open
+        if known is not None:
+            state.note = known
+            self.show_section(keep_place=is_same)
+        elif not is_same:
+            state.note = None
+        self.reading = asyncio.create_task(self._read(item, is_same))
+
+    def hold_frame(self) -> None:
+        """Paint nothing for a moment, so that the note comes in the same frame as the cursor."""
+        if self._state.note is None:
+            self._frame.enter_context(self._desk.screen.app.batch_update())
+            self._desk.screen.set_timer(_HOLD_FRAME_S, self._frame.close)
+
+    async def _read(self, item: Item, keep_place: bool) -> None:
+        await self._desk.painted.wait()
+        state, key = self._state, (item.key, item.as_of)
+        try:
+            seen = await NOTES.run(partial(state.library.seen, item))
+        except Exception as error:  # whatever a file holds, its error is shown in its place
+            self._cache.pop(key, None)
+            if state.item is item and not state.editing:
+                state.note = None
+                rows: list[Row] = [[(str(error), "warn")], [("r reads the lists again", "dim")]]
+                self._panes.reader.show(rows)
+            return
+        is_shown = self._cache.get(key) == seen and state.entry is not None
+        may_show = state.item is item and state.level != "turn" and not state.editing
+        if may_show and not is_shown:
+            self._remember(item, seen)
+            state.note = seen
+            self.show_section(keep_place=keep_place)
+        self._frame.close()
+
+    def _remember(self, item: Item, seen: Seen) -> None:
+        self._cache[item.key, item.as_of] = seen
+        self._state.evidence[item.key] = seen.evidence
+        if len(self._cache) > _CACHED:
+            del self._cache[next(iter(self._cache))]
+
+    def show_section(self, *, keep_place: bool = False) -> None:
+        """Draw the note, and start what is read beside it."""
+        entry, start = self._state.entry, self._desk.start
+        if entry is None or self._state.item is None:
+            return
+        self._draw(keep_place=keep_place)
+        start(partial(self._show_amendments, entry), "amendments", only=True)
+        start(self._read_ahead, "read ahead", only=True)
+        start(self._look_for_lost, "lost", only=True)
+        if self._desk.is_wide:
+            start(partial(self._show_said, entry), "said", only=True)
+
+    def _draw(self, amendments: Sequence[Supersession] = (), *, keep_place: bool = False) -> None:
+        state, view = self._state, self._panes.reader
+        if state.note is None or state.item is None:
+            return
+        evidence = state.note.evidence
+        has_conversation = evidence in ("live", "archived")
+        view.entitle("note")
+        view.entitle(subtitle=f"conversation {evidence} · enter opens it" * has_conversation)
+        rows = render.entry_rows(
+            state.note.entry,
+            state.item.day,
+            state.library.short(state.item.path),
+            evidence,
+            amendments,
+            state.note.standing,
+        )
+        view.show(rows, marks=state.marks(), keep_place=keep_place)
+
+    async def _read_ahead(self) -> None:
+        """Read the notes to which the next key may lead, and the days that may be scrolled to."""
+        await asyncio.sleep(_AHEAD_REST_S)
+        state, entries = self._state, self._panes.entries
+        here, timeline = entries.cursor, state.shown
+        for key in (entries.beside(1), entries.beside(-1)):
+            item = state.shown.item(key)
+            if item is not None and (item.key, item.as_of) not in self._cache:
+                with contextlib.suppress(MemsearchError, OSError):  # shown when it is looked at
+                    self._remember(item, await READS.run(partial(state.library.seen, item)))
+        if isinstance(timeline, Timeline) and state.shown is timeline:
+            for day in timeline.unread(here):
+                timeline.take(await READS.run(partial(timeline.read, [day])))
+            timeline.forget_far(entries.cursor)
+
+    async def _look_for_lost(self) -> None:
+        """Find out which of the listed notes have a conversation, once the cursor rests."""
+        await asyncio.sleep(_SAID_REST_S)
+        state, entries = self._state, self._panes.entries
+        library = state.library
+        unknown = [key for key in entries.seen() if key not in state.evidence]
+        notes = [state.shown.item(key) for key in unknown if not is_heading(key)]
+        items = [item for item in notes if item is not None]
+        if items:
+            found = await READS.run(partial(library.evidence_of, items))
+            if library is state.library:
+                state.evidence |= found
+                entries.refresh_changed()
+
+    async def _show_amendments(self, entry: Entry) -> None:
+        """Add what supersedes the note, or what the note supersedes, once the cursor rests."""
+        await asyncio.sleep(_SAID_REST_S)
+        state = self._state
+        try:
+            found = await READS.run(partial(state.library.amendments, entry))
+        except (MemsearchError, OSError):  # the note can be read without it
+            return
+        if found and state.entry is entry and state.level != "turn" and not state.editing:
+            self._draw(found, keep_place=True)
+
+    async def _show_said(self, entry: Entry) -> None:
+        """Show the turn behind the note, once the cursor rests on it."""
+        await asyncio.sleep(_SAID_REST_S)
+        rows: list[Row] = []
+        try:
+            found = await away(partial(self._state.library.conversation, entry))
+        except Exception as error:  # a foreign file may hold anything, and nobody asked for it
+            rows = [[(str(error), "dim")]]
+        else:
+            if found.turns:
+                place = max(0, found.index)
+                number = found.first + place + 1
+                rows = render.turn_rows(found.turns[place], number, found.total, unfolded=False)
+        if self._state.entry is entry:
+            self._panes.said.show(rows, marks=self._state.marks())
+
+    def scroll(self, step: int) -> None:
+        """Scroll the note by *step* lines, wherever the focus is."""
+        view = self._panes.reader
+        view.scroll_to(y=view.scroll_offset.y + step, animate=False, force=True)

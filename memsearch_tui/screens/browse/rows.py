@@ -1,0 +1,217 @@
+"""The rows of the list and of the rail: state to pieces of text. No widget here."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memsearch_engine import agent_named, agent_names
+from rich.cells import cell_len
+
+from memsearch_tui.library import Item
+from memsearch_tui.timeline import Hits, Key, is_heading
+from memsearch_tui.widgets import render
+from memsearch_tui.widgets.header import when
+from memsearch_tui.widgets.lines import LINE_BREAK, Row, mark_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memsearch_tui.screens.browse.state import BrowseState
+
+#: Cells before the second line of a row: below the words, after the time and the agent.
+INDENT = 11
+_WIDE_ROW = 64
+_REPLACED, _BEFORE = 2, 10  # superseded hits in the second line; cells of their least part
+_UNFOLDS: Row = [("   ⏎ ", "key"), ("shows them", "dim")]
+_PROJECT = 10  # letters of a project's name in a narrow row
+
+
+class EntryRows:
+    """Draws notes, hits and the headings between them."""
+
+    def __init__(self, state: BrowseState) -> None:
+        self._state = state
+
+    def row(self, key: Key, width: int, lines: int = 1) -> Row:
+        """The row of *key* in *width* cells and *lines* lines."""
+        if is_heading(key):
+            return self._heading(key, width) if key[1] else []
+        shown = self._state.shown
+        if isinstance(shown, Hits) and key == Hits.FOLD:
+            return [(f"  only faintly alike ({shown.folded})", "dim"), *_UNFOLDS]
+        item = shown.item(key)
+        if item is None:
+            return []
+        row = self._head(item, width)
+        if item.doubtful:
+            return [*row, (item.title, "dim")]
+        if not isinstance(shown, Hits):
+            return [*row, *render.inline(item.title)]
+        current: Row = [("  ◀ current", "good")] if item.replaced and not item.superseded else []
+        before = self._before(item, width) if lines > 1 else []
+        room = width - sum(cell_len(text) for text, _ in row + current)
+        if lines > 1 and not before:
+            room += width - INDENT
+        words, tone = self._state.words(), "dim" if item.superseded else "text"
+        text = render.snippet(item.title, item.text, words, room)
+        if before and cell_len(text) > room:
+            text = text[: room - 1] + "…"
+        return [*row, *mark_words(text, tone, words), *current, *before]
+
+    def _before(self, item: Item, width: int) -> Row:
+        """The second line of a hit with older versions: what they said, and since when."""
+        found = item.replaced or item.earlier
+        if not found:
+            return []
+        today, words = self._state.library.today(), self._state.words()
+        label = "before: " if item.replaced else "earlier: "
+        row: Row = [LINE_BREAK, (label, "dim")]
+        share = (width - INDENT - len(label)) // min(len(found), _REPLACED)
+        for day, title in found[:_REPLACED]:
+            since = f"{short_day(day, today)} "
+            room = max(_BEFORE, share - len(since) - 3)
+            text = render.snippet(title, "", words, room)
+            text = text if cell_len(text) <= room else f"{text[: room - 1]}…"
+            row += [(" · ", "dim")] if len(row) > 2 else []
+            row += [(since, "dim"), *mark_words(text, "dim", words)]
+        return row
+
+    def _head(self, item: Item, width: int) -> Row:
+        """What stands before the words: when, which agent, which project, who, and the signs."""
+        wide = width >= _WIDE_ROW  # in a narrow list the words of the note come first
+        if isinstance(self._state.shown, Hits):
+            day = short_day(item.day, self._state.library.today())
+            stamp = f"{item.day} {item.time}" if wide else f"{day:>9s}"
+        else:
+            stamp = item.time or "     "
+        tag = render.agent_tag(item.agent)
+        row: Row = [(f"{stamp} ", "dim")]
+        if not item.author or item.agent:  # a shared note written by hand is not "me"
+            row.append((f"{tag} ", tag))
+        if self._shows_more_than(item.project):
+            row.append((f"{item.project[: None if wide else _PROJECT]} ", "accent"))
+        if item.author:
+            row.append((f"{item.author} ", "strong"))
+        if item.by_meaning:
+            row.append(("~ ", "dim"))
+        has_conversation = self._state.evidence.get(item.key, "") in ("live", "archived")
+        row.append(("▸ " if has_conversation else "  ", "dim"))
+        return row + render.signs(item.marks | _found_of(item))
+
+    def _heading(self, key: Key, width: int) -> Row:
+        shown = self._state.shown
+        if key == Hits.FAINT:
+            text, count = "only faintly alike", ""
+        elif isinstance(shown, Hits):
+            agent, day, found = shown.talks[key]
+            who = agent_named(agent).title if agent in agent_names() else "by hand"
+            text, count = f"{who} · {day or 'no day'}", f" {found}"
+        else:
+            text = named_day(key[1], self._state.library.today())
+            count = f" {shown.counts.get(key[1], '')}"
+        line = "─" * max(2, width - len(text) - len(count) - 4)
+        return [(f" {text} ", "strong"), (f"{line}{count}", "dim")]
+
+    def _shows_more_than(self, project: str) -> bool:
+        """Whether notes of other projects than *project* are listed, too."""
+        memory, query = self._state.library.memory, self._state.query
+        return (
+            memory.everything
+            or bool(query and memory.project.name != project)
+            or "project:" in query
+        )
+
+
+def _found_of(item: Item) -> dict[str, str]:
+    """What is known of a note beside its marks, by the sign that it has in a row."""
+    found = {
+        "superseded-by": item.superseded,
+        "gone": item.stale in ("gone", "partly"),
+        "moved": item.stale == "moved",
+        "unmerged": item.unmerged,
+    }
+    return {name: "" for name, is_so in found.items() if is_so}
+
+
+class PlaceRows:
+    """The rail: what waits, the agents, saved searches and pinned notes."""
+
+    def __init__(self, state: BrowseState) -> None:
+        self._state = state
+
+    def keys(self, saved: Sequence[str]) -> list[Key]:
+        """The rows, each as (kind, name); a heading has no kind.
+
+        Args:
+            saved: the searches that the owner saved.
+        """
+        now = self._state.standing
+        groups: list[tuple[str, list[Key]]] = [
+            (
+                "waits",
+                [("wait", "")] * bool(now.waiting) + [("alarm", alarm) for alarm in now.alarms],
+            ),
+            ("agents", [("agent", agent) for agent, _, _ in now.agents]),
+            ("searches", [("search", text) for text in saved]),
+            ("pinned", [("pin", item.entry_id) for item in now.pinned]),
+        ]
+        return [key for title, rows in groups if rows for key in [("", title), *rows]]
+
+    def row(self, key: Key) -> Row:
+        """The pieces of a row."""
+        kind, name = key
+        now, today = self._state.standing, self._state.library.today()
+        if kind == "wait":
+            return [("f5 ", "dim"), (f"{now.waiting} to decide", "warn")]
+        if kind == "alarm":
+            return [("f4 ", "dim"), (name, "bad")]
+        if kind == "search":
+            return [("/ ", "dim"), (name, "text")]
+        if kind == "agent":
+            _, count, newest = next(row for row in now.agents if row[0] == name)
+            tag = render.agent_tag(name)
+            return [
+                (f"{tag} ", tag),
+                (f"{name or 'by hand':12s}", "text"),
+                (f"{count:>7,}  ", "dim"),
+                (when(newest, today), "dim"),
+            ]
+        if kind == "pin":
+            item = next((item for item in now.pinned if item.entry_id == name), None)
+            return [("◆ ", "accent"), *render.inline(item.title)] if item else []
+        return [(f" {name}", "strong")]
+
+
+def first_steps(agents: list[str]) -> list[str]:
+    """What to do where there is no note yet, with the keys that do it."""
+    here = ", ".join(agent_named(agent).title for agent in agents)
+    connect = f"lets {here} write here, and imports old sessions" if here else ""
+    return [
+        "Nothing here yet.",
+        "",
+        f"c  {connect or 'lets your agents write here'}",
+        "a  writes the first note",
+        "F  looks in all projects",
+        "v  shows a sample year, in a home of its own (memsearch demo)",
+    ]
+
+
+def named_day(day: str, today: str) -> str:
+    """A day as a heading: ``Today · Sun 22 Nov``, ``Fri 20 Nov 2025``."""
+    try:
+        date, now = datetime.fromisoformat(day), datetime.fromisoformat(today)
+    except ValueError:
+        return day
+    near = {0: "Today · ", 1: "Yesterday · "}.get((now - date).days, "")
+    year = f" {date:%Y}" if date.year != now.year else ""
+    return f"{near}{date:%a} {date.day} {date:%b}{year}"
+
+
+def short_day(day: str, today: str) -> str:
+    """A day in few letters: ``8 Apr``, ``8 Apr 25`` of another year."""
+    try:
+        date = datetime.fromisoformat(day)
+    except ValueError:
+        return day
+    return f"{date.day} {date:%b}" + ("" if day[:4] == today[:4] else f" {date:%y}")

@@ -1,0 +1,514 @@
+"""The home screen: all notes under their days, or hits | the note that is read.
+
+``BrowseState.level`` is the depth: the list, a note (L2), a turn of its conversation (L3). Enter
+goes down; escape comes back to the same row, scroll and query. A wide screen has a rail with the
+year and with what waits, and the conversation under the note.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widgets import Input, TextArea
+
+from memsearch_tui import drafts
+from memsearch_tui.aside import OURS, away
+from memsearch_tui.commands import Command
+from memsearch_tui.library import Item, Library
+from memsearch_tui.saved import SavedState
+from memsearch_tui.screens.browse import keys
+from memsearch_tui.screens.browse.changes import Changes, Selection
+from memsearch_tui.screens.browse.conversation import Conversation
+from memsearch_tui.screens.browse.desk import Desk, Panes
+from memsearch_tui.screens.browse.editor import Editor
+from memsearch_tui.screens.browse.follower import Follower
+from memsearch_tui.screens.browse.listing import NEWEST, Listing
+from memsearch_tui.screens.browse.marks import Marks
+from memsearch_tui.screens.browse.reader import Reader
+from memsearch_tui.screens.browse.rows import INDENT, EntryRows, PlaceRows
+from memsearch_tui.screens.browse.search import Search
+from memsearch_tui.screens.browse.state import BrowseState
+from memsearch_tui.timeline import Hits, Timeline, is_heading
+from memsearch_tui.widgets.calendar import Calendar
+from memsearch_tui.widgets.footer import Keys
+from memsearch_tui.widgets.header import Header
+from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.query import FilterSuggester, QueryBox
+
+if TYPE_CHECKING:
+    from memsearch_engine import State
+
+#: What the app returns where the sample year was asked for.
+DEMO = 1000
+
+
+class BrowseScreen(Screen[None]):
+    """Composes the controllers; keys go through ``actions`` to the one that owns the verb."""
+
+    AUTO_FOCUS = "#entries"
+    BINDINGS = keys.BINDINGS
+
+    def __init__(self, library: Library, saved: SavedState, *, live: bool = True) -> None:
+        """
+        Args:
+            saved: what the app remembers between runs.
+            live: follow the service's changes.
+        """
+        super().__init__()
+        self.state = BrowseState(library)
+        self.rows, self.place_rows = EntryRows(self.state), PlaceRows(self.state)
+        self.panes = self._make_panes()
+        self.desk = Desk(self, self.state, self.panes, saved)
+        self.reader = Reader(self.desk)
+        self.listing = Listing(self.desk, self.reader, self.place_rows)
+        self.search = Search(self.desk, self.reader, self.listing)
+        self.conversation = Conversation(self.desk, self.show_entry, self.search.reload)
+        self.selection = Selection(self.desk)
+        self.editor = Editor(self.desk, self.reader, self.conversation, self.search.reload)
+        self.changes = Changes(self.desk, self.selection, self.conversation, self.search)
+        self.marks = Marks(self.desk, self.selection, self.changes, self.conversation, self.search)
+        self.follower = Follower(self.desk, self._changed)
+        self.actions = self._make_actions()
+        self._is_live = live
+        self._was_typing = False
+        self._way_back: Callable[[], None] | None = None  # to the screen that led to this note
+        self.add_class("at-entries")
+
+    def _make_panes(self) -> Panes:
+        entries = LineList(
+            lambda index, width: self.rows.row(entries.keys[index], width, entries.tall),
+            moved=self._entry_moved,
+            is_heading=is_heading,
+            indent=INDENT,
+            id="entries",
+        )
+        places = LineList(
+            lambda index, width: self.place_rows.row(places.keys[index]),
+            is_heading=is_heading,
+            id="places",
+        )
+        query = QueryBox(
+            placeholder='words, agent: project: after:7d day: is:pinned -word "phrase"',
+            id="query",
+            compact=True,
+            suggester=FilterSuggester(self.state.library),
+        )
+        return Panes(
+            query=query,
+            header=Header(id="header"),
+            strip=Calendar(id="strip"),
+            year=Calendar(id="year"),
+            places=places,
+            entries=entries,
+            reader=TextView(id="reader"),
+            said=TextView(id="said"),
+        )
+
+    def _make_actions(self) -> dict[str, Callable[..., Any]]:
+        """The verbs that keys name."""
+        search, editor, changes = self.search, self.editor, self.changes
+        return {
+            "search": search.focus,
+            "arrow": search.arrow,
+            "filter_agent": search.filter_agent,
+            "filter_projects": search.filter_projects,
+            "as_of": search.choose_as_of,
+            "by_session": search.group_by_session,
+            "saved": search.choose_saved,
+            "why": search.explain,
+            "reload": search.reload,
+            "deeper": self.go_deeper,
+            "back": self.go_back,
+            "transcript": self.conversation.open,
+            "note_of_turn": self.conversation.go_to_note,
+            "unfold": self.conversation.unfold,
+            "find_text": self.conversation.ask_for_text,
+            "find": self.conversation.find,
+            "resume": self.conversation.resume,
+            "new": editor.new,
+            "new_on": editor.new_on,
+            "edit": editor.edit,
+            "edit_outside": editor.edit_outside,
+            "open_file": editor.open_file,
+            "drop_draft": editor.drop_draft,
+            "save": self.save,
+            "delete": changes.delete,
+            "undo": changes.undo,
+            "redo": changes.redo,
+            "history": changes.show_history,
+            "copy": changes.copy,
+            "export": changes.export,
+            "pin": self.marks.pin,
+            "marks": self.marks.choose,
+            "preview": self.reader.scroll,
+            "next": self.go_next,
+            "date": self.ask_for_date,
+            "day_file": self.show_day_file,
+            "related": self.show_related,
+            "connect": self.show_connect,
+            "demo": lambda: self.app.exit(DEMO),
+        }
+
+    async def action_do(self, verb: str, *arguments: object) -> None:
+        """Run one of ``actions``."""
+        done = self.actions[verb](*arguments)
+        if inspect.isawaitable(done):
+            await done
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether a key works now."""
+        verb = str(parameters[0]) if action == "do" and parameters else action
+        state = self.state
+        if state.editing and verb not in ("back", "save", "drop_draft"):
+            return False  # keys are text, and the palette offers nothing else
+        if verb == "demo":
+            return not len(state.timeline)
+        if verb == "back":  # from the list there is nowhere to go back to
+            at_list = state.level == "entries" and self.focused is self.panes.entries
+            return bool(state.editing or state.query or not at_list)
+        # Textual knows which keys a box consumes, but not which character this key makes
+        return not (verb == "search" and isinstance(self.focused, Input | TextArea))
+
+    @property
+    def shown_keys(self) -> Sequence[tuple[str, str]]:
+        """What the last line has: (id of a binding, words); nothing: what the bindings say."""
+        level = "searching" if self.desk.is_typing else self.state.level
+        return keys.FOOTERS.get("editing" if self.state.editing else level, ())
+
+    # -- start
+
+    def compose(self) -> ComposeResult:
+        """Lay out the panes for the width that the first frame will have."""
+        width = self.app.size.width
+        points = reversed(self.app.HORIZONTAL_BREAKPOINTS or [])
+        self.add_class(next(name for least, name in points if width >= least))
+        panes = self.panes
+        yield panes.header
+        yield panes.query
+        yield panes.strip
+        with Horizontal(id="panes"):
+            with Vertical(id="rail"):
+                yield panes.year
+                yield panes.places
+            yield panes.entries
+            with Vertical(id="right"):
+                yield panes.reader
+                yield panes.said
+        yield self.desk.status
+        yield Keys()
+
+    def on_mount(self) -> None:
+        """List the notes for the first frame; everything else begins after it."""
+        panes, library = self.panes, self.state.library
+        panes.reader.border_title, panes.said.border_title = "note", "conversation"
+        panes.entries.folds = self.desk.saved.two_lines
+        position = self.desk.saved.position(library.today())
+        near = Path(position[0]).stem if position else library.today()
+        self.listing.begin(position, near)
+        self.call_after_refresh(self.desk.painted.set)
+        self.call_after_refresh(self.listing.look)
+        self.desk.start(self._tell_of_draft, "drafts")
+        if self._is_live:
+            self.call_after_refresh(self.follower.start)
+
+    def on_unmount(self) -> None:
+        """Stop what runs, and remember the note under the cursor."""
+        self.follower.stop()
+        for task in (self.reader.reading, self.listing.listing, self.listing.going):
+            if task is not None:
+                task.cancel()
+        key = self.state.before_search if self.state.query else self.panes.entries.key
+        self.desk.saved.set_position(self.state.library.today(), key)
+
+    async def _tell_of_draft(self) -> None:
+        """Say that an edit was not saved in an earlier run."""
+        await self.desk.painted.wait()
+        memory = self.state.library.memory
+        folders = tuple(project.memory for project in memory.projects)
+        every = await OURS.run(partial(drafts.every, memory.home))
+        if draft := next((draft for draft in every if draft.path.startswith(folders)), None):
+            key = "a" if draft.new_day else "e on it"
+            self.desk.say(f"“{draft.title[:40]}” was not saved. Press {key} to go on.")
+
+    def _changed(self, state: State) -> None:
+        """Show what the service does now, and read the lists again."""
+        progress = state.progress
+        if progress.get("total"):
+            done = f"{progress['done']}/{progress['total']}"
+            self.desk.status.set_service(f"{progress['phase']} {progress['project']} {done}")
+        elif state.index == "ready":
+            self.desk.status.set_service("")
+        self.search.reload()
+        self.listing.look()
+
+    def open(self, library: Library) -> None:
+        """Show another project, or all of them."""
+        if self.state.editing:
+            self.editor.leave()
+        if self.state.query:
+            self.search.end()
+        self.state.use(library)
+        self.reader.forget()
+        self.listing.show_places()
+        self.panes.entries.show_keys([])
+        self.listing.read_again()
+        self.desk.go("entries")
+        self.desk.status.set_service("")
+        self.say("")
+        self.listing.look()
+
+    def say(self, text: str) -> None:
+        """Show a message in the status line."""
+        self.desk.say(text)
+
+    async def settled(self, within_s: float | None = None) -> None:
+        """Wait until the list and the note under the cursor are what the files say.
+
+        Args:
+            within_s: give up after so many seconds, with a message.
+        """
+        listing = self.listing
+        while busy := [
+            task
+            for task in (listing.listing, listing.going, self.reader.reading)
+            if task is not None and not task.done()
+        ]:
+            done, _ = await asyncio.wait(busy, timeout=within_s)
+            if not done:
+                self.say("still reading …")
+                return
+
+    # -- focus and the cursor
+
+    @on(events.DescendantFocus)
+    def _focus_moved(self, event: events.DescendantFocus) -> None:
+        if event.widget is not self.focused:
+            return  # the focus has moved on since, and must not be pulled back
+        state, is_box = self.state, isinstance(event.widget, Input)
+        if state.query and self._was_typing and not is_box:
+            self.search.remember()
+        self._was_typing = is_box
+        if state.query and not is_box:
+            state.chosen = True  # later answers put no other hit under the cursor
+        if is_box and not state.query:
+            state.before_search = self.panes.entries.key
+        if event.widget is self.panes.entries and state.level != "entries":
+            self.desk.go("entries")
+        elif event.widget is self.panes.reader and state.level == "entries":
+            self.desk.go("section")
+
+    def _entry_moved(self, by_hand: bool) -> None:
+        if by_hand:
+            self.state.chosen = True
+            self._way_back = None
+        self.reader.preview()
+        if by_hand:
+            self.reader.hold_frame()
+        if isinstance(self.state.shown, Timeline):
+            self.listing.show_title()
+
+    @on(LineList.Opened)
+    async def _row_opened(self) -> None:
+        await self.settled()
+        await self.go_deeper()
+
+    @on(Input.Changed, "#query")
+    def _query_changed(self, event: Input.Changed) -> None:
+        self.search.typed(event.value)
+
+    @on(TextArea.Changed)
+    def _text_changed(self) -> None:
+        self.editor.changed()
+
+    @on(Calendar.Picked)
+    def _day_picked(self, event: Calendar.Picked) -> None:
+        self.go_to_day(event.day)
+
+    # -- going
+
+    async def go_deeper(self) -> None:
+        """From the box to the hits, from a row to its note, from the note to its conversation."""
+        state = self.state
+        if self.desk.is_typing:
+            self.search.remember()  # at once: the next key may end it
+            self.set_focus(self.panes.entries)
+        elif self.focused is self.panes.places:
+            self._go_to_place()
+        elif self.panes.entries.key == Hits.FOLD:
+            self.search.unfold()
+        elif state.level == "entries" and state.item:
+            if self._sees_note() and state.note and state.note.evidence in ("live", "archived"):
+                await self.conversation.open()
+            else:
+                self.desk.go("section")
+        elif state.level == "section":
+            await self.conversation.open()
+
+    def _sees_note(self) -> bool:
+        """Whether the whole note is seen beside the list: then enter goes to its conversation."""
+        reader = self.panes.reader
+        return not self.desk.is_narrow and reader.virtual_size.height <= reader.size.height
+
+    def go_back(self) -> None:
+        """One level up; out of the editor or the search."""
+        state = self.state
+        if state.editing:
+            self.editor.leave()
+        elif self.desk.is_typing or (state.level == "entries" and state.query):
+            self.search.end()
+        elif state.level == "turn":
+            self.desk.go(self.conversation.came_from)
+            self.reader.show_section()
+            if self.listing.is_all:
+                self.search.reload()  # what came meanwhile
+        elif state.level == "section" and self._way_back is not None:
+            way, self._way_back = self._way_back, None
+            self.desk.go("entries")
+            way()
+        elif state.level == "section" or self.focused is not self.panes.entries:
+            self.desk.go("entries")
+            self.set_focus(self.panes.entries)
+
+    async def go_next(self, step: int) -> None:
+        """Another turn of the conversation, or another day."""
+        if self.state.level == "turn":
+            await self.conversation.other_turn(step)
+        else:
+            await self.listing.next_day(step)
+
+    def go_to_day(self, day: str) -> None:
+        """Stand on the newest note of *day* (ISO), or of the next older day that has one."""
+        if self.state.query:
+            self.search.end()
+        self.listing.go_to_day(day)
+
+    def show_entry(self, item: Item, way_back: Callable[[], None] | None = None) -> None:
+        """Stand on a note, wherever it is.
+
+        Args:
+            way_back: to the screen that led to it; escape from the note calls it.
+        """
+        self._way_back = way_back
+        state, entries = self.state, self.panes.entries
+        if state.query:
+            self.search.end()
+        if item.key in state.timeline:
+            entries.show_keys(state.timeline, cursor=item.key)
+        else:
+            state.shown = Hits([item])
+            entries.show_keys(state.shown, cursor=item.key)
+        self.desk.go("section")
+        self.reader.preview()
+        self.listing.show_title()
+
+    async def open_conversation(self) -> None:
+        """Open the conversation behind the note that was gone to, where there is one."""
+        await self.settled()
+        note = self.state.note
+        if self.state.level == "section" and note and note.evidence in ("live", "archived"):
+            await self.conversation.open()
+
+    def _go_to_place(self) -> None:
+        """Do what a row of the rail names."""
+        kind, name = self.panes.places.key or ("", "")
+        if kind == "wait":
+            self.call_later(self.app.run_action, "review")
+        elif kind == "alarm":
+            self.call_later(self.app.run_action, "activity")
+        elif kind == "agent":
+            self.search.toggle_word(f"agent:{name}" if name else "kind:note")
+            self.set_focus(self.panes.entries)
+        elif kind == "search":
+            self.search.search_for(name)
+            self.set_focus(self.panes.entries)
+        elif kind == "pin":
+            pinned = self.state.standing.pinned
+            self.show_entry(next(item for item in pinned if item.entry_id == name))
+
+    # -- other screens
+
+    def save(self) -> None:
+        """Save the search in the box, or the text in the editor."""
+        if self.desk.is_typing:
+            self.search.save()
+        self.editor.save()
+
+    def ask_for_date(self) -> None:
+        """Go to a date; in a conversation, to a turn."""
+        from memsearch_tui.screens.day import DayScreen
+
+        state = self.state
+        if state.level == "turn":
+            self.conversation.ask_for_turn()
+        elif len(state.timeline) and not state.editing:
+            today = state.library.today()
+            here = state.item.day if state.item else today
+            screen = DayScreen(state.timeline.counts, today, here)
+            self.app.push_screen(screen, lambda day: self.go_to_day(day) if day else None)
+
+    async def show_day_file(self) -> None:
+        """Show the day's files as they are written."""
+        from memsearch_tui.screens.text import TextScreen
+
+        if self.state.item is None or self.state.editing:
+            return
+        day = self.state.item.day
+
+        def show(written: list[tuple[str, str]]) -> None:
+            rows: list[Row] = []
+            for path, text in written:
+                rows += [[(path, "accent")], [], *([(line, "text")] for line in text.split("\n"))]
+            self.app.push_screen(TextScreen(day, rows))
+
+        reading = away(partial(self.state.library.written, day))
+        await self.desk.read("reading the file", reading, show)
+
+    def show_related(self) -> None:
+        """Show other notes on the topic, and the turns that wrote to the note's files."""
+        from memsearch_tui.screens.related import RelatedScreen
+
+        item, entry = self.state.item, self.state.entry
+        if item is not None and entry is not None:
+            self.app.push_screen(
+                RelatedScreen(self.state.library, item, entry),
+                lambda chosen: self.show_entry(chosen) if chosen else None,
+            )
+
+    def show_connect(self) -> None:
+        """Show which agents write here, and import their old sessions."""
+        from memsearch_tui.screens.connect import ConnectScreen
+
+        if not self.state.editing:
+            # old sessions come in from the oldest on
+            newest = None if len(self.state.timeline) else NEWEST
+            screen = ConnectScreen(self.state.library)
+            self.app.push_screen(screen, lambda _: self.search.reload(newest))
+
+    def commands(self, screen: Screen[Any]) -> list[Command]:
+        """What the palette has beside the keys."""
+        entries, search = self.panes.entries, self.search
+        height = "One line a note" if entries.tall > 1 else "Two lines a note"
+        words = "rows lines dense wrap fold height"
+        return [
+            *self.marks.commands(),
+            Command(height, "list", self.change_height, words),
+            *(
+                Command(f"Search: {text}", "saved", partial(search.search_for, text), "saved")
+                for text in self.desk.saved.saved_searches
+            ),
+        ]
+
+    def change_height(self) -> None:
+        """Give each note the other number of lines, from now on."""
+        two = self.panes.entries.tall == 1
+        self.desk.saved.set_two_lines(two)
+        self.panes.entries.fold(two)

@@ -1,0 +1,371 @@
+"""Searching: words at every key, meaning when typing rests; past and saved searches; filters."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memsearch_engine import shown_line
+from textual.widgets import Input
+
+from memsearch_tui.aside import Lane
+from memsearch_tui.counted import many
+from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
+
+if TYPE_CHECKING:
+    from memsearch_engine import Answer
+
+    from memsearch_tui.screens.browse.desk import Desk
+    from memsearch_tui.screens.browse.listing import Listing
+    from memsearch_tui.screens.browse.reader import Reader
+
+#: Seconds that typing rests before the search by meaning begins.
+REST_S = 0.14
+#: One thread each: what was typed over is dropped from the lane before its turn comes.
+_WORDS, _MEANING = Lane("words"), Lane("meaning")
+_HITS = 60
+#: Words of a question, which no note needs to have.
+_ASKING = frozenset(
+    "today yesterday now recently lately latest last current currently when what why how who which "
+    "where did does do was were is are has have had the a an of for to in on about again still".split()
+)
+_SHORTEST = 3  # letters of a search that is remembered
+
+
+class Search:
+    """The query, its hits, and filters by key."""
+
+    def __init__(self, desk: Desk, reader: Reader, listing: Listing) -> None:
+        self._desk, self._reader, self._listing = desk, reader, listing
+        self._state, self._panes, self._saved = desk.state, desk.panes, desk.saved
+        self._generation = 0
+        self._answer: Answer | None = None  # the answer that is shown
+        self._past = -1  # the past search in the box, counted from the newest
+        self._unfolded = False  # hits that are only faintly alike are listed, too
+
+    # -- the box
+
+    def focus(self) -> None:
+        """Go to the box at once: what is typed next is text, not commands."""
+        self._desk.go("entries")
+        self._desk.screen.set_focus(self._panes.query)
+
+    def typed(self, text: str) -> None:
+        """Take the text of the box as the query."""
+        self._state.query, self._state.chosen, self._unfolded = text, False, False
+        self._desk.status.set_remark("")
+        if self._past >= 0 and text != self._saved.past_searches[self._past]:
+            self._past = -1
+        if text.strip():
+            self._start()
+        else:
+            self._state.query = ""
+            self._generation += 1  # an answer that is still on its way is void
+            self._listing.show(self._state.before_search)
+            self._listing.read_again()
+
+    def arrow(self, step: int) -> None:
+        """Down (1) or up (-1) in the box: a past search where it is empty, else another hit."""
+        if not self._state.query or self._past >= 0:
+            self._recall(-step)
+        else:
+            self._panes.entries.action_move(step)
+
+    def search_for(self, text: str) -> None:
+        """Put *text* into the box, as if it had been typed."""
+        if not self._state.query:
+            self._state.before_search = self._panes.entries.key
+        box = self._panes.query
+        box.value = shown_line(text)
+        box.cursor_position = len(box.value)
+        self._desk.go("entries")
+
+    def end(self) -> None:
+        """Empty the box and go back to all notes, where the cursor was before."""
+        self._generation += 1
+        self._state.cursor_wanted = None
+        self._desk.status.set_remark("")
+        self._state.query = ""
+        self._past = -1
+        box = self._panes.query
+        with box.prevent(Input.Changed):
+            box.value = ""
+        self._listing.show(self._state.before_search)
+        self._listing.read_again()
+        self._desk.screen.set_focus(self._panes.entries)
+        self._desk.go("entries")
+
+    # -- answers
+
+    def reload(self, stand_on: Key | None = None) -> None:
+        """Read the lists again; the cursor goes to *stand_on*, else stays."""
+        state = self._state
+        if state.editing:
+            return
+        if state.query:
+            state.cursor_wanted = stand_on or state.cursor_wanted
+            self._start(words_first=False)  # the hits stay until the new ones are there
+            if stand_on in state.shown:
+                self._panes.entries.show_keys(state.shown, cursor=stand_on)
+                self._reader.preview()
+        elif state.level != "turn":
+            self._listing.read_again(stand_on)
+
+    def drop_deleted(self) -> None:
+        """Take what was deleted out of the list."""
+        if isinstance(self._state.shown, Hits):
+            self._listing.drop_deleted()
+        else:
+            self.reload()
+
+    def _start(self, *, words_first: bool = True) -> None:
+        self._generation += 1
+        search = partial(self._search, self._state.query, self._generation, words_first)
+        self._desk.start(search, "search", only=True)
+
+    def _is_void(self, generation: int) -> bool:
+        return generation != self._generation or not self._state.query
+
+    async def _search(self, text: str, generation: int, words_first: bool) -> None:
+        """Words at once; meaning when typing rests. A newer query voids this one's answers."""
+        library = self._state.library
+        typed = time.monotonic()
+        if library.narrows(text):
+            await self._narrow(text, generation)
+            return
+        memory = library.memory
+        steps = [(_WORDS, 0.0, memory.lexical), (_MEANING, REST_S, memory.search)]
+        for lane, rest, ask in steps if words_first else steps[1:]:
+            await asyncio.sleep(max(0.0, typed + rest - time.monotonic()))
+            try:
+                answer = await lane.run(partial(ask, text, _HITS))
+            except (
+                Exception
+            ) as error:  # a damaged index may raise anything; the next key asks again
+                self._desk.status.set_service(str(error))
+                return
+            if self._is_void(generation):
+                return
+            self.show_hits(answer)
+            if lane is _MEANING:  # typing rests
+                self._desk.status.set_remark(_remarks(answer))
+                if answer.mode == "hybrid":
+                    self._desk.status.set_service("")  # it has answered
+
+    async def _narrow(self, text: str, generation: int) -> None:
+        """Show all notes that filters alone admit, under their days."""
+        state, entries = self._state, self._panes.entries
+        near = state.item.day if state.item is not None else None
+        library = state.library
+
+        def listed() -> Timeline:
+            narrowed, only = library.narrowed(text)
+            near_day = near or library.today()
+            return Timeline(narrowed, self._listing.recount, near=near_day, only=only)
+
+        try:
+            found = await _WORDS.run(listed)
+        except Exception as error:  # an unknown project, a damaged index
+            self._desk.status.set_remark(str(error))
+            return
+        if self._is_void(generation):
+            return
+        self._answer, state.shown = None, found
+        entries.empty = _nothing(text, [])
+        entries.want_two_lines(False)
+        line, here = entries.cursor_line, entries.key if state.chosen else state.before_search
+        here, state.cursor_wanted = (
+            state.cursor_wanted if state.cursor_wanted in found else here,
+            None,
+        )
+        newest = found[1] if len(found) else None
+        entries.show_keys(found, cursor=here if here in found else newest)
+        if state.chosen and here in found:
+            entries.hold(line)
+        self._reader.preview()
+        self._listing.show_title()
+        self._listing.show_calendar(found.counts)
+        self._desk.status.set_remark("")
+
+    def show_hits(self, answer: Answer) -> None:
+        """Show the hits; the cursor stands on the best one until a hand moves it."""
+        state, entries = self._state, self._panes.entries
+        self._answer = answer
+        grouped = self._saved.by_session
+        listed = state.library.talks if grouped else state.library.items
+        items = listed(answer, state.query)
+        hits = Hits(items, by_session=grouped, unfolded=self._unfolded).without(state.deleted)
+        line = entries.cursor_line
+        best = next((key for key in hits if not is_heading(key)), None)
+        state.shown = hits
+        entries.empty = _nothing(state.query, answer.absent)
+        entries.want_two_lines(not self._desk.is_narrow)
+        entries.show_keys(hits, cursor=entries.key if state.chosen else best)
+        self._reader.preview()
+        self._listing.show_calendar({} if answer.is_unsure else hits.days)
+        if state.chosen:  # the row under the cursor stays where the eye is
+            # a heading belongs to its first row
+            entries.hold(max(line, entries.tall) if grouped else line)
+        found = sum(hits.days.values())
+        count = f"first {found}" if found == _HITS else many(found, "hit")
+        entries.entitle(f"{count} · {answer.mode}", "")
+
+    def unfold(self) -> None:
+        """Show the hits that are only faintly alike, too."""
+        if self._answer is not None:
+            self._unfolded, self._state.chosen = True, True
+            place = self._panes.entries.cursor
+            self.show_hits(self._answer)
+            self._panes.entries.move_to(place + 1)
+
+    def group_by_session(self) -> None:
+        """Group hits by conversation, or show them one by one; the row under the cursor stays."""
+        grouped = not self._saved.by_session
+        self._saved.set_by_session(grouped)
+        if self._state.query and self._answer is not None:
+            self._state.chosen = True
+            self.show_hits(self._answer)
+        how = "by conversation · s shows them one by one" if grouped else "one by one"
+        self._desk.say(f"hits are shown {how}")
+
+    def explain(self) -> None:
+        """Say why the hit under the cursor is one."""
+        item = self._state.item
+        if item and item.reasons:
+            self._desk.say(f"Why this hit: {' · '.join(item.reasons)}", for_s=10)
+
+    # -- past and saved searches
+
+    def remember(self) -> None:
+        """Remember the query as a past search, unless it has a secret."""
+        text = self._state.query.strip()
+        if len(text) >= _SHORTEST and not self._is_secret(text):
+            self._saved.add_past_search(text)
+
+    def _is_secret(self, text: str) -> bool:
+        from memsearch_engine import redact
+
+        return bool(redact(text, self._state.library.memory.home)[1])
+
+    def _recall(self, step: int) -> None:
+        """Put an older (1) or newer (-1) search into the box; beyond the newest it is empty."""
+        past = self._saved.past_searches
+        if past and -1 <= self._past + step < len(past):
+            self._past += step
+            self.search_for(past[self._past] if self._past >= 0 else "")
+
+    def save(self) -> None:
+        """Save the search in the box, or drop it from the saved ones."""
+        text, saved = self._state.query.strip(), self._saved.saved_searches
+        if not text:
+            self._desk.say("There is no search to save: type one first.")
+        elif text in saved:
+            self._saved.set_saved_searches([other for other in saved if other != text])
+            self._desk.say(f"no longer saved: {text}")
+        elif self._is_secret(text):
+            self._desk.say("A search with a secret in it is not saved.")
+        else:
+            self._saved.set_saved_searches([*saved, text])
+            self._desk.say(f"saved: {text} · S lists saved searches · ctrl+s again drops it")
+        self._listing.show_places()
+
+    def choose_saved(self) -> None:
+        """Choose one of the saved searches."""
+        from memsearch_tui.screens.choose import Choice, ChooseScreen
+
+        saved = self._saved.saved_searches
+        if not saved:
+            self._desk.say("No search is saved yet: type one and press ctrl+s.")
+            return
+        screen = ChooseScreen("saved searches", [Choice(text, text) for text in saved])
+        self._desk.screen.app.push_screen(
+            screen, lambda text: self.search_for(text) if text else None
+        )
+
+    # -- filters by key
+
+    def filter_agent(self) -> None:
+        """Only notes of the agent under the cursor, or all."""
+        item = self._state.item
+        if item and item.agent:
+            self.toggle_word(f"agent:{item.agent}")
+
+    def filter_projects(self) -> None:
+        """Notes of all projects, or of this one."""
+        self.toggle_word("project:*")
+
+    def choose_as_of(self) -> None:
+        """Slide over the days; the search is answered as of each."""
+        from memsearch_tui.screens.as_of import AsOfScreen
+
+        counts, today = self._state.timeline.counts, self._state.library.today()
+        if self._state.editing or not counts:
+            return
+        before = self._state.query
+        words = (word.partition(":") for word in before.split())
+        chosen = next((value for name, _, value in words if name == "as-of"), "")
+
+        def moved(day: str) -> None:
+            words = [word for word in self._state.query.split() if not word.startswith("as-of:")]
+            self.search_for(" ".join([*words, f"as-of:{day}"] if day else words))
+
+        def decided(stays: bool | None) -> None:
+            if not stays:
+                self.search_for(before)
+
+        first = min(counts)
+        day = chosen if _is_day(chosen) else today
+        screen = AsOfScreen(min(first, today), today, day, moved)
+        self._desk.screen.app.push_screen(screen, decided)
+
+    def toggle_word(self, word: str) -> None:
+        """Put a filter into the query, or take it out."""
+        words = self._state.query.split()
+        is_in = word in words
+        self.search_for(" ".join([w for w in words if w != word] if is_in else [*words, word]))
+
+
+def _remarks(answer: Answer) -> str:
+    """One calm line on how a query was read and answered; '' where nothing needs saying."""
+    absent = [word for word in answer.absent if word.casefold() not in _ASKING]
+    remarks = [f"“{word}” is read as {', '.join(near)}" for word, near in answer.corrected.items()]
+    if absent:
+        remarks.append(f"no note has “{'”, “'.join(absent)}”")
+    if answer.is_unsure and answer.hits:
+        remarks.append("no close match: these are the nearest")
+    return " · ".join([*remarks, answer.reason] if answer.reason else remarks)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _nothing(text: str, absent: list[str]) -> list[str]:
+    """Why a search found nothing, and what to change."""
+    from difflib import get_close_matches
+
+    from memsearch_engine import FILTER_KEYS
+
+    keyed = {word: word.partition(":")[0].lstrip("-") for word in text.split() if ":" in word}
+    filters = [word for word, key in keyed.items() if key in FILTER_KEYS]
+    lines = ["No note fits."]
+    absent = [word for word in absent if word.casefold() not in _ASKING]
+    lines += [f"No note has {', '.join(absent)}."] if absent else []
+    if filters:
+        lines.append(f"It is narrowed by {', '.join(filters)}: take one out to see more.")
+    for word, key in keyed.items():
+        near = get_close_matches(key, FILTER_KEYS, 1) if key not in FILTER_KEYS else []
+        lines += [f"{word} is searched for as text: did you mean {near[0]}: ?"] if near else []
+    return [
+        *lines,
+        "",
+        "escape               goes back to all notes",
+        "project:*            looks in all projects",
+    ]

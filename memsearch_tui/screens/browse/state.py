@@ -1,0 +1,83 @@
+"""What the browse screen shows now. Controllers share it; no widget here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from memsearch_tui.library import Item, Library, Seen, Standing
+from memsearch_tui.timeline import Hits, Key, Timeline
+
+if TYPE_CHECKING:
+    from memsearch_engine import Entry
+
+#: The depths of the screen: the list, one note, one turn of the conversation behind the note.
+LEVELS = ("entries", "section", "turn")
+
+
+@dataclass
+class BrowseState:
+    """The state of the browse screen.
+
+    Attributes:
+        library: the project, or all of them.
+        level: one of ``LEVELS``.
+        timeline: all notes; ``shown``: what the list has now, the timeline or the hits of a query.
+        item: the row under the cursor.
+        note: what is read of ``item``; None while it is being read.
+        query: the text in the search box; ``sought``: what is looked for in the open text.
+        chosen: the reader moved the cursor, so new hits do not move it.
+        before_search: the row to which the end of a search returns.
+        editing: an editor is open.
+        deleted: notes that were deleted here; the index may still have them.
+        evidence: key -> ``Library.evidence`` of the rows that were looked at.
+        standing: what the header and the rail say.
+        cursor_wanted: where the cursor goes when the list is read again.
+        agents_here: agents with sessions on this machine, asked only where there is no note.
+    """
+
+    library: Library
+    timeline: Timeline = field(init=False)
+    shown: Timeline | Hits = field(default_factory=lambda: Hits([]))
+    level: str = "entries"
+    item: Item | None = None
+    note: Seen | None = None
+    query: str = ""
+    sought: str = ""
+    chosen: bool = False
+    before_search: Key | None = None
+    cursor_wanted: Key | None = None
+    editing: bool = False
+    deleted: set[Key] = field(default_factory=set)
+    evidence: dict[Key, str] = field(default_factory=dict)
+    standing: Standing = field(default_factory=Standing)
+    agents_here: list[str] = field(default_factory=list)
+    _words: tuple[str, list[str]] = ("", [])
+
+    @property
+    def entry(self) -> Entry | None:
+        """The text of the note under the cursor, once it is read."""
+        return self.note.entry if self.note is not None else None
+
+    def words(self) -> list[str]:
+        """The query's plain words, folded, for highlighting. Every row asks for them."""
+        if self._words[0] != self.query:
+            from memsearch_engine import STOP_WORDS, parse_query
+
+            words = (word.casefold() for word in parse_query(self.query).text.split())
+            self._words = (
+                self.query,
+                [word for word in words if len(word) > 1 and word not in STOP_WORDS],
+            )
+        return self._words[1]
+
+    def marks(self) -> list[str]:
+        """What is highlighted in the open text: what is looked for in it, else the query's words."""
+        return [self.sought.casefold()] if self.sought else self.words() if self.query else []
+
+    def use(self, library: Library) -> None:
+        """Show another project, or all of them; what was read of the one before is forgotten."""
+        self.library = library
+        self.deleted.clear()
+        self.evidence.clear()
+        self.standing = Standing()

@@ -1,0 +1,60 @@
+"""The service's state, with what mends each problem; every row opens what is known about it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar
+
+from memsearch_engine import MemsearchError
+from textual.binding import Binding, BindingType
+
+from memsearch_tui.activity import Line
+from memsearch_tui.aside import away
+from memsearch_tui.health import lines
+from memsearch_tui.library import Library
+from memsearch_tui.screens.rows import RowsScreen
+
+
+class HealthScreen(RowsScreen):
+    """Index, service, models, projects and sync."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "m",
+            "second_model",
+            "Second model",
+            tooltip="Ask a second model, too",
+            id="health.second",
+        )
+    ]
+
+    def __init__(self, library: Library, *, live: bool = True) -> None:
+        super().__init__("Health", self._look, live=live)
+        self._library = library
+        self._state: dict[str, Any] = {}
+        self._making = ""
+
+    def _look(self) -> list[Line]:
+        self._state = self._library.health()
+        return lines(self._state, self._making)
+
+    def action_second_model(self) -> None:
+        """Bring the second model here; the service asks it as soon as it has read the notes."""
+        second = self._state.get("second", {})
+        if self._making or not second.get("advice"):
+            is_asked = second.get("asked")
+            self.say("it is asked already" if is_asked else "nothing would be gained by it")
+            return
+        self._making = "bringing it here; quitting gives it up …"
+        self.run_worker(self._bring(second["name"]), group="second")
+        self.action_reload()
+
+    async def _bring(self, name: str) -> None:
+        try:
+            await away(partial(self._library.bring_model, name))
+            self.say(f"{name} is here: the notes are read by it in the background")
+        except MemsearchError as error:
+            self.notify(f"{error} {error.hint}", severity="error")
+        finally:
+            self._making = ""
+            self.action_reload()
