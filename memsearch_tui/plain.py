@@ -8,15 +8,16 @@ named by a number is what was listed last.
 from __future__ import annotations
 
 import base64
+import shlex
 import sys
 from collections.abc import Callable
 
 import msgspec
-from memsearch_engine import MemsearchError, UsageError, plain, redact, shown
+from memsearch_engine import Memory, MemsearchError, UsageError, plain, redact, shown
 
-from memsearch_tui import drafts, review
+from memsearch_tui import activity, drafts, health, review
 from memsearch_tui.counted import many
-from memsearch_tui.library import Item, Library
+from memsearch_tui.library import Item, Library, ProjectRow
 
 _HELP = """\
 days              list days                 day 2      its entries (or: day 2026-02-09)
@@ -25,11 +26,16 @@ days              list days                 day 2      its entries (or: day 2026
 add words         write a note              edit 3     change it in $EDITOR
 pin 3             pin it, or unpin it       copy 3     its markdown to the clipboard
 delete 3          delete it                 undo       take back the last change
-review            what wants a decision     yes 1      carry it out; no 1: don't
+mark 3 NAME VALUE expires, confidence …     unmark 3 NAME
+resume 3          the command that goes on with its session
+review            what wants a decision     accept 1   carry it out; reject 1: don't
+projects          list projects             project 2  open it
+health            the state of the index    activity   captured, cost, failures
 help              this                      quit       leave
 """
 _HITS = 60
 _PAGE = 14
+_MARKS = ("pin", "expires", "confidence", "superseded-by")
 
 
 class Plain:
@@ -50,6 +56,7 @@ class Plain:
         self.days: list[str] = []
         self.rows: list[str] = []  # of the list that was begun, and not said yet
         self.cases: list[review.Case] = []
+        self.projects: list[ProjectRow] = []
         self.back: Callable[[], str] | None = None  # takes back the last answer
 
     def run(self) -> int:
@@ -84,8 +91,17 @@ class Plain:
             "copy": self._copy,
             "undo": lambda _: self._undo(),
             "review": self._review,
+            "mark": self._mark,
+            "unmark": lambda words: self._mark(words, off=True),
+            "resume": self._resume,
+            "accept": lambda number: self._decide(number, True),
+            "reject": lambda number: self._decide(number, False),
             "yes": lambda number: self._decide(number, True),
             "no": lambda number: self._decide(number, False),
+            "projects": self._list_projects,
+            "project": self._open_project,
+            "health": lambda _: self._say_lines(health.lines(self.library.health())),
+            "activity": self._say_activity,
             "help": lambda _: self.say(_HELP),
             "?": lambda _: self.say(_HELP),
         }
@@ -141,7 +157,7 @@ class Plain:
             was_sure = not item.doubtful
             whose = f", shared by {item.author}" if item.author else ""
             signs = "pinned, " if "pin" in item.marks else ""
-            signs += "overtaken, " if item.superseded else ""
+            signs += "superseded, " if item.superseded else ""
             rows.append(
                 f"{faint}{number}. {item.day} {item.time} {item.agent or 'note'}{whose}: {signs}{plain(item.title)}"
             )
@@ -249,6 +265,52 @@ class Plain:
         self.memory.remove([item.target])
         self.say(f"deleted {plain(item.title)}; undo brings it back")
 
+    def _mark(self, words: str, off: bool = False) -> None:
+        number, _, rest = words.partition(" ")
+        name, _, value = rest.strip().partition(" ")
+        if name not in _MARKS:
+            raise UsageError(f"{name or 'nothing'} is no mark", f"marks: {', '.join(_MARKS)}")
+        item = self._item(number)
+        entry = self.library.entry(item)
+        target = msgspec.structs.replace(item.target, hash=entry.hash)
+        self.memory.mark_each([target], name, None if off else value)
+        self.say(f"{'unmarked' if off else 'marked'} {name}; undo takes it back")
+
+    def _resume(self, number: str) -> None:
+        argv, folder = self.library.resume(self.library.entry(self._item(number)))
+        if not argv:
+            raise UsageError("its session can't be resumed")
+        self.say(plain(f"cd {shlex.quote(folder)} && {shlex.join(argv)}"))
+
+    # -- other pages
+
+    def _list_projects(self, _: str) -> None:
+        self.projects = self.library.projects()
+        self._begin(
+            [
+                f"{number}. {plain(row.name)}: {many(row.entries, 'note')} in "
+                f"{many(row.days, 'day')}, newest {row.newest or 'none'}"
+                for number, row in enumerate(self.projects, 1)
+            ]
+        )
+
+    def _open_project(self, number: str) -> None:
+        if not number.isdecimal() or not 0 < int(number) <= len(self.projects):
+            raise UsageError("name one of the listed by its number", "projects lists them")
+        row = self.projects[int(number) - 1]
+        self.library = Library(Memory(row.root, home=self.memory.home))
+        self.memory = self.library.memory
+        self.items, self.days = [], []
+        self.say(f"{plain(row.name)} is open; days lists its days")
+
+    def _say_activity(self, _: str) -> None:
+        self._say_lines(activity.lines(self.library.activity(), self.library.today()))
+
+    def _say_lines(self, lines: list[activity.Line]) -> None:
+        """The rows of a page, without bars and blank lines."""
+        texts = ("".join(text for text, tone in line.row if tone != "heat2") for line in lines)
+        self._begin([plain(" ".join(text.split())) for text in texts if text.strip()])
+
     # -- review
 
     def _review(self, _: str) -> None:
@@ -261,7 +323,7 @@ class Plain:
         for number, case in enumerate(self.cases, 1):
             answers = " or ".join(
                 f"{word} {number} ({what})"
-                for word, what in (("yes", case.yes), ("no", case.no))
+                for word, what in (("accept", case.yes), ("reject", case.no))
                 if what
             )
             self.say(f"{number}. {review.TITLES[case.kind]}: {plain(case.title)}. {answers}")
