@@ -29,7 +29,10 @@ def lines(state: dict[str, Any], making: str = "") -> list[Line]:
             [("Notes can be read, searched by words and edited all the same.", "text")],
         ]
         return [Line("error", rows[0], rows)]
-    found = [*_problems(state["problems"]), Line("", []), _index(state), _service(state["service"])]
+    found = [*_problems(state["problems"]), Line("", []), _index(state)]
+    if store := state.get("store"):
+        found.append(Line("store", [_label("store"), (store, "text")], [[(store, "text")]]))
+    found.append(_service(state["service"]))
     if second := _second(state, making):
         found.append(second)
     if now := state["progress"]:
