@@ -1,18 +1,20 @@
-"""Which of many old chats answers a question, on files that you bring: ``python -m
-tests.evaluation.sessions FILE|FOLDER …``.
+"""Which of many old conversations answers a question: ``python -m tests.evaluation.sessions
+FILE|FOLDER ...``.
 
-Reads the JSON of LongMemEval (each question with its own haystack of sessions), of LoCoMo
-(conversations with questions about them) and of BEAM (long conversations in sessions, with
-questions by ability; one file with a list of its rows), and a checkout of sde-bench (bug reports
-whose mending hangs on a decision in a chat, which a later one may have amended); their licences
-keep them out of this repository. Our own are in ``tests/evaluation/talks``: chats of several turns,
-of which later ones amend some (``clinic.jsonl`` is held out: nothing was chosen on it). The chats
-are written as Claude Code writes its transcripts, imported without a model, indexed with the
-default one and searched; a session is as good as its best note. Prints how often the right session
-(any of them) is first and among the first five, and the mean reciprocal rank, by kind of question;
-how often one comes first that must not (which a later one has amended, or which did not amend it);
-and how often a note of the right and of such a one would be told at that prompt, of the latter as
-if it held.
+You bring the files, since their licences keep them out of this repository: the JSON of LongMemEval
+(each question has its own haystack of sessions), of LoCoMo (conversations with questions about
+them), of BEAM (long conversations in sessions; one file with a list of its rows), or a checkout of
+sde-bench (bug reports that a decision in a conversation answers; a later conversation may have
+amended it). Our own are in ``tests/evaluation/talks``: conversations of several turns, some of
+which amend earlier ones. Nothing was chosen on ``clinic.jsonl``.
+
+The conversations are written as Claude Code writes its transcripts, imported without a model,
+indexed and searched. The rank of a session is that of its best note. Prints by kind of question:
+
+- how often a right session is first and among the first five, and the mean reciprocal rank;
+- how often a wrong one is first: one that was amended, or that did not amend the right one;
+- how often a note of the right one would be injected at that prompt, and of the wrong one without
+  a word on what holds now.
 """
 
 from __future__ import annotations
@@ -55,8 +57,12 @@ _NAMESPACE = uuid.UUID("7be3fb7e-3b6a-4a5e-9a0d-8a1f6b1f1b0c")
 
 
 class Question(NamedTuple):
-    """``right``: chats that answer it; ``wrong``: one that must not come before them, for it was
-    amended on the matter, or amends another.
+    """A question.
+
+    Attributes:
+        right: conversations that answer it.
+        wrong: one that must not come before them: it was amended on the topic of the question, or
+            amends another topic.
     """
 
     kind: str
@@ -66,8 +72,11 @@ class Question(NamedTuple):
 
 
 class Haystack(NamedTuple):
-    """Chats, each as pairs of what was said and answered, in their order, and the questions about
-    them. ``none``: prompts on which no chat bears.
+    """Conversations and the questions about them.
+
+    Attributes:
+        chats: name -> turns as pairs (prompt, answer), in their order.
+        none: prompts for which no conversation is relevant.
     """
 
     name: str
@@ -77,8 +86,13 @@ class Haystack(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A question's kind, the place of the first right chat from 1 (0 for none), whether the wrong
-    one came first, of which of the two a note is told at the prompt, and milliseconds.
+    """The outcome of a question.
+
+    Attributes:
+        place: of the first right conversation, from 1; 0 where it was not found.
+        is_wrong_first: the wrong conversation came first.
+        is_told, is_wrong_told: a note of the right or the wrong one would be injected.
+        took: milliseconds of the search.
     """
 
     kind: str
@@ -299,9 +313,7 @@ def _numbers(value: Any) -> Iterator[int]:
 
 
 def _pairs(lines: list[tuple[bool, str]]) -> Iterator[tuple[str, str]]:
-    """What the first speaker said with what was answered to it; several lines of one speaker are
-    one.
-    """
+    """Turns as pairs (first speaker, answer); successive lines of one speaker are joined."""
     asked: list[str] = []
     answered: list[str] = []
     for is_first, text in lines:
@@ -371,8 +383,8 @@ def written(stack: Haystack) -> tuple[dict[str, str], list[chats.Said]]:
 def _told(
     home: Home, project: Project, catalog: Catalog, space: VectorIndex, question: str, session: str
 ) -> dict[str, bool]:
-    """The sessions of whose notes a new one would be told at this prompt, each with whether that is
-    said to hold: without a word on a later talk that does.
+    """The sessions with a note that would be injected at this prompt. The value is whether the note
+    is injected as valid, without a word on a later conversation that amends it.
     """
     query = prompt.prompt_query(question, home, leaves=False)
     if query is None:
@@ -393,7 +405,7 @@ def _told(
 
 def table(ranks: list[Ranked]) -> None:
     print(
-        f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} {'wrong first':>12s} {'told':>6s} {'wrong told':>11s}"
+        f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} {'wrong first':>12s} {'injected':>9s} {'wrong injected':>15s}"
     )
     nothing = [one for one in ranks if one.kind == _NONE]
     ranks = [one for one in ranks if one.kind != _NONE]
@@ -409,7 +421,7 @@ def table(ranks: list[Ranked]) -> None:
             for values in zip(*((o.is_wrong_first, o.is_told, o.is_wrong_told) for o in of_kind))
         )
         print(
-            f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {wrong:12d} {told:6d} {wrongly:11d}"
+            f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {wrong:12d} {told:9d} {wrongly:15d}"
         )
     for what, measure in (("first", intervals.first), ("in five", intervals.in_five)):
         right = int(measure(np.array([one.place for one in ranks])).sum())
@@ -417,7 +429,7 @@ def table(ranks: list[Ranked]) -> None:
         print(f"{what}: {right} of {len(ranks)} ({low:.3f} to {high:.3f})")
     if nothing:
         print(
-            f"told something where nothing bears: {sum(one.is_wrong_told for one in nothing)} of {len(nothing)}"
+            f"injected where nothing is relevant: {sum(one.is_wrong_told for one in nothing)} of {len(nothing)}"
         )
     print(
         f"a search takes {statistics.median(one.took for one in ranks) if ranks else 0:.0f} ms (median)"
