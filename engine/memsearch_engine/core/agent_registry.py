@@ -1,12 +1,11 @@
-"""The only list of agents, and the way to what is known of each.
+"""The list of agents, and the way to each agent's package.
 
-An agent is a package. Its ``__init__`` has ``AGENT``, the facts below; the rest are parts that the
-rooms which need them describe: ``reader`` (``agents/transcripts/readers.py``), ``installer``
-(``agents/installing.py``), and, where an agent has such a thing, ``cli``
-(``core/llm/cli.py``), ``compaction`` (``agents/transcripts/summary.py``), ``retention``
-(``capture/retention.py``), ``memories`` (``agents/agent_files.py``) and ``mcp_entry``
-(``agents/installing.py``). A part is imported when it is asked for. Standard library only: hooks
-ask, and count milliseconds.
+A package's ``__init__`` has ``AGENT``, the facts below. Its other parts are modules that rooms import
+through ``part``: ``reader`` (``agents/transcripts/readers.py``), ``installer``
+(``agents/installing.py``), and, where the agent has such a thing, ``cli`` (``core/llm/cli.py``),
+``compaction`` (``agents/transcripts/summary.py``), ``retention`` (``agents/retention.py``), ``memories``
+(``agents/agent_files.py``) and ``mcp_entry`` (``agents/installing.py``). Standard library only: hooks
+import this module, and each millisecond counts.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 else:
 
     class NamedTuple:
-        """What an agent's facts need of ``typing.NamedTuple``, whose import costs a hook as much as
-        its start.
+        """A minimal ``typing.NamedTuple``: importing the real one costs a hook as much as its
+        start.
         """
 
         def __init__(self, **facts):
@@ -61,41 +60,37 @@ PACKAGES = {
 
 
 class Agent(NamedTuple):
-    """What everybody may know of an agent.
+    """Facts about one agent.
 
     Attributes:
-        name, title, tag: as commands name it; as people do; in two letters, in lists.
-        program: its command; resume: what goes on with a session, ``{session}`` in its place;
-            () where no command does.
-        home_variable, home, sessions: the variable that moves its home; its home below the
-            user's; where sessions lie in it ('': it can be told
-            any folder for them).
-        writes: how the files of its sessions end.
-        context_lines: lines of recent notes that a new session is told.
-        sessions_variable: the variable that moves nothing but its sessions ('': none does).
-        also_called: other names of it in a query.
-        anchor: the word for the path in an anchor that names no agent and is its; anchor_path:
-            what stands in such a path ('': any).
-        noted_by_minute: memsearch's anchors of its turns name no turn.
-        session_marks: how variables begin that tell its programs that they run in a session.
-        told_in, compacted: in a line of a session, what says that a hook was the one to speak;
-            that all before it was summed up.
-        replaced: what says that of all before it only that counts which this line repeats.
-        transcript: where below its sessions the file of one lies, ``{session}`` in its place,
-            where its hooks do not say so.
-        answers_flat: its hooks say what they add at the top of their answer.
-        escapes: it escapes angle brackets in what its hooks add.
-        is_quiet: a hook that has nothing to say may print nothing.
-        tools: its own tools by which it reads memory.
-        shell_marks: variables of which its shells and servers have one: what runs with it was
-            started by the agent.
-        session_variable: the one of these programs that names the session.
-        elsewhere: further folders below the user's home in which sessions lie.
-        in_projects: its sessions lie in the projects that they were held in, each of which is a
-            home of it.
-        tells: when its sessions can be told something. An agent that can be told nothing is one
-            whose sessions are only read: it has no
-            ``installer``.
+        name: its name in commands. title: its name for people. tag: two letters for lists.
+        program: its command. resume: the command that resumes a session, with ``{session}``; () if
+            there is none.
+        home_variable: environment variable that moves its home. home: its home below the user's.
+        sessions: where sessions are in it; ``""``: any folder may be named.
+        writes: ending of its session files.
+        context_lines: lines of recent notes that a new session gets.
+        sessions_variable: environment variable that moves only its sessions, or ``""``.
+        also_called: other names in a query.
+        anchor: word before the path in an anchor without an agent name. anchor_path: what such a path
+            contains; ``""``: anything.
+        noted_by_minute: memsearch's anchors of its turns have a minute and no turn.
+        session_marks: beginnings of variables that its programs see inside a session.
+        told_in: text in a session line that shows output of a hook. compacted: text in a line that
+            shows a context compaction.
+        replaced: text in a line that replaces all lines before it.
+        transcript: path of a session's file below ``sessions``, with ``{session}``, if hooks do not
+            pass it.
+        answers_flat: a hook's added context is at the top level of its answer.
+        escapes: it escapes angle brackets in added context.
+        is_quiet: a hook may print nothing.
+        tools: its own tools that read memory.
+        shell_marks: variables that are set in its shells and servers.
+        session_variable: the one of them that holds the session's id.
+        elsewhere: further folders below the user's home with sessions.
+        in_projects: its sessions are inside the projects.
+        tells: moments at which context can be injected. Empty: sessions are only imported, and there
+            is no ``installer``.
     """
 
     name: str
@@ -130,22 +125,22 @@ class Agent(NamedTuple):
 
 
 def names() -> tuple[str, ...]:
-    """Of all agents that are known, the first one first."""
+    """Names of all agents, in the order of the list."""
     return tuple(PACKAGES)
 
 
 def live() -> tuple[str, ...]:
-    """Those whose turns are captured as they end; of the others sessions are only read."""
+    """Names of the agents whose turns are captured as they end. Other agents are only imported."""
     return tuple(name for name in PACKAGES if agent(name).tells)
 
 
 def agent(name: str) -> Agent:
-    """The facts of an agent. Raises KeyError where none is called so."""
+    """Facts of the agent *name*. Raises KeyError for an unknown name."""
     return _facts(PACKAGES[name])
 
 
 def _facts(package: str) -> Agent:
-    """Cached, since every anchor that is read asks for all of them."""
+    """Cached: every anchor that is read needs all facts."""
     if package not in _FACTS:
         _FACTS[package] = __import__(package, fromlist=["AGENT"]).AGENT
     return _FACTS[package]
@@ -155,17 +150,17 @@ _FACTS: dict[str, Agent] = {}
 
 
 def everyone() -> list[Agent]:
-    """The facts of all of them."""
+    """Facts of all agents."""
     return [agent(name) for name in PACKAGES]
 
 
 def context_lines(name: str) -> int:
-    """How many lines of recent notes a new session is told; 0 for an agent that nobody knows."""
+    """Lines of recent notes that a new session gets; 0 for an unknown agent."""
     return agent(name).context_lines if name in PACKAGES else 0
 
 
 def part(name: str, which: str) -> ModuleType | None:
-    """A part of an agent's package; None where there is no such agent, or it has no such part."""
+    """The module *name* of an agent's package, or None if the agent or the module does not exist."""
     if name not in PACKAGES:
         return None
     from importlib import import_module  # hooks ask for no part
@@ -180,8 +175,8 @@ def part(name: str, which: str) -> ModuleType | None:
 
 
 def owner(kind: str, path: str) -> str:
-    """Whose an anchor is that names no agent: the one with its mark in the path before those that
-    take any; '' where nobody's.
+    """Agent that owns an anchor without an agent name; ``""`` if none. Agents with a mark in the
+    path win over agents that accept any path.
     """
     known = everyone()
     theirs = [

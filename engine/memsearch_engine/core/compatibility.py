@@ -1,8 +1,8 @@
-"""memsearch's own settings, read from the file that both share (``~/.memsearch/config.toml``).
+"""memsearch's settings, read from the file that both programs share (``~/.memsearch/config.toml``).
 
-A user who moves in keeps his file. What it says and we do otherwise is translated here, with a word
-on what happens instead; what has no meaning here is known, so that nobody is warned about it, and
-answered to scripts that ask. Keys and defaults are those of memsearch 0.4.23.
+A setting with another meaning here is translated, with words on the difference. A setting without
+meaning here is accepted silently and answered to scripts. Keys and defaults are those of memsearch
+0.4.23.
 """
 
 from __future__ import annotations
@@ -64,11 +64,13 @@ _HUB_MODEL = re.compile(r"[\w.-]+/[\w.-]+$")
 
 
 def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """Settings by dotted key as we understand them, and (key -> what is done instead) where that
-    differs.
+    """Translate settings.
 
     Args:
         known_model: name -> whether that model is here.
+
+    Returns:
+        Our settings by dotted key, and for each translated key what happens instead.
     """
     found: dict[str, Any] = {}
     said: dict[str, str] = {}
@@ -117,14 +119,14 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
 
 
 def _last_of(flat: dict[str, Any], ours: str) -> str:
-    """The value of the last one of its keys that stand for one of ours."""
+    """The value of the last of memsearch's keys that stand for one of ours."""
     said = [flat.get(name) for name, own in _COMPACT.items() if own == ours]
     return [value for value in said if isinstance(value, str) and value][-1]
 
 
 def collection_of(folder: str) -> str:
-    """What memsearch's plugins call the collection of a project's folder (or of ``MEMSEARCH_DIR``):
-    the end of its name tells.
+    """Suffix of the collection name that memsearch's plugins use for a project folder (or
+    ``MEMSEARCH_DIR``).
     """
     import hashlib
 
@@ -132,7 +134,7 @@ def collection_of(folder: str) -> str:
 
 
 def plain_query(text: str) -> str:
-    """A query of memsearch's tools, which know no filters: words that would be some here are words."""
+    """A query of memsearch's tools as plain words: they know no filters."""
     words = [
         word.lstrip("-").replace(":", " ") if ":" in word or word.startswith("-") else word
         for word in text.split()
@@ -141,9 +143,9 @@ def plain_query(text: str) -> str:
 
 
 def note_indexed(folder: str) -> None:
-    """Bring memsearch's own note on the index of a ``.memsearch`` folder up to date, where it has
-    left one: its hooks warn of a stale index for as long as that says so. Nothing is made where
-    there is none.
+    """Update memsearch's own note on the index of a ``.memsearch`` folder, if there is one.
+
+    Its hooks warn of a stale index as long as the note says so.
     """
     from memsearch_engine.core import safe_files
 
@@ -159,10 +161,10 @@ def note_indexed(folder: str) -> None:
 
 
 def urges_its_upgrade(home: Path, version: str) -> bool:
-    """Whether memsearch's hooks will tell the user to ``pip install --upgrade memsearch``, which
-    puts its command in the place of
-    ours: they compare our version with the newest of its own that they have looked up
-    (``.pypi-latest``).
+    """Whether memsearch's hooks will urge the user to ``pip install --upgrade memsearch``.
+
+    That would replace our command. They compare our version with the newest of theirs that they have
+    looked up (``.pypi-latest``).
     """
     try:
         newest = (home / ".pypi-latest").read_text(encoding="utf-8").strip()
@@ -172,6 +174,6 @@ def urges_its_upgrade(home: Path, version: str) -> bool:
 
 
 def _named(key: str) -> str:
-    """A provider without a type is of the type that it is called after."""
+    """Give a provider without a type the type of its name."""
     name = key.split(".")[2]
     return name if name in ("openai", "anthropic") else "openai"

@@ -1,9 +1,9 @@
-"""The errors that a person may be shown, and the exit code that each one means.
+"""Errors that a person may see, and the exit code of each.
 
 MemsearchError
-├── UsageError      2  the words of the call are wrong
-├── NotFound        1  nothing of that name
-├── Unreachable     3  something needed can't be reached or written
+├── UsageError      2  the call is wrong
+├── NotFound        1  nothing has that name
+├── Unreachable     3  something needed cannot be reached or written
 ├── Conflict        4  the note changed since it was read
 └── SettingsError   2  a settings file is wrong (file, line and key are named)
 """
@@ -38,8 +38,8 @@ class SettingsError(MemsearchError):
 
 
 class Conflict(MemsearchError):
-    """A note is not what the caller saw. ``expected`` and ``current`` are the two texts where they
-    are known.
+    """The note changed since the caller read it. ``expected`` and ``current`` are both texts, if
+    known.
     """
 
     exit_code = 4

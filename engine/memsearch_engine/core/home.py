@@ -1,7 +1,7 @@
-"""Every path that the product uses on a machine, in one place.
+"""All paths that the product uses on a machine.
 
-This room decides *where* things are, never what is in them. It imports the standard library only.
-The paths that hooks use come from ``paths``.
+This module decides where things are, not what is in them. Standard library only. The paths that
+hooks need are in ``paths``.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ def user_home() -> Path:
 
 
 def private(path: Path) -> None:
-    """Make sure that a database of ours exists and that nobody else may read it, whatever its
-    folder allows. Raises OSError.
+    """Create a database file that only its owner may read, or restrict an existing one.
 
-    One that exists is not opened here: closing it would drop the locks of this process's other
-    connections (fcntl, POSIX), and two writers at once are how an SQLite file is damaged
-    (https://sqlite.org/howtocorrupt.html, 2.2).
+    An existing file is not opened: closing it would drop the locks that other connections of this
+    process hold (fcntl, POSIX), and two writers damage an SQLite file
+    (https://sqlite.org/howtocorrupt.html, 2.2). Raises OSError.
     """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -65,11 +64,13 @@ class Home:
 
     @staticmethod
     def put(path: Path, data: bytes, *, durable: bool = False) -> None:
-        """Have a file of ours hold *data*, readable by its owner only: whoever reads it sees the
-        old text or the new one, whole. Its folder is made. Raises OSError.
+        """Replace a file of ours by *data*, atomically and readable by its owner only.
 
         Args:
-            durable: it is on the disk when this returns; else a power cut may leave the old one.
+            durable: wait until the data is on the disk; otherwise a power cut may leave the old file.
+
+        Raises:
+            OSError: it cannot be written.
         """
         import tempfile  # 10 ms
 
@@ -124,22 +125,18 @@ class Home:
         return self.root / "drafts" / f"{digest(path, entry_id)}.json"
 
     def private(self, name: str) -> Path:
-        """A file of ours that nobody else may read, made empty where it is not there. Raises
-        OSError.
-        """
+        """Create an empty file that only its owner may read, if it is missing. Raises OSError."""
         path = self.ensure().root / name
         private(path)
         return path
 
     def context(self, memory: str) -> Path:
-        """What a new session of the project with this memory folder is given, prebuilt for its
-        hook.
-        """
+        """The prepared text for the start of a session, by memory folder."""
         return Path(paths.context(str(self.root), memory))
 
     @property
     def generation(self) -> Path:
-        """A file that is replaced when the owner's decisions change (``freshness.changed``)."""
+        """A file that changes with each decision of the owner (``freshness.changed``)."""
         return self.root / "context" / "generation"
 
     @property
@@ -148,35 +145,31 @@ class Home:
 
     @property
     def offsets(self) -> Path:
-        """Where turns begin in large transcripts; a cache."""
+        """Cache of the offsets of turns in large transcripts."""
         return self.root / "offsets"
 
     def ground(self, project: str) -> Path:
-        """What is known of the history of a project's repository; a cache."""
+        """Cache of the history of a project's repository."""
         return self.root / "ground" / f"{project}.db"
 
     @property
     def longterm(self) -> Path:
-        """The long-term workspace: what consolidation reads, and what it made as far as it was
-        accepted.
-        """
+        """The workspace of the long-term memory: its sources and its accepted documents."""
         return self.root / "longterm"
 
     @property
     def longterm_search(self) -> Path:
-        """The same as files that the index reads, one folder for each project; derived."""
+        """Searchable copies of the long-term memory, a folder per project; derived."""
         return self.root / "longterm.search"
 
     @property
     def longterm_baseline(self) -> Path:
-        """A bare git repository beside the workspace, never inside: a repository that a user made
-        there is not ours.
-        """
+        """A bare git repository beside the workspace. A repository inside it would be the user's."""
         return self.root / "longterm.git"
 
     @property
     def longterm_staging(self) -> Path:
-        """Where a consolidation works; made anew by each."""
+        """Where a consolidation works; created anew by each."""
         return self.root / "longterm.next"
 
     @property
@@ -209,23 +202,21 @@ class Home:
 
     @property
     def socket(self) -> Path:
-        """The service's socket: in ``run/``, or in a private temporary folder where that path would
-        be too long.
+        """The service's socket: in ``run/``, or in a private temporary folder if that path is too
+        long.
         """
         return self._socket("engine.sock")
 
     def milvus_socket(self, fingerprint: str) -> Path:
-        """Where Milvus Lite listens inside the service for one vector space (gRPC appends ``:0`` to
-        the name).
-        """
+        """Socket of Milvus Lite for one vector index (gRPC appends ``:0`` to the name)."""
         return self._socket(f"m-{fingerprint[-8:]}.sock")
 
     def _socket(self, name: str) -> Path:
         return Path(paths.socket(str(self.root), name))
 
     def ensure(self) -> Home:
-        """Create the folders that writers need. Raises OSError where the home can't be written, or
-        is somebody else's folder in a place where everybody may make one.
+        """Create the folders that writers need. Raises OSError if the home cannot be written or
+        belongs to another user.
         """
         if not self.settled:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -239,9 +230,7 @@ class Home:
         return self
 
     def exposed(self, below: Path | None = None) -> list[Path]:
-        """What others may read in the home (or *below* a folder of it), if its folders let them:
-        left by a backup, or by a version that trusted the folder.
-        """
+        """Files in the home (or *below* one of its folders) that other users can read."""
         top = below or self.root
         found = [top] if top.stat().st_mode & 0o077 else []
         for base, folders, names in os.walk(top):
@@ -257,7 +246,7 @@ class Home:
         return found
 
     def close_to_others(self, below: Path | None = None) -> int:
-        """Take from others what ``exposed`` lists. Returns how many."""
+        """Remove the permissions that ``exposed`` lists. Returns their number."""
         found = self.exposed(below)
         for path in found:
             with contextlib.suppress(FileNotFoundError):
@@ -265,9 +254,7 @@ class Home:
         return len(found)
 
     def ensure_socket_folder(self) -> None:
-        """Create the socket's folder and refuse one that somebody else prepared. Raises
-        PermissionError.
-        """
+        """Create the socket's folder. Raises PermissionError if another user prepared it."""
         folder = self.socket.parent
         folder.mkdir(mode=0o700, exist_ok=True)
         if folder == self.run and folder.lstat().st_uid == os.getuid():
@@ -275,16 +262,14 @@ class Home:
         self.check_socket_folder()
 
     def check_socket_folder(self) -> None:
-        """Refuse a socket in a folder that another user prepared: he would read what is asked and
-        write what is answered. Raises OSError, PermissionError among them.
+        """Raise PermissionError if another user prepared the socket's folder: that user could read
+        questions and write answers.
         """
         paths.check_socket_folder(str(self.root))
 
 
 def elsewhere(agent: Agent, environment: Mapping[str, str] = os.environ) -> list[Path]:
-    """The further folders in which an agent's sessions lie; what is below ``.config`` may have been
-    moved.
-    """
+    """Further folders with an agent's sessions. What is below ``.config`` may have been moved."""
     config = environment.get("XDG_CONFIG_HOME", "")
     return [
         Path(config) / folder.removeprefix(".config/")
@@ -295,9 +280,8 @@ def elsewhere(agent: Agent, environment: Mapping[str, str] = os.environ) -> list
 
 
 class AgentFolders(NamedTuple):
-    """Where each agent may keep its sessions: where its environment says, where it does by default,
-    and where its hooks have been seen to (a service started elsewhere has another environment than
-    the agent).
+    """Folders with sessions, by agent: from its environment variable, its default, and where its hooks
+    were seen. A service that was started elsewhere has another environment than the agent.
     """
 
     places: dict[str, list[Path]]
@@ -306,7 +290,7 @@ class AgentFolders(NamedTuple):
         return self.places.get(agent, [])
 
     def here(self, agent: str) -> list[Path]:
-        """Those that are there. A project is no place of an agent that has written nothing in it."""
+        """The folders that exist. A project counts only if the agent has written in it."""
         from memsearch_engine.core import agent_registry
 
         known = agent_registry.agent(agent)
@@ -322,10 +306,10 @@ class AgentFolders(NamedTuple):
         *,
         seen: Mapping[str, list[str]] | None = None,
     ) -> AgentFolders:
-        """
+        """Find the folders.
+
         Args:
-            environment: where the agents' own variables are looked up.
-            seen: further folders by agent.
+            environment: environment variables to read. seen: further folders by agent.
         """
         from memsearch_engine.core import agent_registry
 

@@ -1,10 +1,10 @@
-"""Short, stable names made from content. The lowest room: everything may use it, it uses nothing."""
+"""Short, stable ids made from content. Imports nothing of ours."""
 
 from __future__ import annotations
 
 
 def digest(*parts: str | bytes, size: int = 6) -> str:
-    """A hex name of ``2 * size`` digits for *parts*; a separator keeps ("ab", "c") and ("a", "bc")
+    """A hex id of ``2 * size`` digits for *parts*. A separator keeps ("ab", "c") and ("a", "bc")
     apart.
     """
     try:

@@ -1,4 +1,4 @@
-"""Who is on the other end of a Unix socket. Standard library only: hooks ask it."""
+"""Checks the peer of a Unix socket. Standard library only: hooks import it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import struct
 
 
 def same_user(peer: socket.socket) -> bool:
-    """Whether the process on the other end runs as this user. Both ends ask: who makes the socket
-    first may be anybody.
+    """Whether the peer runs as this user. Both sides ask, since anyone could have created the
+    socket.
     """
     if hasattr(socket, "SO_PEERCRED"):
         packed = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

@@ -1,11 +1,9 @@
-"""What all SQLite files here share: write-ahead logging, transactions, and durable ones brought to
-this program's layout when they are opened.
+"""SQLite files: write-ahead logging, transactions, and migrations of durable databases.
 
-A database says its layout in ``PRAGMA user_version`` (SQLite, pragma.html#pragma_user_version): how
-many of its steps were done. Steps are only ever added at the end. All that a file has not seen are
-done in one transaction with the number that they lead to, so that a crash, and whoever else opens
-it meanwhile, finds the layout before or the newest, nothing between. Caches are no business of this
-room: they are thrown away instead.
+A database stores the number of migration steps it has had in ``PRAGMA user_version``
+(SQLite, pragma.html#pragma_user_version). Steps are only added at the end. All missing steps run in
+one transaction with the new number, so a crash or another process finds the old or the new layout.
+Caches are not migrated: they are rebuilt.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ Step = Callable[[sqlite3.Connection], None]
 
 
 class Database(sqlite3.Connection):
-    """A connection that raises SQLite's errors only, the ``factory`` of all that open one.
+    """A connection that raises only ``sqlite3`` errors.
 
-    What is malformed in a damaged file's schema is quoted in SQLite's message. It need not be
-    UTF-8, and Python then raises UnicodeDecodeError in the error's place.
+    SQLite quotes malformed parts of a damaged schema in its message. These need not be UTF-8, and Python
+    then raises UnicodeDecodeError instead of the error.
     """
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
@@ -49,9 +47,9 @@ class Database(sqlite3.Connection):
 
 @contextlib.contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing, and nobody else writes meanwhile. *db*: in autocommit mode.
+    """A write transaction: all or nothing. *db* is in autocommit mode.
 
-    A full disk, and a few more errors, end the transaction by themselves (SQLite,
+    A full disk and a few other errors end the transaction by themselves (SQLite,
     lang_transaction.html).
     """
     db.execute("BEGIN IMMEDIATE")
@@ -65,11 +63,11 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
-    """Let readers and one writer of *db* work at the same time.
+    """Switch *db* to write-ahead logging, so that readers and one writer work at the same time.
 
-    Only the first connection to a new file changes anything, and while it does SQLite answers
-    SQLITE_BUSY to others at once: its busy timeout is not heeded where waiting could be a deadlock
-    (SQLite, c3ref/busy_handler.html). Hence the tries.
+    Only the first connection to a new file changes anything. Meanwhile SQLite answers SQLITE_BUSY at once,
+    since its busy timeout is ignored where waiting could be a deadlock (SQLite, c3ref/busy_handler.html).
+    So this tries again.
 
     Raises:
         sqlite3.Error: the file is no database, or it was in use for *within_s* seconds.
@@ -86,17 +84,15 @@ def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
 
 
 def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups: Path) -> None:
-    """Do the steps that *db*, the file at *path*, has not seen. What it held before is kept in
-    *backups*.
+    """Run the migration steps that *db*, the file at *path*, has not had. A copy goes to *backups* first.
 
     Args:
-        db: in autocommit mode; nothing of this program's was written to it yet.
-        steps: from an empty file or from what a version before layouts were counted left: each
-            finds out what there is.
+        db: in autocommit mode; nothing was written to it yet.
+        steps: from an empty file or a file without a number; each step finds out what there is.
 
     Raises:
-        Unreachable: a newer memsearch has written it, and nothing was touched; or it can't be
-            written. sqlite3.Error: it is no database, or it is in use.
+        Unreachable: a newer version wrote it (nothing was changed), or it cannot be written.
+        sqlite3.Error: it is no database, or it is in use.
     """
     if _known(layout_of(db), path, steps) == len(steps):
         return
@@ -129,9 +125,10 @@ def tables_of(db: sqlite3.Connection) -> set[str]:
 
 
 def _keep(path: Path, backups: Path, layout: int) -> None:
-    """A copy of the database at *path*, whole or not at all; one of that layout that is there
-    already stays. The caller holds the write lock, so what is copied is what the steps begin with;
-    a connection that writes can't be copied from (SQLITE_LOCKED).
+    """Copy the database at *path*, whole or not at all; keep a copy of the same layout.
+
+    The caller holds the write lock, so the copy is what the steps begin with. A connection that writes
+    cannot be copied from (SQLITE_LOCKED).
     """
     target = backups / f"{path.name}.layout{layout}"
     if target.exists():

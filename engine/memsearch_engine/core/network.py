@@ -1,10 +1,8 @@
-"""The two questions before anything is sent: may it leave this machine, and does it go through a
-proxy?
+"""Decides whether something may be sent, and through which proxy.
 
-``network.offline``, ``memsearch --offline`` or ``MEMSEARCH_OFFLINE=1`` refuse every connection but
-those to this machine itself. Those never go through a proxy, so that offline none is used at all.
-For the rest the environment names the proxy (``https_proxy``, ``http_proxy``, ``all_proxy``,
-``no_proxy``, in lower or upper case), as it does for curl.
+``network.offline``, ``memsearch --offline`` and ``MEMSEARCH_OFFLINE=1`` refuse every connection except
+those to this machine. Connections to this machine never use a proxy. For others the environment names
+the proxy (``https_proxy``, ``http_proxy``, ``all_proxy``, ``no_proxy``), as for curl.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _MAX_ANSWER = 64 * 1024 * 1024
 
 
 class Offline(Unreachable):
-    """The owner wants nothing to leave this machine."""
+    """The user allows nothing to leave this machine."""
 
 
 def is_offline() -> bool:
@@ -41,7 +39,7 @@ def is_offline() -> bool:
 
 
 def is_local(address: str) -> bool:
-    """Whether a URL, a path or a host leads to this machine itself."""
+    """Whether a URL, path or host means this machine."""
     if address.startswith(("/", ".")):
         return True
     try:
@@ -57,9 +55,7 @@ def is_local(address: str) -> bool:
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The IP address that *host* is written as, short forms such as ``127.1`` included; None for a
-    name.
-    """
+    """The IP address written as *host*, also in short forms such as ``127.1``; None for a name."""
     try:
         if re.fullmatch(r"[0-9a-fx.]*[0-9][0-9a-fx.]*", host):
             return ipaddress.ip_address(socket.inet_aton(host))
@@ -76,7 +72,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_alias(name: str) -> bool:
-    """Whether the hosts file gives *name* loopback addresses alone. DNS is not asked: the question
+    """Whether the hosts file gives *name* only loopback addresses. DNS is not asked: the question
     would leave the machine.
     """
     try:
@@ -89,8 +85,8 @@ def _is_alias(name: str) -> bool:
 
 
 def check(address: str) -> None:
-    """Raises Offline where *address* (a URL, a host, or a program that will connect somewhere) may
-    not be asked.
+    """Raise Offline if *address* (a URL, a host, or a program that will connect) must not be
+    contacted.
     """
     if is_offline() and not is_local(address):
         raise Offline(
@@ -100,23 +96,20 @@ def check(address: str) -> None:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the key to another host, past the question whether anything may leave
-    this machine.
-    """
+    """Refuses redirects: they would carry the key to another host without a check."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
 
 
 def proxy_for(address: str, *, grpc: bool = False) -> str:
-    """The URL of the proxy through which *address* is asked; '' for none.
+    """The proxy for *address*; ``""`` for none.
 
     Args:
-        grpc: a gRPC server, which has ``grpc_proxy`` and ``no_grpc_proxy`` first, and can use
-            http proxies alone.
+        grpc: a gRPC server; ``grpc_proxy`` and ``no_grpc_proxy`` come first, and only http proxies work.
 
     Raises:
-        Unreachable: the proxy is of a kind that can't be used.
+        Unreachable: the proxy's kind is not supported.
     """
     if is_local(address):
         return ""
@@ -146,8 +139,8 @@ def proxy_for(address: str, *, grpc: bool = False) -> str:
 
 
 def _is_exempt(host: str, port: int, names: str) -> bool:
-    """Whether a list as ``no_proxy`` is names *host*: domains with or without ``*.``, ports,
-    addresses and networks, ``*``.
+    """Whether a ``no_proxy`` list names *host*: domains with or without ``*.``, ports, addresses,
+    networks, ``*``.
     """
     address = _address(host)
     for entry in re.split(r"[,\s]+", names.lower()):
@@ -163,8 +156,8 @@ def _is_exempt(host: str, port: int, names: str) -> bool:
 
 
 def exemption(address: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables with which a program or library that looks for proxies by itself asks *address*
-    of this machine without one.
+    """Environment variables that make another program contact *address* on this machine without a
+    proxy.
     """
     host = (urlsplit(address).hostname or "") if "://" in address and is_local(address) else ""
     if not host:
@@ -175,7 +168,7 @@ def exemption(address: str, environment: Mapping[str, str] = os.environ) -> dict
 
 
 def grpc_options(address: str) -> dict[str, Any]:
-    """Options of a gRPC channel to *address*: gRPC would read the environment by itself. Raises
+    """Options of a gRPC channel to *address*; gRPC would read the environment by itself. Raises
     Unreachable, see ``proxy_for``.
     """
     proxy = "" if address.startswith("unix:") else proxy_for(address, grpc=True)
@@ -183,10 +176,10 @@ def grpc_options(address: str) -> dict[str, Any]:
 
 
 def open_url(request: urllib.request.Request, timeout_s: float) -> Any:
-    """Send a request, to where it says and nowhere else.
+    """Send a request, without redirects.
 
     Raises:
-        Offline: it may not leave this machine. Unreachable: the proxy can't be used.
+        Offline: it must not leave this machine. Unreachable: the proxy cannot be used.
         OSError, http.client.HTTPException: it failed.
     """
     check(request.full_url)

@@ -1,9 +1,7 @@
-"""The mark that every prompt of ours to a model carries, and how to tell such a prompt in a
-transcript.
+"""The mark in each of our prompts to a model, and how to recognise such a prompt in a transcript.
 
-A client that answers for us may keep a session of it. Read as anybody's, that session would become
-a note, which would be summarised and extracted again. The lowest room of all: it knows nothing of
-the others.
+An agent that answers for us may store the session. Without the mark it would be captured as a note,
+summarised, and captured again.
 """
 
 from __future__ import annotations
@@ -18,12 +16,10 @@ _OLDER = (
 
 
 def marked(prompt: str) -> str:
-    """*prompt* with the mark before it, once."""
+    """*prompt* with the mark in front, once."""
     return prompt if prompt.startswith(MARK) else f"{MARK}\n{prompt}"
 
 
 def is_ours(prompt: str) -> bool:
-    """Whether a user's message was a prompt of ours. `opencode run` puts quotes around its
-    argument.
-    """
+    """Whether a user message is one of our prompts. `opencode run` puts quotes around its argument."""
     return prompt.lstrip("\"' \n").startswith((MARK, *_OLDER))

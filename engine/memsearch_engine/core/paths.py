@@ -1,7 +1,7 @@
-"""The paths that hooks use, as strings, and locks on them: ``pathlib`` alone costs a hook 4 ms.
+"""Paths for hooks, as strings, and file locks. ``pathlib`` alone costs a hook 4 ms.
 
-``home`` has the same paths as ``Path``, and all others. Standard library only, and of that only
-what every hook imports anyway.
+``home`` has the same paths as ``Path``, and all others. Standard library only, and only modules that
+every hook imports anyway.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def user_home() -> str:
 
 
 def temporary() -> str:
-    """The machine's temporary folder; not TMPDIR: agents give their commands one of their own, and
-    all of them must find the same service.
+    """The machine's temporary folder, not TMPDIR: agents give commands a TMPDIR of their own, and
+    all must find the same service.
     """
     if os.path.isdir("/tmp"):
         return "/tmp"
@@ -53,8 +53,8 @@ def temporary() -> str:
 
 
 def home_root() -> str:
-    """``MEMSEARCH_HOME``, or its default. Raises RuntimeError where it names the home of a user who
-    does not exist.
+    """``MEMSEARCH_HOME`` or its default. Raises RuntimeError if it names the home of an unknown
+    user.
     """
     root = os.environ.get("MEMSEARCH_HOME") or os.path.join(user_home(), ".memsearch")
     if not os.path.isabs(root):
@@ -86,8 +86,8 @@ def logs(root: str) -> str:
 
 
 def socket(root: str, name: str = "engine.sock") -> str:
-    """A socket of the service: in ``run/``, or in a private temporary folder where that path would
-    be too long.
+    """A socket of the service: in ``run/``, or in a private temporary folder if that path is too
+    long.
     """
     # one folder for all of them, by the longest name: the service makes it, and sees to it that it
     # is private
@@ -99,8 +99,8 @@ def socket(root: str, name: str = "engine.sock") -> str:
 
 
 def check_socket_folder(root: str) -> None:
-    """Refuse a socket in a folder that another user prepared: he would read what is asked and write
-    what is answered. Raises OSError, PermissionError among them.
+    """Raise PermissionError if another user prepared the socket's folder: that user could read
+    questions and write answers.
     """
     folder = os.path.dirname(socket(root))
     info = os.lstat(folder)
@@ -113,9 +113,16 @@ def check_socket_folder(root: str) -> None:
 
 
 def lock(path: str | os.PathLike[str], *, shared: bool = False, make: bool = True) -> int | None:
-    """Take a lock (flock(2)) without waiting: an open descriptor that holds it until it is closed,
-    or the process ends; None where somebody else has it. *make*: a file that does not exist is
-    made. Raises OSError.
+    """Take a lock (flock(2)) without waiting.
+
+    Args:
+        make: create a missing file.
+
+    Returns:
+        A descriptor that holds the lock until it is closed or the process ends; None if the lock is taken.
+
+    Raises:
+        OSError: the file cannot be opened.
     """
     import fcntl
 

@@ -1,9 +1,7 @@
-"""Where a folder's project lies, from the file system alone and with the standard library alone:
-hooks ask it.
+"""Finds the project of a folder from the file system alone. Standard library only: hooks import it.
 
-The main worktree's root (through git's common directory), else the nearest folder that has a
-``.memsearch``, else the folder itself. One function decides it, for hooks, commands, the service
-and the app alike.
+The project is the main worktree's root (through git's common directory), else the nearest folder with
+a ``.memsearch``, else the folder itself. Hooks, commands, the service and the app use this function.
 """
 
 from __future__ import annotations
@@ -19,8 +17,7 @@ _MAX_AUTHOR = 40
 
 
 def find(cwd: str, home_root: str) -> tuple[str, str, str]:
-    """(project root, its memory folder, git's common directory) for *cwd*; works for folders that
-    are gone.
+    """Find (project root, memory folder, git's common directory) for *cwd*, also for a deleted folder.
 
     Args:
         home_root: ``MEMSEARCH_HOME``, which is no project's ``.memsearch``.
@@ -42,20 +39,20 @@ def find(cwd: str, home_root: str) -> tuple[str, str, str]:
 
 
 def shared_beside(memory: str) -> str:
-    """The folder of the notes that a project's team shares, beside its memory folder; '' for a
-    memory folder that lies in no project.
+    """The folder of shared notes beside a memory folder; ``""`` if the memory folder is in no
+    project.
     """
     base = os.path.dirname(memory)
     return os.path.join(base, SHARED_FOLDER) if os.path.basename(base) == MARKER else ""
 
 
 def has_notes(memory: str) -> bool:
-    """Whether a project has a folder of notes at all."""
+    """Whether a project has a memory folder."""
     return os.path.isdir(memory) or os.path.isdir(shared_beside(memory))
 
 
 def author_of(path: str) -> str:
-    """Who shared the notes of a file; '' for a file that is not shared, or by nobody who has a name
+    """Author of a shared file; ``""`` if the file is not shared or has no valid author
     (``author_name``).
     """
     folder, name = os.path.split(os.path.dirname(path))
@@ -65,9 +62,7 @@ def author_of(path: str) -> str:
 
 
 def author_name(name: str) -> str:
-    """A person's name as that of a folder: one word in small letters; '' where nothing is left of
-    it.
-    """
+    """A person's name as a folder name: one lower-case word; ``""`` if nothing is left."""
     import re
     import unicodedata  # a hook asks for no names
 
@@ -103,10 +98,10 @@ def _git(start: str) -> tuple[str, str]:
 
 
 def _linked(folder: str, dot: str) -> tuple[str, str]:
-    """A worktree's or submodule's ``.git`` file.
+    """Read a worktree's or submodule's ``.git`` file.
 
-    What it names counts only where that names it back, as git writes both ends: a file in
-    somebody's archive must not make its folder a part of the owner's own project.
+    It counts only if the folder it names points back, as git writes both ends. A file in an archive must not
+    make its folder a part of the user's own project.
     """
     git_dir = git_folder(folder, dot)
     common = _common(git_dir) if git_dir else ""
@@ -118,9 +113,7 @@ def _linked(folder: str, dot: str) -> tuple[str, str]:
 
 
 def git_folder(folder: str, dot: str) -> str:
-    """The git folder of a worktree or submodule whose ``.git`` file *dot* is; '' where that does
-    not name it back.
-    """
+    """The git folder that the ``.git`` file *dot* names; ``""`` if it does not point back."""
     git_dir = os.path.realpath(os.path.join(folder, _line(dot).removeprefix("gitdir:").strip()))
     if _common(git_dir) == git_dir:
         is_named = _names_back(git_dir, folder)
@@ -130,14 +123,14 @@ def git_folder(folder: str, dot: str) -> str:
 
 
 def _common(git_dir: str) -> str:
-    """What the worktrees of a repository share."""
+    """The directory that all worktrees of a repository share."""
     return os.path.realpath(
         os.path.join(git_dir, _line(os.path.join(git_dir, "commondir")) or os.curdir)
     )
 
 
 def _names_back(git_dir: str, folder: str) -> bool:
-    """Whether a submodule's git folder says that its files lie in *folder*."""
+    """Whether a submodule's git folder says that its files are in *folder*."""
     import re
 
     from memsearch_engine.core import safe_files
@@ -155,7 +148,7 @@ def _names_back(git_dir: str, folder: str) -> bool:
 
 
 def _line(path: str) -> str:
-    """The first line of a small file of git's, '' where it can't be read."""
+    """First line of a small git file; ``""`` if it cannot be read."""
     from memsearch_engine.core import safe_files  # most folders have no such file
 
     try:
@@ -170,7 +163,7 @@ def _line(path: str) -> str:
 
 
 def _ours(folder: str) -> bool:
-    """Whether it is a folder of this user's: somebody else's ``/tmp/.memsearch`` must not gather
+    """Whether the folder belongs to this user: another user's ``/tmp/.memsearch`` must not collect
     our notes.
     """
     try:

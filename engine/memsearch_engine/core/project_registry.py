@@ -1,7 +1,7 @@
 """The registry of projects, in ``state.db``.
 
-It knows a project by its first commit and remote, so that a rename, a move, a second worktree or a
-clone keeps its memory, and two folders of the same name don't share one.
+It identifies a project by first commit and remote. So a rename, a move, a second worktree or a clone keeps
+its memory, and two folders with the same name do not share one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Registry:
         return self._connection
 
     def _reader(self, reason: Exception) -> sqlite3.Connection:
-        """The registry where it can't be written (an agent's sandbox), else Unreachable."""
+        """The registry opened read-only (an agent's sandbox), else Unreachable."""
         for mode in ("mode=ro", "immutable=1"):
             try:
                 uri = f"{self.home.state_db.as_uri()}?{mode}"
@@ -69,16 +69,16 @@ class Registry:
             self._connection = None
 
     def at(self, place: Place, *, register: bool = False) -> Project:
-        """The project of *place*. A folder with notes is registered on first sight; another one
-        only where *register* says that something is
-        done for it, else it is named as it would be: looking something up leaves no trace. Raises
-        Unreachable where the home can't be written.
+        """The project of *place*.
+
+        A folder with notes is registered at first sight, another one only if *register* is set: a lookup leaves no
+        trace. Raises Unreachable if the home cannot be written.
         """
         with self._lock, complaining(self.home):
             return self._at(place, register or has_notes(place.memory))
 
     def knows(self, root: str) -> bool:
-        """Whether the folder *root* is a project's."""
+        """Whether *root* is the folder of a known project."""
         with self._lock, complaining(self.home):
             return bool(
                 self._db().execute("SELECT 1 FROM project_paths WHERE root=?", (root,)).fetchone()
@@ -124,7 +124,7 @@ class Registry:
         return self._at(place, register)
 
     def all(self) -> list[Project]:
-        """Every project, one row per path where it lives, newest first."""
+        """All projects, one row per path, newest first."""
         with self._lock, complaining(self.home):
             rows = self._db().execute(
                 "SELECT p.id, p.slug, p.collection, r.root, r.memory FROM project_paths r "
@@ -133,6 +133,6 @@ class Registry:
             return [Project(*row) for row in rows]
 
     def forget(self, root: str) -> None:
-        """Stop knowing a path (its files are left alone)."""
+        """Remove a path from the registry. Its files stay."""
         with self._lock, complaining(self.home):
             self._db().execute("DELETE FROM project_paths WHERE root=?", (root,))

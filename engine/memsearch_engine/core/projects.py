@@ -1,4 +1,4 @@
-"""Projects: the place that a folder belongs to, and the names by which a project is known for good."""
+"""Projects: their location on disk, and the ids by which they are known for good."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memsearch_engine.core.project_location import find
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a project lives on disk, found from the file system alone."""
+    """Location of a project, found from the file system alone."""
 
     root: str
     memory: str
@@ -41,14 +41,12 @@ class Project(msgspec.Struct, frozen=True):
 
 
 def locate(cwd: str | os.PathLike[str] | None = None, home: Home | None = None) -> Place:
-    """The project that *cwd* (else the current folder) is in."""
+    """Location of the project that *cwd* (default: the current folder) is in."""
     return Place(*find(os.fspath(cwd or os.getcwd()), str((home or Home.from_env()).root)))
 
 
 def slug_of(name: str) -> str:
-    """A readable ASCII slug: letters and digits, other scripts as their code points, at most 32
-    characters.
-    """
+    """A readable ASCII slug of at most 32 characters; letters of other scripts as code points."""
     folded = unicodedata.normalize("NFKD", name)
     words = []
     for char in folded:
@@ -61,7 +59,7 @@ def slug_of(name: str) -> str:
 
 
 def clean_remote(url: str) -> str:
-    """A remote without scheme, credentials and ``.git``, so that ssh and https name one project."""
+    """A remote without scheme, credentials and ``.git``, so that ssh and https addresses agree."""
     url = re.sub(r"^[a-z+]+://", "", url.strip(), flags=re.I)
     url = re.sub(r"^[^/@]*@", "", url)
     return re.sub(r"(\.git)?/*$", "", url).replace(":", "/").lower()
@@ -72,7 +70,7 @@ def identity_of(commit: str, remote: str, root: str) -> str:
 
 
 def offline_project(place: Place) -> Project:
-    """A project by its path alone, for where the registry can't be opened (an agent's read-only
+    """A project known by its path only, for when the registry cannot be opened (an agent's
     sandbox).
     """
     identity = identity_of("", "", place.root)

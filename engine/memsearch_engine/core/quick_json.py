@@ -1,8 +1,8 @@
-"""``json`` for hooks: its C parts without the package, whose import (``re``, ``enum``,
-``functools``) takes as long as Python's start.
+"""``json`` for hooks: the C parts without the package, whose imports (``re``, ``enum``, ``functools``) take as
+long as Python's start.
 
-What the C parts do not do at once, and every error, is left to ``json``, so that both give the same
-answers. Standard library only.
+Whatever the C parts do not handle, and every error, goes to ``json``, so both give the same results.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _Decoder:
-    """What ``make_scanner`` reads of a ``json.JSONDecoder`` without options."""
+    """The attributes of a ``json.JSONDecoder`` without options that ``make_scanner`` reads."""
 
     strict, object_hook, object_pairs_hook, parse_float, parse_int = True, None, None, float, int
     parse_constant = {

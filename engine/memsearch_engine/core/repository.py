@@ -1,9 +1,8 @@
-"""What a git repository says about a project, read as files: git itself is never run.
+"""Reads a git repository as files. git itself is never run.
 
-git's configuration can name programs (a remote's ``uploadpack``, ``core.fsmonitor``, hooks, pagers,
-credential helpers), and an unpacked archive brings its own. So objects and references are read by
-dulwich's object store, which runs nothing and fetches nothing, and only where the repository
-belongs to this user and consists of regular files.
+git's configuration can name programs (``uploadpack``, ``core.fsmonitor``, hooks, pagers, credential helpers),
+and an unpacked archive brings its own. So objects and references are read by dulwich, which runs and fetches
+nothing, and only if the repository belongs to this user and consists of regular files.
 """
 
 from __future__ import annotations
@@ -27,11 +26,12 @@ _LOOSE = ("HEAD", "config", "packed-refs", "shallow")
 
 
 def fingerprint(common_dir: str) -> tuple[str, str]:
-    """(first commit, URL of the remote ``origin``) of the repository whose git folder *common_dir*
-    is; '' for what it does not have, or can't be read without trusting it.
+    """(first commit, URL of ``origin``) of a repository; ``""`` for what is missing or cannot be trusted.
 
-    The first commit is the oldest of those without parents: the newest of them would change when
-    histories are merged.
+    Args:
+        common_dir: its git folder.
+
+    The first commit is the oldest one without parents. The newest would change when histories are merged.
     """
     if not common_dir or not is_ours(common_dir):
         return "", ""
@@ -39,8 +39,8 @@ def fingerprint(common_dir: str) -> tuple[str, str]:
 
 
 def is_ours(folder: str) -> bool:
-    """Whether a folder of git's belongs to this user and holds nothing but regular files, where
-    dulwich will open them.
+    """Whether a git folder belongs to this user and holds only regular files where dulwich opens
+    them.
     """
     try:
         if os.stat(folder).st_uid != os.geteuid():
@@ -61,7 +61,7 @@ def is_ours(folder: str) -> bool:
 
 
 def _is_store(objects: str) -> bool:
-    """The same for a folder of objects that another repository lends; it lends none itself."""
+    """The same for an object folder that another repository lends. It must not lend one itself."""
     names = [os.path.join(base, name) for base, _, files in os.walk(objects) for name in files]
     ours = os.stat(objects).st_uid == os.geteuid()
     return (
@@ -72,7 +72,7 @@ def _is_store(objects: str) -> bool:
 
 
 def _kinds(names: Iterable[str]) -> set[int]:
-    """What these are (``S_IFMT``); one that went meanwhile was git's, for a moment."""
+    """File types (``S_IFMT``) of these paths; a path that vanished is skipped."""
     found = set()
     for name in names:
         with contextlib.suppress(FileNotFoundError):
@@ -125,8 +125,8 @@ def _first_commit(folder: str) -> str:
 
 
 def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
-    """The e-mail addresses (lower case) of all who committed a version of a file; empty where that
-    can't be told, or where the file as it stands is not what the last commit has.
+    """E-mail addresses (lower case) of everyone who committed a version of a file; empty if unknown
+    or if the file differs from the last commit.
     """
     if not common_dir or not is_ours(common_dir):
         return set()
@@ -169,9 +169,7 @@ def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
 
 
 def at_commit(common_dir: str, commit: str, relative: str) -> bytes | None:
-    """What a file of the repository was at *commit* (40 hex digits); None where it was not there,
-    or can't be read without trusting it.
-    """
+    """Content of a file at *commit* (40 hex digits); None if it was not there or cannot be trusted."""
     if not is_ours(common_dir):
         return None
     from dulwich.object_store import DiskObjectStore, tree_lookup_path
@@ -189,7 +187,7 @@ def at_commit(common_dir: str, commit: str, relative: str) -> bytes | None:
 
 
 def worktrees(common_dir: str) -> list[str]:
-    """The folders of a repository's linked worktrees, as it names them."""
+    """Folders of a repository's linked worktrees, by its own records."""
     found = []
     with contextlib.suppress(OSError):
         for name in os.listdir(os.path.join(common_dir, "worktrees")) if common_dir else ():
@@ -202,9 +200,7 @@ def worktrees(common_dir: str) -> list[str]:
 
 
 def user_name(common_dir: str) -> str:
-    """What git calls this user in a repository (``user.name``), by its own configuration or the
-    user's; '' where that says nothing.
-    """
+    """``user.name`` from the repository's or the user's configuration; ``""`` if unset."""
     from dulwich.config import ConfigFile
 
     own = [os.path.join(common_dir, "config")] if common_dir and is_ours(common_dir) else []
@@ -223,8 +219,8 @@ def user_name(common_dir: str) -> str:
 
 
 def foreign_format(folder: str) -> str:
-    """In which format a repository keeps its references or objects, where that can't be read here:
-    ``reftable``, ``sha256``; else ''.
+    """``reftable`` or ``sha256`` if the repository uses a format that cannot be read here; else
+    ``""``.
     """
     from dulwich.config import ConfigFile
 
@@ -266,9 +262,7 @@ def _remote(folder: str) -> str:
 
 
 def current_branch(folder: str) -> str:
-    """The branch that is checked out where *folder* lies (also in a linked worktree); '' where none
-    is.
-    """
+    """The checked-out branch at *folder* (also a linked worktree); ``""`` if there is none."""
     folder = os.path.realpath(folder)
     while not os.path.lexists(os.path.join(folder, ".git")):
         if folder == os.path.dirname(folder):
@@ -290,7 +284,7 @@ def current_branch(folder: str) -> str:
 
 
 def head_of(common_dir: str) -> str:
-    """The commit that HEAD names; '' where that can't be told without more."""
+    """The commit of HEAD; ``""`` if it cannot be read simply."""
     try:
         head = (
             safe_files.read(os.path.join(common_dir, "HEAD"), _MAX_LINE)
@@ -320,10 +314,9 @@ def head_of(common_dir: str) -> str:
 
 
 def came_along(path: str) -> bool:
-    """Whether a file of a project's came with it: its repository tracks it, or it is another
-    user's. What can't be told counts as so.
+    """Whether a project file came with the project: its repository tracks it, or another user owns it.
 
-    The index is read as a file (git's ``index-format``); git is never run.
+    An unknown answer counts as yes. The index is read as a file (git's ``index-format``).
     """
     from dulwich.index import read_index
 
@@ -352,7 +345,7 @@ def came_along(path: str) -> bool:
 
 
 def _index_of(git: str) -> str:
-    """The index beside a ``.git`` folder, or in the folder that such a file names."""
+    """The index file of a ``.git`` folder or of the folder a ``.git`` file names."""
     if os.path.isdir(git):
         return os.path.join(git, "index")
     line = safe_files.read(git, _MAX_LINE).decode("utf-8", "surrogateescape").partition("\n")[0]

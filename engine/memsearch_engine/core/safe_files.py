@@ -1,14 +1,9 @@
-"""Opening what lies in a project: regular files of bounded size, below the folder that the owner
-chose.
+"""Opens project files safely: regular files of bounded size below a trusted folder.
 
-A project's files come with clones, archives and other people's folders. A link planted there must
-lead nowhere else, a pipe or a device must hang nobody, and a file without end must fill no memory.
-Every part of a path below its *base* is opened by descriptor and without following links (so
-nothing can be swapped between a check and its use); a link whose target lies below the base as well
-is followed once, by its real path.
-
-This room knows paths and descriptors, nothing of notes. Standard library only: hooks come through
-here in a worktree.
+Project files come with clones, archives and other people's folders. A planted link must not lead elsewhere, a
+pipe or device must not block, an endless file must not fill memory. Every path part below *base* is opened by
+descriptor without following links, so nothing can be swapped between a check and its use. A link whose target is
+below the base is followed once, by its real path. Standard library only: hooks import it in a worktree.
 """
 
 from __future__ import annotations
@@ -27,18 +22,19 @@ _LINK = (errno.ELOOP, errno.ENOTDIR)
 
 
 def base_of(path: str) -> str:
-    """The folder down to which *path* is the owner's word: the project's root for what lies in its
-    ``.memsearch``, else the folder that holds the file.
+    """The trusted folder for *path*: the project's root for files in its ``.memsearch``, else the
+    file's folder.
     """
     place = f"{path}{os.sep}".rfind(f"{os.sep}{MARKER}{os.sep}")
     return (path[:place] or os.sep) if place >= 0 else os.path.dirname(path)
 
 
 def real(path: str) -> str:
-    """*path* with links resolved. Raises OSError where they lead out of the project's
-    ``.memsearch`` (which is no link itself), or,
-    for other files, out of their folder: a link to another file of the project would have us write
-    into that.
+    """*path* with links resolved.
+
+    Raises:
+        OSError: a link leads out of the project's ``.memsearch`` (which must not be a link itself) or, for other files,
+            out of their folder. Otherwise we would write into another file of the project.
     """
     base = os.path.realpath(base_of(path))
     if path.startswith(os.path.join(base_of(path), MARKER)):
@@ -50,11 +46,13 @@ def real(path: str) -> str:
 
 
 def open_folder(path: str, *, create: bool = False) -> int:
-    """A descriptor of a folder. Raises OSError: no folder, a link that leads out, or somebody
-    else's ``.memsearch``.
+    """A descriptor of a folder.
 
     Args:
-        create: make what is missing.
+        create: create missing folders.
+
+    Raises:
+        OSError: no folder, a link that leads out, or another user's ``.memsearch``.
     """
     base = base_of(path)
     if create:
@@ -99,7 +97,7 @@ def _open_part(part: str, folder: int) -> int:
 
 @contextlib.contextmanager
 def folder_of(path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
-    """(descriptor of the folder, name in it) of a file, links resolved as far as they may lead."""
+    """(descriptor of the folder, name in it) of a file, with permitted links resolved."""
     if os.path.islink(path):
         path = real(path)
     folder = open_folder(os.path.dirname(path), create=create)
@@ -110,8 +108,8 @@ def folder_of(path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
 
 
 def open_in(folder: int, name: str, flags: int = os.O_RDONLY, *, max_bytes: int = MAX_NOTES) -> int:
-    """A descriptor of a regular file in an open folder. Never blocks. Raises OSError: EINVAL for
-    what is no regular file, EFBIG for one of more than *max_bytes*.
+    """A descriptor of a regular file in an open folder. Never blocks. Raises OSError: EINVAL if it
+    is no regular file, EFBIG if it exceeds *max_bytes*.
     """
     fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
@@ -136,13 +134,13 @@ def read(path: str | os.PathLike[str], max_bytes: int = MAX_NOTES) -> bytes:
 
 
 def put(path: str, data: bytes, *, private: bool = False) -> None:
-    """Have a file of a project hold *data*: whoever reads it sees the old text or the new one,
-    whole. For small files of ours; notes are written by ``journal/disk.py``, which compares first.
-    Raises OSError.
+    """Replace a small project file by *data*, atomically. Notes are written by ``journal/disk.py`` instead.
 
     Args:
-        private: only its owner may read it from now on. Else it keeps its mode; a new one is
-            private.
+        private: only the owner may read it. Otherwise it keeps its mode; a new file is private.
+
+    Raises:
+        OSError: it cannot be written.
     """
     with folder_of(path) as (folder, name):
         made = f".{name}.{os.urandom(6).hex()}.tmp"
@@ -160,7 +158,7 @@ def put(path: str, data: bytes, *, private: bool = False) -> None:
 
 
 def read_all(fd: int) -> bytes:
-    """The bytes of an open file, from its beginning, wherever its own place stands."""
+    """All bytes of an open file, whatever its position."""
     chunks, offset = [], 0
     while chunk := os.pread(fd, 1 << 20, offset):
         chunks.append(chunk)
