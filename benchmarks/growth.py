@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.ledger import SeenTurn
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Settings
@@ -39,12 +39,12 @@ def turn(number: int, cwd: str, day: str = "2026-01-05") -> Turn:
     )
 
 
-def fill(keeper: Keeper, count: int, memory: str, cwd: str) -> None:
+def fill(pipeline: CapturePipeline, count: int, memory: str, cwd: str) -> None:
     """As *count* turns leave a home, every tenth of them deleted by its owner."""
-    assert keeper.archive is not None
-    keeper.archive.put(turn(0, cwd))
-    keeper.journal.history.recent(limit=1)
-    db, history = keeper.archive._db(), keeper.journal.history._db()  # noqa: SLF001 - a hundred thousand at once
+    assert pipeline.archive is not None
+    pipeline.archive.put(turn(0, cwd))
+    pipeline.journal.history.recent(limit=1)
+    db, history = pipeline.archive._db(), pipeline.journal.history._db()  # noqa: SLF001 - a hundred thousand at once
     for table in (db, history):
         table.execute("BEGIN")
     for number in range(1, count):
@@ -89,7 +89,7 @@ def fill(keeper: Keeper, count: int, memory: str, cwd: str) -> None:
         )
         for n in range(count)
     )
-    keeper.ledger.note(seen)
+    pipeline.ledger.note(seen)
 
 
 def main() -> None:
@@ -102,18 +102,18 @@ def main() -> None:
             project = Path(folder) / "project"
             memory = project / ".memsearch" / "memory"
             memory.mkdir(parents=True)
-            keeper = Keeper(Home(Path(folder) / "home"), settings=Settings())
-            fill(keeper, size, str(memory), str(project))
+            pipeline = CapturePipeline(Home(Path(folder) / "home"), settings=Settings())
+            fill(pipeline, size, str(memory), str(project))
             taken = []
             for number in range(_MEASURED):
                 made = turn(size + number, str(project))
                 start = time.perf_counter()
-                kept = keeper.keep(
+                kept = pipeline.capture(
                     made, Session("claude-code", made.session, "/gone.jsonl", "transcript")
                 )
                 taken.append((time.perf_counter() - start) * 1000)
                 assert kept.written, kept
-            keeper.close()
+            pipeline.close()
         median, late = statistics.median(taken), sorted(taken)[int(len(taken) * 0.95)]
         first = first or median
         print(f"{size:8,} {median:6.1f} ms {late:6.1f} ms {median / first:7.2f}x", flush=True)

@@ -207,7 +207,8 @@ def changed(report: Report, product: Product, corpus: Corpus, times: int) -> Non
 
 def embedded(report: Report, product: Product, peer: Peer | None, corpus: Corpus) -> None:
     from memsearch_engine.index import embed
-    from memsearch_engine.service.engine import Call, Engine
+    from memsearch_engine.service.commands import Call
+    from memsearch_engine.service.engine import Engine
 
     made: list[str] = []
     load = embed.load
@@ -226,7 +227,7 @@ def embedded(report: Report, product: Product, peer: Peer | None, corpus: Corpus
 
     def count() -> tuple[int, int | None]:
         made.clear()
-        engine.index(call, product.place_param)
+        engine.handlers["index"](call, product.place_param)
         if engine.indexer.problem:
             print(f"FAILED: {engine.indexer.problem}")
         mine = len(made)

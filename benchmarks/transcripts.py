@@ -21,7 +21,7 @@ import msgspec
 from common import Report, arguments, workplace
 from memsearch_engine.agents.transcripts.locate import open_anchor
 from memsearch_engine.capture import backfill
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import AgentFolders, Home
 
 WORDS = "the pool timeout order cache index test build deploy retry branch schema migration token webhook price queue".split()
@@ -87,16 +87,16 @@ def importing(report: Report, folder: Path, home: Home, turns: int) -> None:
             base / f"{name}.jsonl", 0, request=2_000, least=20, cwd=str(project), first=number * 20
         )
     folders = AgentFolders({"claude-code": [base.parent]})
-    keeper = Keeper(home)
+    pipeline = CapturePipeline(home)
     choice = backfill.Choice(("claude-code",))
     start = time.perf_counter()
-    made = backfill.plan(home, keeper, folders, choice)
+    made = backfill.plan(home, pipeline, folders, choice)
     planned = time.perf_counter()
-    done = backfill.run(keeper, made, choice)
+    done = backfill.run(pipeline, made, choice)
     written = time.perf_counter()
-    again = backfill.plan(home, keeper, folders, choice)
+    again = backfill.plan(home, pipeline, folders, choice)
     known = time.perf_counter()
-    keeper.close()
+    pipeline.close()
     assert (done.written, again.new) == (made.new, 0)
     report.table(
         f"import of {made.new} turns in {len(made.work)} sessions",

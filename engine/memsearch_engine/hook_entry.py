@@ -2,8 +2,7 @@
 
 It is called by its path, so it needs neither a PATH nor the environment's own start-up files
 (``-S``), and takes no module from the folder or the variables of the agent's user (``-P -E``). It
-only finds the package and calls it: what is imported from there is compiled once, a script is
-compiled at every start.
+only imports the package: an imported module is compiled once, a script at every start.
 """
 
 import sys

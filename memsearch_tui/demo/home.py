@@ -12,7 +12,7 @@ from memsearch_engine.actions.index import Actions
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import summaries
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
@@ -75,7 +75,9 @@ def fill(root: Path, made: Demo, end: date) -> None:
                 "apply_patch",
             ):  # what the story's edits say in words
                 tool.input = json.dumps({"file_path": path})
-        actions.put(turn, locate(folder, home).memory, story.entry_id, Keeper.started(turn))
+        actions.put(
+            turn, locate(folder, home).memory, story.entry_id, CapturePipeline.started(turn)
+        )
     actions.close()
     _weeks(home, made, end)
     _contest(home, made, end)

@@ -560,7 +560,7 @@ def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: P
     """A model behind an address gets notes only, since its owner said so for these alone."""
     from memsearch_engine.core.project_registry import Registry
     from memsearch_engine.core.settings import load
-    from memsearch_engine.service.indexing import Indexer
+    from memsearch_engine.service.sources import ProjectSources
 
     (auto / "MEMORY.md").write_text("- a\n")
     box.fill()
@@ -577,8 +577,7 @@ def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: P
         ),
     ):
         box.home.ensure().config.write_text(config)
-        indexer = Indexer.__new__(Indexer)
-        indexer.settings, indexer.home = load(box.home), box.home
+        sources = ProjectSources(box.home, lambda: load(box.home))
         registry = Registry(box.home)
         os.environ["HOME"], before = str(box.user), os.environ["HOME"]
         try:
@@ -586,7 +585,7 @@ def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: P
 
             assert (
                 bool(
-                    indexer._native(
+                    sources.agent_files(
                         registry.at(locate(box.project, box.home)), AgentFolders.from_env({})
                     )
                 )

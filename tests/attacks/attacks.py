@@ -29,8 +29,8 @@ import msgspec
 import pexpect
 from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.transcripts.model import Session, Turn, brings_outside
-from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.capture.worker import work
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
+from memsearch_engine.capture.event_queue import work
 from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk
@@ -648,12 +648,12 @@ def travel_doubles_turns(folder: Path, size: float) -> Tally:
         ):
             os.environ["TZ"] = zone
             time.tzset()
-            keeper = Keeper(desk.home)
+            pipeline = CapturePipeline(desk.home)
             for turn in turns:
-                keeper.keep(
+                pipeline.capture(
                     turn, Session("claude-code", "s", "/x.jsonl", "transcript"), memory=desk.memory
                 )
-            keeper.close()
+            pipeline.close()
             found = [e for path in Path(desk.memory).glob("*.md") for e in read_day(path).entries]
             tally.check(
                 len(found) == len(turns), f"{zone}: {len(found)} entries of {len(turns)} turns"
@@ -966,7 +966,7 @@ def a_poison_event(folder: Path, size: float) -> Tally:
         "Fixed the parser" in Path(desk.path).read_text() if os.path.exists(desk.path) else False,
         "the good event waits",
     )
-    from memsearch_engine.capture.worker import bad
+    from memsearch_engine.capture.event_queue import bad
 
     aside = bad(desk.home)
     tally.tried += len(poison) + 3

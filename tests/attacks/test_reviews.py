@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.core.errors import SettingsError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import set_in_project
@@ -21,8 +21,8 @@ from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.review.secret_forms import Forms
 from memsearch_engine.secrets.fingerprint import fingerprint
 from memsearch_engine.secrets.scan import Finding, redact
+from memsearch_engine.service.commands import IndexJob
 from memsearch_engine.service.engine import Engine
-from memsearch_engine.service.indexing import IndexJob
 
 from tests.conftest import until
 
@@ -127,7 +127,7 @@ def test_undoing_a_delete_doubles_nothing_for_who_looked_before(tmp_path, memory
 
 
 def test_what_a_turn_takes_in_late_from_outside_is_not_told(tmp_path, memory):
-    keeper = Keeper(Home(tmp_path / "home").ensure())
+    pipeline = CapturePipeline(Home(tmp_path / "home").ensure())
     where = Session("codex", "s", "/x", "rollout")
     turn = Turn(
         "codex",
@@ -137,14 +137,14 @@ def test_what_a_turn_takes_in_late_from_outside_is_not_told(tmp_path, memory):
         user="Look it up",
         assistant="Sent somebody off.",
     )
-    keeper.keep(turn, where, memory=memory)
+    pipeline.capture(turn, where, memory=memory)
     turn.assistant, turn.outside = "The page says 42.", True
-    keeper.keep(turn, where, memory=memory)
+    pipeline.capture(turn, where, memory=memory)
     (path,) = Path(memory).glob("*.md")
     (entry,) = read_day(path).entries
     assert "42" in entry.body and entry.marks == {"trust": "outside"}
     assert "42" not in build(Home.from_env(), memory, 30, 2000).text
-    keeper.close()
+    pipeline.close()
 
 
 def test_a_turn_that_grew_is_taken_over_after_a_failure_and_without_evidence(
@@ -153,14 +153,14 @@ def test_a_turn_that_grew_is_taken_over_after_a_failure_and_without_evidence(
     from memsearch_engine.core.settings import Evidence, Settings
     from memsearch_engine.journal import disk
 
-    keeper = Keeper(
+    pipeline = CapturePipeline(
         Home(tmp_path / "home").ensure(), settings=Settings(evidence=Evidence(enabled=False))
     )
     where = Session("codex", "s", "/x", "rollout")
     turn = Turn(
         "codex", "s", "t1", "2026-02-09T10:00:00Z", user="Do it", assistant="Half of it is done."
     )
-    keeper.keep(turn, where, memory=memory)
+    pipeline.capture(turn, where, memory=memory)
     turn.assistant = "All of it is done."
     real = disk.replace
 
@@ -169,12 +169,12 @@ def test_a_turn_that_grew_is_taken_over_after_a_failure_and_without_evidence(
 
     monkeypatch.setattr(disk, "replace", full)
     with contextlib.suppress(OSError):
-        keeper.keep(turn, where, memory=memory)
+        pipeline.capture(turn, where, memory=memory)
     monkeypatch.setattr(disk, "replace", real)
-    keeper.keep(turn, where, memory=memory)
+    pipeline.capture(turn, where, memory=memory)
     (path,) = Path(memory).glob("*.md")
     assert "All of it" in path.read_text()
-    keeper.close()
+    pipeline.close()
 
 
 def test_the_index_thread_survives_a_run_whose_result_can_not_be_told(box, monkeypatch):
@@ -183,13 +183,13 @@ def test_the_index_thread_survives_a_run_whose_result_can_not_be_told(box, monke
     engine = Engine(box.fill().home.ensure())
     try:
         assert engine.indexer.ready.wait(60)
-        project = engine.project_at(box.place())
+        project = engine.state.project_at(box.place())
         until(lambda: not engine.indexer.busy, 60, "the first run")
 
         def broken(work):
             raise sqlite3.DatabaseError("malformed")
 
-        monkeypatch.setattr(engine.indexer, "_result", broken)
+        monkeypatch.setattr(engine.indexer.thread, "result_of", broken)
         job = IndexJob(project, [])
         engine.indexer.enqueue(job)
         assert job.done.wait(20) and isinstance(job.error, sqlite3.DatabaseError)
@@ -263,7 +263,7 @@ def test_no_free_descriptor_does_not_end_the_service(box, monkeypatch):
         assert len(refused) == 2 and connection.server["protocol"]
         connection.close()
     finally:
-        engine.stopping.set()
+        engine.state.stopping.set()
         thread.join(10)
         engine.close()
 
@@ -339,7 +339,7 @@ def test_an_event_that_can_not_be_taken_for_a_day_is_set_aside_with_its_reason(t
     import json
     import time
 
-    from memsearch_engine.capture.worker import bad, work
+    from memsearch_engine.capture.event_queue import bad, work
 
     home = Home(tmp_path / "home").ensure()
     home.inbox.mkdir()

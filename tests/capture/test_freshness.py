@@ -10,9 +10,8 @@ from datetime import date, timedelta
 
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.capture import hook
 from memsearch_engine.core.settings import load
-from memsearch_engine.injection import session_start
+from memsearch_engine.injection import hook_answers, session_start
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.injected import prepare
 from memsearch_engine.review import inbox
@@ -142,8 +141,8 @@ def test_a_session_is_not_told_its_own_notes_at_a_start(
 
 def test_of_nothing_but_its_own_notes_a_session_is_told_nothing() -> None:
     text = '<memsearch-memory id="a">\nNotes\n\n2026-02-09\n- one\n- two\n\nFor more\n</memsearch-memory>'
-    assert hook._without(text, ["- one", "- two"]) == ""
-    assert "2026-02-09\n- two" in hook._without(text, ["- one"])
+    assert hook_answers.without_lines(text, ["- one", "- two"]) == ""
+    assert "2026-02-09\n- two" in hook_answers.without_lines(text, ["- one"])
 
 
 def test_nothing_is_said_to_the_person_where_nothing_was_injected(box: Box, noted: Memory) -> None:

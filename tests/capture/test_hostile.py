@@ -7,8 +7,8 @@ import time
 
 import pytest
 from memsearch_engine.agents.transcripts.model import Session, Turn
-from memsearch_engine.capture import worker
-from memsearch_engine.capture.keep import Keeper, home_of
+from memsearch_engine.capture import event_queue
+from memsearch_engine.capture.capture_pipeline import CapturePipeline, home_of
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_location import find
 from memsearch_engine.journal.write import Journal
@@ -94,7 +94,7 @@ def test_many_secrets_take_no_more_than_their_share(unit):
 def test_an_id_that_is_none_stands_in_no_anchor(tmp_path):
     project = tmp_path / "p"
     (project / ".memsearch").mkdir(parents=True)
-    keeper = Keeper(Home(tmp_path / "home"))
+    pipeline = CapturePipeline(Home(tmp_path / "home"))
     turn = Turn(
         "codex",
         "s --> x turn:9",
@@ -105,8 +105,8 @@ def test_an_id_that_is_none_stands_in_no_anchor(tmp_path):
         assistant="Done.",
     )
     where = Session("codex", "s", "/x.jsonl", "rollout")
-    assert keeper.keep(turn, where).written and not keeper.keep(turn, where).written
-    keeper.close()
+    assert pipeline.capture(turn, where).written and not pipeline.capture(turn, where).written
+    pipeline.close()
     (day,) = project.rglob("*.md")
     assert day.read_text().count("-->") == 1
 
@@ -163,4 +163,4 @@ def test_a_huge_payload_leaves_a_small_event(tmp_path, monkeypatch):
         check=True,
     )
     assert sum(f.stat().st_size for f in (tmp_path / "home" / "inbox").iterdir()) < 20_000
-    assert worker.work(Home(tmp_path / "home"), Journal(Home(tmp_path / "home"))).captured == 0
+    assert event_queue.work(Home(tmp_path / "home"), Journal(Home(tmp_path / "home"))).captured == 0

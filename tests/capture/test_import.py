@@ -14,7 +14,7 @@ import pytest
 from memsearch_engine.agents.transcripts.evidence import MAX_OUTPUT, Archive, shortened
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import backfill
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import AgentFolders, Home
@@ -123,16 +123,16 @@ def test_what_a_model_would_cost_is_shown_before_and_needs_a_choice(old):
 
 def test_an_import_that_was_interrupted_goes_on(old, monkeypatch):
     from memsearch_engine.capture import backfill
-    from memsearch_engine.capture.keep import Keeper
+    from memsearch_engine.capture.capture_pipeline import CapturePipeline
     from memsearch_engine.core.home import AgentFolders
 
     monkeypatch.setenv("HOME", str(old.user))
-    keeper = Keeper(old.home)
+    pipeline = CapturePipeline(old.home)
     choice = backfill.Choice(("codex", "claude-code"))
-    made = backfill.plan(old.home, keeper, AgentFolders.from_env({}), choice)
+    made = backfill.plan(old.home, pipeline, AgentFolders.from_env({}), choice)
     stops = iter([False] * 5 + [True] * 100)
-    assert backfill.run(keeper, made, choice, stop=lambda: next(stops)).written == 5
-    keeper.close()
+    assert backfill.run(pipeline, made, choice, stop=lambda: next(stops)).written == 5
+    pipeline.close()
     assert (
         old.ok("import", "codex", "claude-code", "--yes", "--json").json["written"] == made.new - 5
     )
@@ -260,13 +260,13 @@ def test_one_odd_session_ends_nobodys_import(old, monkeypatch):
 
     monkeypatch.setattr(backfill, "open_session", opened)
     monkeypatch.setenv("HOME", str(old.user))
-    keeper = Keeper(old.home)
+    pipeline = CapturePipeline(old.home)
     try:
         made = backfill.plan(
-            old.home, keeper, AgentFolders.from_env({}), backfill.Choice(("claude-code", "codex"))
+            old.home, pipeline, AgentFolders.from_env({}), backfill.Choice(("claude-code", "codex"))
         )
     finally:
-        keeper.close()
+        pipeline.close()
     assert (
         made.counts["claude-code"].turns
         and made.failed

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from memsearch_engine import __version__
 from memsearch_engine.agents import installing
-from memsearch_engine.capture.hook import _ACTING, _FINISHING
+from memsearch_engine.capture.hook import FINISHING
 from memsearch_engine.core import agent_registry
+from memsearch_engine.injection.hook_answers import ACTING
 
 from tests.conftest import Box
 
@@ -212,8 +213,8 @@ def test_hooks_that_another_agent_calls_otherwise_are_events_that_the_command_kn
             "BeforeAgent",
             "SessionStart",
             "UserPromptSubmit",
-            *_ACTING,
-            *_FINISHING,
+            *ACTING,
+            *FINISHING,
         }
         # below 1000 a newer Qwen Code reads seconds, an older one milliseconds; Gemini CLI always
         # milliseconds

@@ -12,7 +12,7 @@ from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import extract, replies
 from memsearch_engine.capture.backfill import Choice, plan, run
-from memsearch_engine.capture.keep import Keeper, local_time, noted_at
+from memsearch_engine.capture.capture_pipeline import CapturePipeline, local_time, noted_at
 from memsearch_engine.core.home import AgentFolders, Home
 
 ASKED = "I found an old script. Shall I remove deploy.sh?"
@@ -144,11 +144,11 @@ def test_the_question_stands_in_the_note_and_with_its_evidence(tmp_path, monkeyp
         ("thanks", "", "You're welcome!"),
     )
     home = Home(tmp_path / "home").ensure()
-    keeper = Keeper(home)
+    pipeline = CapturePipeline(home)
     choice = Choice(("codex",))
-    made = plan(home, keeper, AgentFolders.from_env(), choice)
+    made = plan(home, pipeline, AgentFolders.from_env(), choice)
     assert (made.counts["codex"].new, made.counts["codex"].trivial) == (2, 1)
-    run(keeper, made, choice)
+    run(pipeline, made, choice)
     (day,) = (project / ".memsearch" / "memory").glob("*.md")
     note = day.read_text()
     assert (
@@ -157,8 +157,8 @@ def test_the_question_stands_in_the_note_and_with_its_evidence(tmp_path, monkeyp
     )
     kept = Archive(home).get("codex", name[-42:-6], "turn-1")
     assert kept and kept.in_reply_to.endswith("Shall I remove deploy.sh?")
-    assert plan(home, keeper, AgentFolders.from_env(), choice).new == 0
-    keeper.close()
+    assert plan(home, pipeline, AgentFolders.from_env(), choice).new == 0
+    pipeline.close()
 
 
 def test_a_question_from_outside_makes_its_reply_wait_too():

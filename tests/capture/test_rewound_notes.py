@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.capture import worker
+from memsearch_engine.capture import event_queue
 from memsearch_engine.capture.backfill import Choice, plan, run
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import AgentFolders, Home
 
 from tests.transcripts.test_claude_turns import answer, user
@@ -70,14 +70,14 @@ def captured(desk: Path, turns: int) -> None:
     home = Home(desk / "home")
     home.inbox.mkdir(exist_ok=True)
     (home.inbox / f"{at:.6f}-1.json").write_text(json.dumps(event))
-    assert not worker.work(home).waiting
+    assert not event_queue.work(home).waiting
 
 
 def imported(desk: Path, turns: int) -> None:
     said(desk, turns)
-    keeper, choice = Keeper(Home(desk / "home")), Choice(("claude-code",))
-    run(keeper, plan(keeper.home, keeper, AgentFolders.from_env(), choice), choice)
-    keeper.close()
+    pipeline, choice = CapturePipeline(Home(desk / "home")), Choice(("claude-code",))
+    run(pipeline, plan(pipeline.home, pipeline, AgentFolders.from_env(), choice), choice)
+    pipeline.close()
 
 
 def marked(memory: Memory) -> dict[str, str]:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
-from memsearch_engine.capture import extract, worker
-from memsearch_engine.capture.worker import events
+from memsearch_engine.capture import event_queue, extract
+from memsearch_engine.capture.event_queue import events
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Capture, Settings
 from memsearch_engine.journal.write import Journal
@@ -157,7 +157,7 @@ def test_a_sub_agents_stop_and_a_disabled_hook_leave_nothing(place, monkeypatch)
 def test_capture_that_is_switched_off_reads_and_writes_nothing(place):
     place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[0]))
     off = Settings(capture=Capture(enabled=False))
-    outcome = worker.work(place.home, Journal(place.home), off)
+    outcome = event_queue.work(place.home, Journal(place.home), off)
     assert (outcome.captured, outcome.skipped) == (0, 1) and list(events(place.home)) == []
     assert not (place.project / ".memsearch").exists()
 
@@ -169,11 +169,11 @@ def test_a_transcript_that_lags_its_hook_is_waited_for(place):
     )
     place.transcript.write_text("".join(lines[:answer]))
     place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
-    outcome = worker.work(place.home, Journal(place.home))
+    outcome = event_queue.work(place.home, Journal(place.home))
     assert "not in the transcript yet" in outcome.waiting[0][1]
     place.transcript.write_text("".join(lines))
     assert outcome.captured == 1  # the turn before it is whole
-    outcome = worker.work(place.home, Journal(place.home))
+    outcome = event_queue.work(place.home, Journal(place.home))
     assert (
         outcome.captured == 1 and not outcome.waiting and place.day().read_text().count("### ") == 2
     )
@@ -184,7 +184,7 @@ def test_a_service_that_was_started_elsewhere_finds_the_agents_own_folder(place,
     del payload["transcript_path"]
     place.run("hook", "claude-code", "Stop", stdin=json.dumps(payload).encode())
     monkeypatch.delenv("CLAUDE_CONFIG_DIR")  # the worker has another environment than the agent had
-    assert worker.work(place.home, Journal(place.home)).captured == 2
+    assert event_queue.work(place.home, Journal(place.home)).captured == 2
     entry = json.loads(place.run("entries", "--json").stdout)["entries"][0]
     assert (
         json.loads(place.run("transcript", entry["entry_id"], "--json").stdout)["state"] == "live"
@@ -197,7 +197,7 @@ def test_secrets_never_reach_the_disk(place):
         place.transcript.read_text().replace("second question", f"use {secret} to push")
     )
     place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
-    worker.work(place.home, Journal(place.home))
+    event_queue.work(place.home, Journal(place.home))
     assert "[REDACTED:" in place.day().read_text()
     shutil.rmtree(place.transcript.parent)
     for file in [*place.home.root.rglob("*"), *place.project.rglob("*")]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
 from memsearch_engine.capture import summaries
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.errors import SettingsError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
@@ -60,7 +60,7 @@ class Desk:
         self.journal = Journal(self.home)
 
     def keep(self, turn: str = "t1", user: str = "Why does the build fail?", **more) -> Target:
-        keeper = Keeper(self.home, self.journal, self.settings)
+        pipeline = CapturePipeline(self.home, self.journal, self.settings)
         made = Turn(
             "claude-code",
             "s",
@@ -71,8 +71,8 @@ class Desk:
             assistant="The lock was stale. I pinned foo.",
             **more,
         )
-        kept = keeper.keep(made, Session("claude-code", "s", "/gone.jsonl", "transcript"))
-        keeper.close()
+        kept = pipeline.capture(made, Session("claude-code", "s", "/gone.jsonl", "transcript"))
+        pipeline.close()
         (path,) = (self.project / ".memsearch" / "memory").glob("*.md")
         return Target(str(path), kept.entry_id)
 
@@ -295,7 +295,7 @@ def test_what_we_ask_carries_our_mark_and_never_becomes_a_memory(desk):
     for number, user in enumerate(
         (asked[1], f'"{asked[1]}"', f"{asked[0]}\n\n{asked[1]}", "[memsearch summariser] You keep")
     ):
-        keeper = Keeper(desk.home, desk.journal, desk.settings)
+        pipeline = CapturePipeline(desk.home, desk.journal, desk.settings)
         turn = Turn(
             "opencode",
             f"kept{number}",
@@ -306,8 +306,9 @@ def test_what_we_ask_carries_our_mark_and_never_becomes_a_memory(desk):
             assistant=GOOD,
         )
         assert (
-            keeper.keep(turn, Session("opencode", f"kept{number}", "/gone", "db")).outcome == "ours"
+            pipeline.capture(turn, Session("opencode", f"kept{number}", "/gone", "db")).outcome
+            == "ours"
         )
-        keeper.close()
+        pipeline.close()
     (path,) = (desk.project / ".memsearch" / "memory").glob("*.md")
     assert len(read_day(str(path)).entries) == 1

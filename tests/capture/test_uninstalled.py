@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from memsearch_engine.capture import plugins, worker
+from memsearch_engine.capture import event_queue, plugins
 from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.core import agent_registry
 
@@ -41,7 +41,7 @@ def test_capture_ends_with_uninstall_and_begins_again_with_install(box, ledger, 
         f"{2e9 + 1:.6f}-1.json"
     ]  # what waited is dropped
     put(box, agent, 2e9 + 2)  # an open session still has the plug-in
-    worker.work(box.home)
+    event_queue.work(box.home)
     assert agent not in ledger.captured_since() and not list(box.home.inbox.glob(f"{2e9 + 2:.6f}*"))
     plugins.install(box.home, agent, trust=False)
     assert ledger.captured_since()[agent] > 1.0
@@ -53,5 +53,5 @@ def test_a_plugin_that_came_by_a_marketplace_is_captured_after_an_uninstall(box,
     folder.mkdir()
     (folder / "settings.json").write_text('{"enabledPlugins": {"memsearch@memsearch-tui": true}}')
     put(box, "claude-code", 2e9)
-    worker.work(box.home)
+    event_queue.work(box.home)
     assert "claude-code" in ledger.captured_since()

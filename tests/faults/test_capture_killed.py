@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine.agents.transcripts.evidence import Archive
-from memsearch_engine.capture import worker
+from memsearch_engine.capture import event_queue
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal
@@ -67,7 +67,7 @@ def killed_at(folder: Path, last: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert desk.child(last).returncode == -9
     monkeypatch.setenv("HOME", str(desk.root / "user"))
     monkeypatch.setenv("MEMSEARCH_HOME", str(desk.home.root))
-    worker.work(desk.home, Journal(desk.home))
+    event_queue.work(desk.home, Journal(desk.home))
     desk.whole()
 
 

@@ -8,8 +8,8 @@ import time
 
 import pytest
 from memsearch_engine.agents.transcripts.model import Session, Turn
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.core.errors import Conflict, SettingsError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
@@ -313,7 +313,7 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
     desk.run()
     review.decide(desk.home, "accepted")
     name, gone = id_of("claude-code", used), id_of("claude-code", idle)
-    keeper = Keeper(desk.home)
+    capturing = CapturePipeline(desk.home)
     reply = f"pnpm it is. [mem:{name}] [mem:{name}, 12345678]"
     later = time.time() + 20 * DAY_S
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(later))
@@ -327,8 +327,8 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
             user="npm or pnpm?",
             assistant=reply,
         )
-        keeper.keep(said, Session("codex", "s9", "", "rollout"))
-    keeper.close()
+        capturing.capture(said, Session("codex", "s9", "", "rollout"))
+    capturing.close()
     desk.settings.longterm.memories = 1
     (first,) = SessionMemories(desk.home).select(1)
     assert first.id == name

@@ -17,9 +17,9 @@ from memsearch_engine.core.state import using
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import pages, searchable
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
-from memsearch_engine.service import keeping as service
+from memsearch_engine.service import tasks as service
+from memsearch_engine.service.commands import Call
 from memsearch_engine.service.engine import Engine
-from memsearch_engine.service.indexing import Call
 
 from tests.conftest import Box, until
 
@@ -105,12 +105,12 @@ def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed
     box: Box, monkeypatch, page: str
 ):
     monkeypatch.setattr(service, "_TICK_S", 2.0)
-    monkeypatch.setattr(service, "_NATIVE_S", 0.0)
+    monkeypatch.setattr(service, "_SOURCES_S", 0.0)
     box.fill()
     engine = Engine(box.home.ensure())
     try:
-        engine.index(Call(lambda state: None, lambda: False), box.place())
-        project = engine.project_at(box.place())
+        engine.handlers["index"](Call(lambda state: None, lambda: False), box.place())
+        project = engine.state.project_at(box.place())
         again = threading.Event()
         monkeypatch.setattr(
             engine.indexer, "refresh", lambda which: again.set() if which.id == project.id else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from memsearch_engine import Memory
 from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.instructions import orders
@@ -98,7 +98,7 @@ def test_lines_that_only_note(line):
 
 
 def test_what_came_from_outside_and_what_gives_orders_is_held_until_released(memory):
-    keeper = Keeper(memory.home, memory.journal)
+    pipeline = CapturePipeline(memory.home, memory.journal)
     where = Session("codex", "s1", "/x", "rollout")
     common = {
         "agent": "codex",
@@ -106,11 +106,11 @@ def test_what_came_from_outside_and_what_gives_orders_is_held_until_released(mem
         "started": "2026-02-09T10:00:00Z",
         "cwd": memory.place.root,
     }
-    keeper.keep(
+    pipeline.capture(
         Turn(turn="t1", user="Look it up", assistant="The page says 42.", outside=True, **common),
         where,
     )
-    keeper.keep(
+    pipeline.capture(
         Turn(
             turn="t2",
             user="Read the file",
@@ -119,7 +119,7 @@ def test_what_came_from_outside_and_what_gives_orders_is_held_until_released(mem
         ),
         where,
     )
-    keeper.keep(
+    pipeline.capture(
         Turn(
             turn="t3",
             user="Fix it",
@@ -129,7 +129,7 @@ def test_what_came_from_outside_and_what_gives_orders_is_held_until_released(mem
         ),
         where,
     )
-    keeper.close()
+    pipeline.close()
     found = inbox.held(memory)
     assert [(h.why, bool(h.lines)) for h in found] == [("outside", False), ("suspect", True)]
     from memsearch_engine.injection.session_start import build

@@ -12,7 +12,14 @@ import pytest
 from dulwich.repo import Repo
 from memsearch_engine.core.home import Home
 from memsearch_engine.search.supersession import background
-from memsearch_engine.service import grounding, indexing, keeping, launch
+from memsearch_engine.service import (
+    grounding,
+    index_state,
+    index_thread,
+    indexing,
+    launch,
+    tasks,
+)
 from memsearch_engine.service.activity import Activity
 from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.server import Server
@@ -36,7 +43,7 @@ class Running:
     def __init__(self, home: Home, idle_s: float = 900.0) -> None:
         home.ensure_socket_folder()
         self.engine, self.clock = Engine(home), Clock()
-        self.engine.activity = Activity(self.clock)
+        self.engine.state.activity = Activity(self.clock)
         self.server = Server(home, self.engine, idle_s)
         self.thread = threading.Thread(target=self.server.run, daemon=True)
         self.thread.start()
@@ -79,15 +86,16 @@ def test_what_it_does_by_itself_and_repeats_in_vain_does_not_keep_it_up(
         (grounding, "_FIRST_S", 0.0),
         (grounding, "_MOVED_S", 0.0),
         (grounding, "_NOTED_S", 0.01),
-        (indexing, "_AGAIN_S", 0.1),
-        (indexing, "_MAX_AGAIN_S", 0.1),
+        (index_state, "FIRST_PAUSE_S", 0.1),
+        (index_thread, "_RETRY_S", 0.1),
+        (indexing, "_MAX_PAUSE_S", 0.1),
         (indexing, "_ABSENT_S", 0.1),
-        (keeping, "_TICK_S", 0.05),
-        (keeping, "_RECONCILE_S", 0.1),
-        (keeping, "_NATIVE_S", 0.1),
-        (keeping, "_SUMMARIES_S", 0.1),
-        (keeping, "_LONGTERM_S", 0.1),
-        (keeping, "_SYNC_S", 0.1),
+        (tasks, "_TICK_S", 0.05),
+        (tasks, "_RECONCILE_S", 0.1),
+        (tasks, "_SOURCES_S", 0.1),
+        (tasks, "_SUMMARIES_S", 0.1),
+        (tasks, "_LONGTERM_S", 0.1),
+        (tasks, "_SYNC_S", 0.1),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -103,22 +111,22 @@ def test_what_it_does_by_itself_and_repeats_in_vain_does_not_keep_it_up(
         '[embedding]\nprovider = "openai"\nbase_url = "http://127.0.0.1:9/v1"\napi_key = "k"\n'
         '[sync]\nremote = "/nowhere/at/all"\nevery_minutes = 1\n'
     )
-    monkeypatch.setattr(keeping.summaries, "work", fails("summary"))
-    monkeypatch.setattr(Engine, "_asks_models", lambda self: True)
-    monkeypatch.setattr(keeping.pipeline, "due", fails("long-term run"))
-    monkeypatch.setattr(keeping, "reconcile", fails("reconciling"))
-    monkeypatch.setattr(keeping.sync_state, "due", lambda *args: True)
+    monkeypatch.setattr(tasks.summaries, "work", fails("summary"))
+    monkeypatch.setattr(tasks.CaptureTask, "_asks_models", lambda self: True)
+    monkeypatch.setattr(tasks.pipeline, "due", fails("long-term run"))
+    monkeypatch.setattr(tasks, "reconcile", fails("reconciling"))
+    monkeypatch.setattr(tasks.sync_state, "due", lambda *args: True)
     service = run()
-    service.engine.project_at(box.place())
-    tasks = (
+    service.engine.state.project_at(box.place())
+    all_tasks = (
         "compared with it has no commit yet",
         "summaries",
         "long-term memory",
         "housekeeping",
         "sync",
     )
-    until(repeats(caplog, *tasks), 30, "every task fails and is repeated")
-    assert service.engine.activity.uses == 0 and service.thread.is_alive()
+    until(repeats(caplog, *all_tasks), 30, "every task fails and is repeated")
+    assert service.engine.state.activity.uses == 0 and service.thread.is_alive()
     service.clock.now = 901.0
     assert service.goes()
 
@@ -131,7 +139,7 @@ def test_a_comparison_that_fails_is_repeated_later_and_later():
 def test_clients_and_hooks_are_uses_and_looking_at_the_status_is_none(box, run):
     box.fill()
     service = run()
-    activity = service.engine.activity
+    activity = service.engine.state.activity
     with_client = launch.connect(box.home, start=False)
     asking = launch.connect(box.home, start=False)
     assert asking.call("status", dict)["kept_up_by"] == ["1 connected client"]
@@ -156,14 +164,17 @@ def test_a_run_that_was_asked_for_keeps_it_up_and_one_of_its_own_does_not(box, r
         goes_on.wait(60)
         return {}
 
-    monkeypatch.setattr(keeping.pipeline, "run", slow)
+    monkeypatch.setattr(tasks.pipeline, "run", slow)
     engine = run().engine
     try:
-        engine._remember(background=True)
-        assert began.wait(30) and engine.may_sleep()
+        engine.tasks.longterm.start_run(background=True)
+        assert began.wait(30) and engine.tasks.may_sleep()
         assert engine.own_work[-1:] == ["a long-term run"]
-        engine._was_asked = True
-        assert not engine.may_sleep() and "a long-term run that was asked for" in engine.kept_up_by
+        engine.tasks.longterm.was_asked = True
+        assert (
+            not engine.tasks.may_sleep()
+            and "a long-term run that was asked for" in engine.kept_up_by
+        )
     finally:
         goes_on.set()
 
@@ -179,13 +190,13 @@ def test_the_last_round_of_sync_is_made_once_after_the_last_use(box, run, monkey
         self._bump()  # what it brought is a change, too
         raise OSError("no network")
 
-    monkeypatch.setattr(Engine, "_sync", meet)
-    assert not engine.may_sleep()
-    until(engine.may_sleep, what="the round has failed")
-    assert len(rounds) == 1 and engine.may_sleep()
-    engine.activity.note("search")
-    assert not engine.may_sleep()
-    until(engine.may_sleep, what="the second round has failed")
+    monkeypatch.setattr(tasks.SyncTask, "sync", meet)
+    assert not engine.tasks.may_sleep()
+    until(engine.tasks.may_sleep, what="the round has failed")
+    assert len(rounds) == 1 and engine.tasks.may_sleep()
+    engine.state.activity.note("search")
+    assert not engine.tasks.may_sleep()
+    until(engine.tasks.may_sleep, what="the second round has failed")
 
 
 def test_what_nobody_waits_for_rests_more_than_it_works_and_is_in_the_status(box, run, monkeypatch):
@@ -201,10 +212,10 @@ def test_what_nobody_waits_for_rests_more_than_it_works_and_is_in_the_status(box
     box.fill()
     engine = run().engine
     try:
-        engine.project_at(box.place())
+        engine.state.project_at(box.place())
         assert stepped.wait(60)
         (work,) = [work for work in engine.own_work if "with each other" in work]
-        assert "project" in work and nice == ["rest_0"] and indexing._REST >= 3
+        assert "project" in work and nice == ["rest_0"] and index_thread.REST >= 3
     finally:
         goes_on.set()
 

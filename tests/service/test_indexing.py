@@ -12,7 +12,9 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.service import indexing
-from memsearch_engine.service.indexing import Call, Indexer, IndexJob
+from memsearch_engine.service.commands import Call, IndexJob
+from memsearch_engine.service.index_thread import IndexThread
+from memsearch_engine.service.indexing import Indexer
 
 
 def behind(box, *, read: bool = False, forget: bool = False) -> bool:
@@ -29,7 +31,7 @@ def behind(box, *, read: bool = False, forget: bool = False) -> bool:
                 indexer.enqueue(job)
                 assert job.was_read.wait(60)
             if forget:
-                indexer._forget(project)
+                indexer.thread.forget(project)
             return indexer.is_behind([project])
         finally:
             indexer.close()
@@ -88,7 +90,7 @@ def test_a_first_search_waits_no_longer_than_a_moment_for_files_to_be_read(box, 
         let.wait(60)
         raise Unreachable("held")
 
-    monkeypatch.setattr(Indexer, "_read_files", held)
+    monkeypatch.setattr(IndexThread, "read_files", held)
     with contextlib.closing(Registry(home)) as registry:
         project = registry.at(locate(str(box.project), home), register=True)
         indexer = Indexer(home, registry, threading.Event(), lambda: None)

@@ -19,8 +19,9 @@ import pytest
 from memsearch_engine.core import local_socket
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import MAX_SOCKET_PATH, Home
-from memsearch_engine.service import indexing, launch, protocol
-from memsearch_engine.service.engine import Call, Engine
+from memsearch_engine.service import index_thread, launch, protocol
+from memsearch_engine.service.commands import Call
+from memsearch_engine.service.engine import Engine
 
 from tests.conftest import Box, until
 
@@ -533,13 +534,13 @@ def test_a_reset_is_not_taken_for_a_look_that_waits_already(box, monkeypatch):
         def read(job):
             gate.wait(30)
             done.append(job.anew)
-            return indexing._Work(job, indexing.Scan(failed=[]), 0.0, [], [], "")
+            return index_thread.Work(job, index_thread.Scan(failed=[]), 0.0, [], [], "")
 
-        monkeypatch.setattr(engine.indexer, "_read_files", read)
-        project = engine.project_at(box.place())
+        monkeypatch.setattr(engine.indexer.thread, "read_files", read)
+        project = engine.state.project_at(box.place())
         engine.indexer.refresh(project)  # one at the gate, or waiting
         engine.indexer.refresh(project)
-        engine.reset(Call(lambda state: None, lambda: False), box.place())
+        engine.handlers["reset"](Call(lambda state: None, lambda: False), box.place())
         gate.set()
         until(lambda: True in done, what="the reset")
     finally:

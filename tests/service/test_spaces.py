@@ -16,7 +16,7 @@ from memsearch_engine.core.settings import Embedding, Milvus, Settings
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.stores.base import StoreBusy
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.service import indexing, spaces
+from memsearch_engine.service import index_state, spaces
 from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.service.spaces import Spaces
 
@@ -65,7 +65,7 @@ def indexer(home: Home, states: list[str] | None = None) -> Iterator[Indexer]:
     with contextlib.closing(Registry(home)) as registry:
         made = Indexer(home, registry, threading.Event(), lambda: None)
         if states is not None:
-            made._changed = lambda: states.append(made.state)
+            made._state.changed = lambda: states.append(made.state)
         try:
             yield made
         finally:
@@ -73,7 +73,7 @@ def indexer(home: Home, states: list[str] | None = None) -> Iterator[Indexer]:
 
 
 def is_open(of: Indexer) -> bool:
-    return of.ready.is_set() and not of._opening
+    return of.ready.is_set() and not of._state.is_opening
 
 
 def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(home, stores):
@@ -115,21 +115,25 @@ def test_a_store_that_can_t_be_opened_is_tried_later_and_later_and_never_called_
             "broken",
             "the disk is full",
         ) and made.spaces.serving is None
-        made._changed = lambda: states.append(made.state)
+        made._state.changed = lambda: states.append(made.state)
         pauses = []
         for _ in range(3):
-            made._reopen_at, before = 0.0, len(states)
+            made._state.reopen_at, before = 0.0, len(states)
             made._try_again()
             until(lambda before=before: len(states) > before)
-            pauses.append(made._pause_s)
-        assert pauses == [2 * indexing._AGAIN_S, 4 * indexing._AGAIN_S, 8 * indexing._AGAIN_S]
+            pauses.append(made._state.pause_s)
+        assert pauses == [
+            2 * index_state.FIRST_PAUSE_S,
+            4 * index_state.FIRST_PAUSE_S,
+            8 * index_state.FIRST_PAUSE_S,
+        ]
         assert set(states) == {"broken"}
         stores.clear()
-        made._reopen_at = 0.0
+        made._state.reopen_at = 0.0
         made._try_again()
         until(lambda: made.state == "ready")
-        until(lambda: not made._opening)
-        assert made.problem == "" and made._pause_s == indexing._AGAIN_S
+        until(lambda: not made._state.is_opening)
+        assert made.problem == "" and made._state.pause_s == index_state.FIRST_PAUSE_S
 
 
 def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypatch):

@@ -6,7 +6,7 @@ import contextlib
 import json
 
 from memsearch_engine.capture import backfill
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.core.home import AgentFolders, Home
 
@@ -27,9 +27,9 @@ def test_damage_and_unknown_kinds_are_counted_by_agent(tmp_path):
         (folder / f"{name}.jsonl").write_text(f"{json.dumps(row)}\n{'{torn'}\n{new}\n")
     home = Home(tmp_path / "home")
     home.ensure()
-    with contextlib.closing(Keeper(home)) as keeper:
+    with contextlib.closing(CapturePipeline(home)) as pipeline:
         folders = AgentFolders({"claude-code": [tmp_path / "projects"]})
-        made = backfill.plan(home, keeper, folders, backfill.Choice(("claude-code",)))
+        made = backfill.plan(home, pipeline, folders, backfill.Choice(("claude-code",)))
     assert made.passed_over == {"claude-code": {"(not JSON)": 2, "of-a-new-kind": 2}}
     with contextlib.closing(Ledger(home)) as ledger:
         assert {kind for _, kind, _, _ in ledger.unknown()} == {"(not JSON)", "of-a-new-kind"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine.agents.transcripts import locate
 from memsearch_engine.agents.transcripts.model import Conversation, Turn
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
 
@@ -91,8 +91,8 @@ def test_a_sub_agent_that_was_sent_off_reports_into_its_turn():
     assert "launched successfully" not in turn.tools[0].output
 
 
-def keep(keeper: Keeper, turn: Turn, memory: str) -> str:
-    return keeper.keep(turn, opened("async").where, memory=memory).outcome
+def keep(pipeline: CapturePipeline, turn: Turn, memory: str) -> str:
+    return pipeline.capture(turn, opened("async").where, memory=memory).outcome
 
 
 def test_forks_of_forks_are_one_entry_a_turn_whatever_comes_first(tmp_path):
@@ -100,11 +100,11 @@ def test_forks_of_forks_are_one_entry_a_turn_whatever_comes_first(tmp_path):
     for order in (("original", "fork", "fork-of-fork"), ("fork-of-fork", "fork", "original")):
         home = Home(tmp_path / order[0]).ensure()
         folder = f"{memory}-{order[0]}"
-        keeper = Keeper(home)
+        pipeline = CapturePipeline(home)
         for name in order:
             for turn in opened(name).turns():
-                keep(keeper, turn, folder)
-        keeper.close()
+                keep(pipeline, turn, folder)
+        pipeline.close()
         bodies = [e.body for path in Path(folder).glob("*.md") for e in read_day(path).entries]
         assert len(bodies) == 6 and len(set(bodies)) == 6, bodies
 
@@ -112,7 +112,7 @@ def test_forks_of_forks_are_one_entry_a_turn_whatever_comes_first(tmp_path):
 def test_a_turn_that_grows_updates_its_entry_while_nobody_has_edited_it(tmp_path):
     memory = str(tmp_path / "p" / ".memsearch" / "memory")
     home = Home(tmp_path / "home").ensure()
-    keeper = Keeper(home)
+    pipeline = CapturePipeline(home)
     (turn,) = opened("async").turns()
     early = Turn(
         **{
@@ -120,28 +120,28 @@ def test_a_turn_that_grows_updates_its_entry_while_nobody_has_edited_it(tmp_path
             "assistant": "launched, waiting",
         }
     )
-    keep(keeper, early, memory)
+    keep(pipeline, early, memory)
     (day,) = Path(memory).glob("*.md")
     assert "found x" not in day.read_text()
-    keep(keeper, turn, memory)
+    keep(pipeline, turn, memory)
     assert "found x" in day.read_text() and len(read_day(day).entries) == 1
-    keeper.journal.undo(memory)
+    pipeline.journal.undo(memory)
     assert "found x" not in day.read_text()
     entry = read_day(day).entries[0]
     from memsearch_engine.journal.write import target_of
 
-    keeper.journal.edit(memory, target_of(str(day), entry), "- my own words")
+    pipeline.journal.edit(memory, target_of(str(day), entry), "- my own words")
     turn.assistant += "\n\nand more"
-    keep(keeper, turn, memory)
+    keep(pipeline, turn, memory)
     assert read_day(day).entries[0].body == "- my own words"
-    keeper.close()
+    pipeline.close()
 
 
 def test_a_deleted_turn_stays_deleted_under_its_older_name(tmp_path):
     """Version 0.1 named turns by their prompt id."""
     memory = str(tmp_path / "p" / ".memsearch" / "memory")
     home = Home(tmp_path / "home").ensure()
-    keeper = Keeper(home)
+    pipeline = CapturePipeline(home)
     turn = opened("commands").turns()[0]
     old = Turn(
         **{
@@ -150,15 +150,15 @@ def test_a_deleted_turn_stays_deleted_under_its_older_name(tmp_path):
             "aliases": [],
         }
     )
-    keep(keeper, old, memory)
-    assert keep(keeper, turn, memory) == "captured"
+    keep(pipeline, old, memory)
+    assert keep(pipeline, turn, memory) == "captured"
     (day,) = Path(memory).glob("*.md")
     assert len(read_day(day).entries) == 1
     from memsearch_engine.journal.write import target_of
 
-    keeper.journal.delete(memory, [target_of(str(day), read_day(day).entries[0])])
-    assert keep(keeper, turn, memory) == "deleted" and read_day(day).entries == []
-    keeper.close()
+    pipeline.journal.delete(memory, [target_of(str(day), read_day(day).entries[0])])
+    assert keep(pipeline, turn, memory) == "deleted" and read_day(day).entries == []
+    pipeline.close()
 
 
 def test_opencode_s_forks_copy_turns_under_their_first_names():

@@ -68,7 +68,7 @@ def test_an_indexed_file_is_listed_as_one_that_is_not(library, world):
     engine = Engine(world.home)
     try:
         place = library.memory.place_param
-        (result,) = engine.index(_Call(), place=place)
+        (result,) = engine.handlers["index"](_Call(), place=place)
         assert not result.failed
     finally:
         engine.close()

@@ -14,8 +14,8 @@ import msgspec
 from memsearch_engine.agents.transcripts.evidence import shortened
 from memsearch_engine.agents.transcripts.locate import all_sessions, open_session
 from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
+from memsearch_engine.capture.capture_pipeline import CapturePipeline, home_of, local_time, noted_at
 from memsearch_engine.capture.extract import is_trivial
-from memsearch_engine.capture.keep import Keeper, home_of, local_time, noted_at
 from memsearch_engine.capture.ledger import SeenSession, SeenTurn
 from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry
@@ -99,7 +99,7 @@ Progress = Callable[[str, int, int], None]
 
 def plan(
     home: Home,
-    keeper: Keeper,
+    pipeline: CapturePipeline,
     folders: AgentFolders,
     choice: Choice,
     progress: Progress | None = None,
@@ -116,7 +116,7 @@ def plan(
         where for agent in choice.agents for where in all_sessions(agent, folders, made.failed)
     ]
     if changed_only:
-        seen = keeper.ledger.sessions()
+        seen = pipeline.ledger.sessions()
         found = [
             w
             for w in found
@@ -128,7 +128,7 @@ def plan(
             progress("reading", number, len(found))
         try:
             conversation = open_session(where, home.offsets)
-            _count(home, keeper, conversation, choice, made, planned)
+            _count(home, pipeline, conversation, choice, made, planned)
         except OSError as error:
             made.failed.append((f"{where.path} {where.session}", error.strerror or str(error)))
         except Exception as error:  # an odd session ends nobody's import
@@ -145,7 +145,7 @@ def _stamp(seen: SeenSession | None) -> tuple[float, int] | None:
 
 def _count(
     home: Home,
-    keeper: Keeper,
+    pipeline: CapturePipeline,
     conversation: Conversation,
     choice: Choice,
     made: Plan,
@@ -153,7 +153,7 @@ def _count(
 ) -> None:
     where = conversation.where
     count = made.counts[where.agent]
-    keeper.ledger.note_session(
+    pipeline.ledger.note_session(
         SeenSession(
             where.agent,
             where.session,
@@ -176,7 +176,7 @@ def _count(
     new: list[str] = []
     start = ""
     notes: list[SeenTurn] = []
-    recorded = keeper.ledger.outcomes(where.agent, conversation.session)
+    recorded = pipeline.ledger.outcomes(where.agent, conversation.session)
     known = {conversation.aliases.get(name, name): outcome for name, outcome in recorded.items()}
     for number, turn in enumerate(conversation.each()):
         if turn.is_ours:
@@ -210,10 +210,10 @@ def _count(
             count.homeless += 1
             made.gone[turn.cwd] = made.gone.get(turn.cwd, 0) + 1
             outcome = "homeless"
-        elif keeper.journal.is_deleted(Anchor(turn.session, turn.turn, turn.agent), turn.aliases):
+        elif pipeline.journal.is_deleted(Anchor(turn.session, turn.turn, turn.agent), turn.aliases):
             count.known += 1
             outcome = "deleted"
-        elif _is_known(keeper, memory, turn, planned):
+        elif _is_known(pipeline, memory, turn, planned):
             count.known += 1
             outcome = "captured"
         else:
@@ -226,14 +226,14 @@ def _count(
             outcome = "new"
         if seen.outcome != outcome or turn.turn not in known:
             notes.append(msgspec.structs.replace(seen, outcome=outcome))
-    keeper.ledger.note(notes)
+    pipeline.ledger.note(notes)
     count.sessions += 1
     if new:
         made.work.append((start, Work(where, new)))
 
 
 def run(
-    keeper: Keeper,
+    pipeline: CapturePipeline,
     made: Plan,
     choice: Choice,
     progress: Progress | None = None,
@@ -242,10 +242,10 @@ def run(
     """Write the planned turns, session after session, oldest first."""
     report = ImportReport(failed=[], memories=[])
     total, done = made.new, 0
-    orphans = locate(choice.orphans, keeper.home).memory if choice.orphans else ""
+    orphans = locate(choice.orphans, pipeline.home).memory if choice.orphans else ""
     for _, work in made.work:
         try:
-            conversation = open_session(work.where, keeper.home.offsets)
+            conversation = open_session(work.where, pipeline.home.offsets)
         except OSError as error:
             report.failed.append((work.where.path, error.strerror or str(error)))
             continue
@@ -257,13 +257,14 @@ def run(
             done += 1
             try:
                 for turn in in_context(conversation, place := conversation.find(name), place + 1):
-                    memory = "" if home_of(turn.cwd, keeper.home) else orphans
+                    memory = "" if home_of(turn.cwd, pipeline.home) else orphans
                     _tell(
-                        report, keeper.keep(turn, work.where, memory=memory, at=work.where.modified)
+                        report,
+                        pipeline.capture(turn, work.where, memory=memory, at=work.where.modified),
                     )
             except (OSError, MemsearchError) as error:
                 report.failed.append((f"{work.where.path} turn {name}", str(error)))
-                keeper.ledger.note(
+                pipeline.ledger.note(
                     [
                         SeenTurn(
                             work.where.agent, work.where.session, name, "", "", "failed", str(error)
@@ -300,7 +301,7 @@ def agents_here(folders: AgentFolders) -> list[str]:
     return [agent for agent in agent_registry.names() if folders.here(agent)]
 
 
-def _is_known(keeper: Keeper, memory: str, turn: Turn, planned: set[str]) -> bool:
+def _is_known(pipeline: CapturePipeline, memory: str, turn: Turn, planned: set[str]) -> bool:
     """Whether a turn is in memory or planned already; if not, it is planned now: a fork's copy of
     it is no other turn.
     """
@@ -308,7 +309,7 @@ def _is_known(keeper: Keeper, memory: str, turn: Turn, planned: set[str]) -> boo
     keys = {f"{memory} {key}" for key in names_of(anchor)}
     look = memory not in planned
     planned.add(memory)
-    known = keeper.journal.turns(memory).has(anchor, turn.aliases, noted_at(turn), look=look)
+    known = pipeline.journal.turns(memory).has(anchor, turn.aliases, noted_at(turn), look=look)
     if known or not planned.isdisjoint(keys):
         return True
     planned |= keys

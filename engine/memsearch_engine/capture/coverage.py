@@ -14,10 +14,10 @@ import msgspec
 from memsearch_engine.agents.transcripts.locate import all_sessions, open_session
 from memsearch_engine.agents.transcripts.model import Conversation
 from memsearch_engine.capture import summaries
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
+from memsearch_engine.capture.event_queue import outcomes
 from memsearch_engine.capture.ledger import SeenSession
 from memsearch_engine.capture.replies import in_context
-from memsearch_engine.capture.worker import outcomes
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
@@ -67,7 +67,7 @@ class Coverage(msgspec.Struct):
 
 
 def reconcile(
-    keeper: Keeper,
+    pipeline: CapturePipeline,
     folders: AgentFolders,
     *,
     agents: tuple[str, ...] = (),
@@ -79,16 +79,16 @@ def reconcile(
     brought: a crash, an older client, a hook that is not trusted. Returns the memory folders that
     were written.
     """
-    since = keeper.ledger.captured_since()
+    since = pipeline.ledger.captured_since()
     written: list[str] = []
     for agent in agents or tuple(since):
         if (
             agent not in since
             or agent not in agent_registry.names()
-            or summaries.is_off(keeper.settings, agent)
+            or summaries.is_off(pipeline.settings, agent)
         ):
             continue
-        seen = keeper.ledger.sessions()
+        seen = pipeline.ledger.sessions()
         for where in all_sessions(agent, folders):
             if where.modified < since[agent]:
                 continue
@@ -96,8 +96,8 @@ def reconcile(
             if before and (before.modified, before.size) == (where.modified, where.size):
                 continue
             try:
-                conversation = open_session(where, keeper.home.offsets)
-                whole = _reconcile(keeper, conversation, since[agent], take, written)
+                conversation = open_session(where, pipeline.home.offsets)
+                whole = _reconcile(pipeline, conversation, since[agent], take, written)
             except (OSError, MemsearchError):
                 continue
             if whole:  # what is still open is looked at again
@@ -111,40 +111,44 @@ def reconcile(
                     conversation.parent,
                     conversation.version,
                 )
-                keeper.ledger.note_session(state, conversation.unknown)
+                pipeline.ledger.note_session(state, conversation.unknown)
     return written
 
 
 def _reconcile(
-    keeper: Keeper, conversation: Conversation, since: float, take: bool, written: list[str]
+    pipeline: CapturePipeline,
+    conversation: Conversation,
+    since: float,
+    take: bool,
+    written: list[str],
 ) -> bool:
     """Returns whether nothing is left to be looked at again."""
     where = conversation.where
     if conversation.parent:
         return True
-    known = outcomes(keeper, conversation)
+    known = outcomes(pipeline, conversation)
     quiet = time.time() - where.modified > _QUIET_S
     whole = True
     for place, name in enumerate(conversation.ids):
         if known.get(name) in _DONE:
             continue
         for turn in in_context(conversation, place, place + 1):
-            if keeper.started(turn) < since:
+            if pipeline.started(turn) < since:
                 continue
             open_still = (
                 place == len(conversation.ids) - 1 and turn.status == "interrupted" and not quiet
             )
             if open_still or not take:
                 whole = False
-                keeper.note_new(turn)
+                pipeline.note_new(turn)
                 continue
             try:
-                kept = keeper.keep(turn, where)
+                kept = pipeline.capture(turn, where)
             except (
                 OSError,
                 MemsearchError,
             ) as error:  # a folder that can't be written, a full disk: tried again, and seen
-                keeper.note_failed(turn, str(error))
+                pipeline.note_failed(turn, str(error))
                 whole = False
                 continue
             if kept.written and kept.memory not in written:
@@ -152,11 +156,11 @@ def _reconcile(
     return whole
 
 
-def shares(keeper: Keeper, since_day: str = "") -> list[Share]:
+def shares(pipeline: CapturePipeline, since_day: str = "") -> list[Share]:
     """Coverage by agent and day, newest day first, of turns since each agent's capture began."""
     found: dict[tuple[str, str], Share] = {}
-    since = keeper.ledger.captured_since()
-    for agent, day, outcome, count in keeper.ledger.counts_since(since, since_day):
+    since = pipeline.ledger.captured_since()
+    for agent, day, outcome, count in pipeline.ledger.counts_since(since, since_day):
         share = found.setdefault((agent, day), Share(agent, day))
         share.seen += count
         if outcome in ("captured", "deleted"):
@@ -177,12 +181,12 @@ def shares(keeper: Keeper, since_day: str = "") -> list[Share]:
     return list(found.values())
 
 
-def alarms(keeper: Keeper) -> list[str]:
+def alarms(pipeline: CapturePipeline) -> list[str]:
     """Agents that are used and whose turns don't arrive, each in a sentence."""
     said = []
     now = time.time()
-    for agent, since in keeper.ledger.captured_since().items():
-        late = keeper.ledger.late(agent, since, now - _ALARM_S)
+    for agent, since in pipeline.ledger.captured_since().items():
+        late = pipeline.ledger.late(agent, since, now - _ALARM_S)
         if late:
             said.append(
                 f"{agent}: {late} turns are not in memory: capture has stopped (`memsearch plugins status {agent}`)"
@@ -190,11 +194,11 @@ def alarms(keeper: Keeper) -> list[str]:
     return said
 
 
-def report(keeper: Keeper, since_day: str = "") -> Coverage:
-    rows = shares(keeper, since_day)
+def report(pipeline: CapturePipeline, since_day: str = "") -> Coverage:
+    rows = shares(pipeline, since_day)
     seen = sum(row.seen for row in rows)
     return Coverage(
-        agents=keeper.ledger.captured_since(),
+        agents=pipeline.ledger.captured_since(),
         percent=int(100 * sum(row.covered for row in rows) / seen) if seen else 100,
         seen=seen,
         captured=sum(row.captured for row in rows),
@@ -204,5 +208,5 @@ def report(keeper: Keeper, since_day: str = "") -> Coverage:
         failed=sum(row.failed for row in rows),
         orphaned=sum(row.orphaned for row in rows),
         days=rows,
-        alarms=alarms(keeper),
+        alarms=alarms(pipeline),
     )

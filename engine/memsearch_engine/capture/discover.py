@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 
 from memsearch_engine.capture.backfill import Choice, plan
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.home import AgentFolders, Home
 
@@ -70,13 +70,13 @@ def discover(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Here]:
     """One row per agent. Sessions that did not change since they were last read are not read again."""
-    keeper = Keeper(home)
+    pipeline = CapturePipeline(home)
     try:
-        plan(home, keeper, folders, Choice(agent_registry.names()), progress, changed_only=True)
-        sessions = list(keeper.ledger.sessions().values())
-        counts = keeper.ledger.counts()
+        plan(home, pipeline, folders, Choice(agent_registry.names()), progress, changed_only=True)
+        sessions = list(pipeline.ledger.sessions().values())
+        counts = pipeline.ledger.counts()
     finally:
-        keeper.close()
+        pipeline.close()
     paths = {agent.name: shutil.which(agent.program) or "" for agent in agent_registry.everyone()}
     with ThreadPoolExecutor(len(paths)) as pool:
         asked = dict(zip(paths, pool.map(_version if versions else lambda _: "", paths.values())))

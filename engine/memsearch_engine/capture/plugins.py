@@ -11,7 +11,7 @@ import msgspec
 
 from memsearch_engine.agents.installing import Installer, missing
 from memsearch_engine.agents.patches import Patch, apply, record, revert
-from memsearch_engine.capture import worker
+from memsearch_engine.capture import event_queue
 from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Conflict, Unreachable, UsageError
@@ -112,7 +112,7 @@ def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
             ledger.capturing(agent, None)
         finally:
             ledger.close()
-        worker.drop_of(home, agent)
+        event_queue.drop_of(home, agent)
     return done
 
 

@@ -7,10 +7,11 @@ one sends a request and reads its result. It starts nothing.
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from memsearch_engine import __version__
-from memsearch_engine.core import paths
+from memsearch_engine.core import agent_registry, paths
 from memsearch_engine.core import quick_json as json
 
 TYPE_CHECKING = False  # importing `typing` takes 2 ms
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 #: Bytes of the longest answer that a hook reads, and that a command reads.
 MAX_HOOK_ANSWER, MAX_ANSWER = 1 << 20, 64 << 20
+#: Beginnings of variables that mark a session of an agent, besides each agent's own: a service that
+#: outlives the session must not inherit them.
+_SESSION_MARKS = ("PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")
 _CHUNK = 1 << 16
 _MIN_WAIT_S = 0.001
 _HELLO, _REQUEST = 0, 1  # ids
@@ -87,6 +91,40 @@ def call(
         return _result(peer, end, limit, same_version)
     finally:
         peer.close()
+
+
+def start_service(home: str) -> None:
+    """Start the service where none runs: its lock is free. Detached, nothing of ours stays open in
+    it.
+    """
+    if os.environ.get("MEMSEARCH_NO_SERVICE") or not paths.is_free(paths.service_lock(home)):
+        return
+    marks = (
+        *_SESSION_MARKS,
+        *(mark for agent in agent_registry.everyone() for mark in agent.session_marks),
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
+    if (
+        sys.flags.ignore_environment
+    ):  # nor does what we start take modules from the variables of an agent's user
+        environment = {
+            name: value for name, value in environment.items() if not name.startswith("PYTHON")
+        }
+    environment["MEMSEARCH_HOME"] = home
+    null = os.open(os.devnull, os.O_RDWR)
+    os.posix_spawn(
+        sys.executable,
+        # -P: the current folder may be a stranger's repository
+        [sys.executable, "-P", "-m", "memsearch_engine.service.server"],
+        environment,
+        file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
+        setsid=True,
+    )
+
+
+def table(value: object) -> dict[str, Any] | None:
+    """*value* where it is a dictionary, else None."""
+    return value if isinstance(value, dict) else None
 
 
 def _result(peer: _socket.socket, end: float, limit: int, same_version: bool) -> Any:

@@ -22,9 +22,9 @@ import msgspec
 
 from memsearch_engine.agents.transcripts.locate import all_sessions, open_session
 from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
+from memsearch_engine.capture.capture_pipeline import home_of
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import is_trivial
-from memsearch_engine.capture.keep import home_of
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError, SettingsError
 from memsearch_engine.core.home import AgentFolders, Home

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import socket
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import msgspec
 
@@ -14,6 +14,7 @@ from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.local_socket import same_user
 from memsearch_engine.service import protocol
+from memsearch_engine.service.methods import Method
 
 T = TypeVar("T")
 CONNECT_S = 1.0
@@ -66,6 +67,17 @@ class Connection:
                 "`memsearch service stop` ends it; the next command starts another",
             ) from error
 
+    @overload
+    def call(
+        self,
+        method: Method[T],
+        *,
+        timeout_s: float = 30.0,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+        **params: Any,
+    ) -> T: ...
+
+    @overload
     def call(
         self,
         method: str,
@@ -74,14 +86,34 @@ class Connection:
         timeout_s: float = 30.0,
         progress: Callable[[dict[str, Any]], None] | None = None,
         **params: Any,
-    ) -> T:
-        """Call *method* and read its answer as *kind*. Raises RemoteError, or Unreachable when the
-        service dies.
+    ) -> T: ...
+
+    def call(
+        self,
+        method: Method[Any] | str,
+        kind: type[Any] | None = None,
+        *,
+        timeout_s: float = 30.0,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+        **params: Any,
+    ) -> Any:
+        """Call a method and return its answer.
+
+        Args:
+            method: one of ``methods``; the name of one, with the type (*kind*) to read its answer
+                as.
+            timeout_s: seconds until the answer, and between two reports of progress.
+            progress: is given each report.
+
+        Raises:
+            RemoteError: the service reports an error. Unreachable: it ends, or says nothing.
         """
+        name = method if isinstance(method, str) else method.name
+        kind = kind or (dict if isinstance(method, str) else method.answer)
         number = next(self._ids)
         self._socket.settimeout(timeout_s)
         try:
-            self._socket.sendall(protocol.encode(protocol.Request(method, params, number)))
+            self._socket.sendall(protocol.encode(protocol.Request(name, params, number)))
             while True:
                 line = self._lines.readline(protocol.MAX_LINE)
                 if not line:

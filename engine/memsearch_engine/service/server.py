@@ -28,34 +28,10 @@ from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home, lock
 from memsearch_engine.core.local_socket import same_user
 from memsearch_engine.service import protocol
+from memsearch_engine.service.commands import Call
 from memsearch_engine.service.engine import Engine
-from memsearch_engine.service.indexing import Call
 
 log = logging.getLogger("memsearch.service")
-_HANDLERS = (
-    "search",
-    "search_view",
-    "expand_view",
-    "recall",
-    "carry_on",
-    "prepare",
-    "trace",
-    "contradicted",
-    "verify",
-    "around",
-    "index",
-    "reset",
-    "forget_project",
-    "health",
-    "status",
-    "wait",
-    "inbox",
-    "attach",
-    "coverage",
-    "standing",
-    "missed",
-    "longterm",
-)
 #: Requests that only look at the service: they do not postpone its end.
 _NO_USE = ("hello", "status", "shutdown")
 _TICK_S = 1.0
@@ -90,14 +66,14 @@ class Server:
         """Take no more clients, and end as soon as those who have asked are answered; from a signal
         or a thread.
         """
-        self.engine.stop()
+        self.engine.tasks.stop()
         with contextlib.suppress(OSError):
             self._wake.send(b"\0")
 
     def run(self) -> None:
-        while not self.engine.stopping.is_set():
+        while not self.engine.state.stopping.is_set():
             called = self._calls.select(_TICK_S)
-            if self.engine.stopping.is_set() or not called and self._should_exit():
+            if self.engine.state.stopping.is_set() or not called and self._should_exit():
                 break
             if not called:
                 continue
@@ -109,14 +85,14 @@ class Server:
                 OSError
             ) as error:  # no descriptor is left for a moment: who waits is taken when there is one
                 log.warning("a client could not be taken: %s", error)
-                self.engine.stopping.wait(_TICK_S / 5)
+                self.engine.state.stopping.wait(_TICK_S / 5)
                 continue
             if not same_user(peer):
                 peer.close()
                 continue
-            self.engine.activity.connected()
+            self.engine.state.activity.connected()
             threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
-        self.engine.stop()
+        self.engine.tasks.stop()
         self.socket.close()
         with self._answered:
             self._answered.wait_for(lambda: not self._answering, _TICK_S)
@@ -132,7 +108,7 @@ class Server:
         except OSError:
             log.info("the socket is gone")
             return True
-        return self.engine.activity.is_over(self.idle_s) and self.engine.may_sleep()
+        return self.engine.state.activity.is_over(self.idle_s) and self.engine.tasks.may_sleep()
 
     def _serve(self, peer: socket.socket) -> None:
         """Read requests of one client; each runs in the pool so that it can be cancelled meanwhile."""
@@ -154,7 +130,7 @@ class Server:
                         continue
                     if request.method not in _NO_USE:
                         use = request.method
-                        self.engine.activity.note(use)
+                        self.engine.state.activity.note(use)
                     if request.method == "cancel":
                         if event := running.get(int(request.params.get("id", -1))):
                             event.set()
@@ -169,8 +145,8 @@ class Server:
             for event in running.values():
                 event.set()
             if use:
-                self.engine.activity.note(use)
-            self.engine.activity.disconnected()
+                self.engine.state.activity.note(use)
+            self.engine.state.activity.disconnected()
 
     def _answer(
         self,
@@ -222,9 +198,9 @@ class Server:
         if method == "shutdown":
             self.stop()
             return {"stopping": True}
-        if method not in _HANDLERS:
+        if (handler := self.engine.handlers.get(method)) is None:
             raise MemsearchError(f"unknown method {method!r}")
-        return getattr(self.engine, method)(call, **params)
+        return handler(call, **params)
 
 
 def main() -> int:

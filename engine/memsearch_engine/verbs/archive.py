@@ -10,7 +10,7 @@ from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.evidence import Status as Kept
 from memsearch_engine.agents.transcripts.locate import find_session
 from memsearch_engine.capture import backfill, retention, summaries
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.retention import Survey
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.settings import load
@@ -51,7 +51,7 @@ class Import:
             self._settings.capture.summarize.provider, self._settings.plugins = "extractive", {}
         names = agents or tuple(backfill.agents_here(memory.folders))
         self._choice = backfill.Choice(names, since, into, orphans)
-        self._keeper = Keeper(memory.home, settings=self._settings)
+        self._keeper = CapturePipeline(memory.home, settings=self._settings)
 
     def __enter__(self) -> Import:
         return self

@@ -38,15 +38,15 @@ class Capture:
 
     def retry(self) -> int:
         """Let events that could not be read and summaries that failed be tried again; how many."""
-        from memsearch_engine.capture import summaries, worker
+        from memsearch_engine.capture import event_queue, summaries
 
-        return worker.retry(self._home) + summaries.retry(self._home)
+        return event_queue.retry(self._home) + summaries.retry(self._home)
 
     def drop(self, names: list[str]) -> int:
         """Forget waiting events (all without *names*); their turns stay in the agents' transcripts."""
-        from memsearch_engine.capture import worker
+        from memsearch_engine.capture import event_queue
 
-        return worker.drop(self._home, names)
+        return event_queue.drop(self._home, names)
 
     def coverage(self, since: str = "") -> Coverage:
         """Turns seen in transcripts against turns in memory since capture began, or since a day.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.capture import backfill
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.core.settings import Settings
@@ -48,11 +48,11 @@ def world(
     if not Path(place.memory).is_dir():
         Path(place.root).mkdir(parents=True, exist_ok=True)
         folders = chats.write(root / "agents", Path(place.root), turns)
-        keeper = Keeper(home)
+        pipeline = CapturePipeline(home)
         choice = backfill.Choice(chats.AGENTS)
-        plan = backfill.plan(home, keeper, folders, choice)
-        done = backfill.run(keeper, plan, choice)
-        keeper.close()
+        plan = backfill.plan(home, pipeline, folders, choice)
+        done = backfill.run(pipeline, plan, choice)
+        pipeline.close()
         assert not done.failed and done.written == (len(turns) if whole else done.written), (
             done,
             len(turns),

@@ -1,9 +1,9 @@
-"""Working the inbox off: find the turn, remove secrets, take notes, append. Run by one process at a
-time.
+"""The event queue: files that hooks write into the folder ``inbox/``, and their processing.
 
-Idempotent on (agent, session, turn): every finished turn of the session that is not in the journal
-yet is taken, so a hook that was killed is made up for by the next one. An event leaves the inbox
-only after its entries are on disk.
+For each event the finished turns of its session become entries. One process at a time does it.
+Idempotent on (agent, session, turn): every finished turn that is not in the journal yet is taken, so
+the next hook makes up for one that was killed. An event leaves the queue after its entries are on
+disk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from memsearch_engine.agents.transcripts.locate import find_session, open_session
 from memsearch_engine.agents.transcripts.model import Conversation
 from memsearch_engine.capture import summaries
-from memsearch_engine.capture.keep import Keeper, home_of
+from memsearch_engine.capture.capture_pipeline import CapturePipeline, home_of
 from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry, safe_files
@@ -45,8 +45,12 @@ _NEWEST = 50  # events among which the start of a session that has just sent a p
 
 
 class Outcome(msgspec.Struct):
-    """What became of the inbox. ``waiting``: events that are kept for later, with the reason;
-    ``memories``: folders that were written; ``opened``: folders in which sessions have begun.
+    """What came of the queue.
+
+    Attributes:
+        captured, skipped, already: turns.
+        waiting: (path, reason) of events that stay for later.
+        memories: memory folders that were written; opened: those in which sessions have begun.
     """
 
     captured: int = 0
@@ -58,6 +62,8 @@ class Outcome(msgspec.Struct):
 
 
 class Event(msgspec.Struct):
+    """An event of a hook. ``at``: seconds since 1970; ``path``: its own file."""
+
     path: str
     agent: str
     event: str
@@ -73,8 +79,8 @@ class Event(msgspec.Struct):
 
 
 def events(home: Home, newest: int = 0) -> Iterator[Event]:
-    """Events in the order they came, all or the *newest*. What can't be read as one is moved aside
-    as ``*.bad``.
+    """Events in the order they came, all or the *newest*. A file that is no event is set aside as
+    ``*.bad``.
     """
     try:
         names = sorted(
@@ -111,8 +117,8 @@ def events(home: Home, newest: int = 0) -> Iterator[Event]:
 
 
 def note_starts(home: Home, agent: str, session: str) -> None:
-    """Note what a session was told at its start, if that still waits in the inbox: its first prompt
-    may come right after.
+    """Record what was injected into a session at its start, if that event still waits: the first
+    prompt may come right after.
     """
     for event in events(home, newest=_NEWEST):
         if (event.agent, event.session) == (agent, session) and event.event == "SessionStart":
@@ -149,8 +155,8 @@ def _checked(event: Event) -> Event:
 
 
 def set_aside(path: Path, reason: str) -> None:
-    """Keep an event that can't be taken out of the others' way, with the reason beside it;
-    `memsearch inbox` lists it.
+    """Set an event aside that can't be processed, with the reason in a file beside it; `memsearch
+    inbox` lists it.
     """
     with contextlib.suppress(OSError):
         path.with_suffix(".why").write_text(
@@ -171,7 +177,7 @@ def bad(home: Home) -> list[tuple[str, str]]:
 
 
 def work(home: Home, journal: Journal | None = None, settings: Settings | None = None) -> Outcome:
-    """Take every event that can be taken now. Where another process is at it, nothing is done.
+    """Process every event that can be processed now; none where another process does so.
 
     Args:
         settings: with ``capture.enabled`` off, events are dropped and nothing is read or written.
@@ -182,13 +188,13 @@ def work(home: Home, journal: Journal | None = None, settings: Settings | None =
         return outcome
     held = lock(home.inbox)
     if held is None:
-        return outcome  # another process works it off
+        return outcome  # another process is at it
     try:
         if settings is None or settings.capture.enabled:
-            _work(Keeper(home, journal, settings), outcome)
+            _work(CapturePipeline(home, journal, settings), outcome)
         else:
             for event in events(home):
-                if event.event == "SessionStart":  # what a session was told is no capture
+                if event.event == "SessionStart":  # what was injected is no capture
                     _note_start(home, event)
                 Path(event.path).unlink(missing_ok=True)
                 outcome.skipped += 1
@@ -208,9 +214,8 @@ def retry(home: Home) -> int:
 
 
 def drop(home: Home, names: list[str]) -> int:
-    """Forget waiting events by file name; all of them where *names* is empty. Their turns stay in
-    the agents' transcripts, where reconciling or an import can still find them. Returns how many
-    went.
+    """Delete waiting events by file name, all of them where *names* is empty. Their turns stay in
+    the agents' transcripts, where reconciling or an import finds them. Returns how many.
     """
     count = 0
     for path in home.inbox.glob("*.*"):
@@ -222,7 +227,7 @@ def drop(home: Home, names: list[str]) -> int:
 
 
 def drop_of(home: Home, agent: str) -> int:
-    """Drop the waiting events of one agent, which was uninstalled. Returns how many."""
+    """Delete the waiting events of an agent that was uninstalled. Returns how many."""
     return (
         drop(home, names)
         if (names := [os.path.basename(e.path) for e in events(home) if e.agent == agent])
@@ -230,20 +235,18 @@ def drop_of(home: Home, agent: str) -> int:
     )
 
 
-def _work(keeper: Keeper, outcome: Outcome) -> None:
+def _work(pipeline: CapturePipeline, outcome: Outcome) -> None:
     try:
-        for event in events(keeper.home):
+        for event in events(pipeline.home):
             try:
-                done, reason = _take(event, keeper, outcome)
+                done, reason = _take(event, pipeline, outcome)
             except (OSError, MemsearchError) as error:
                 done, reason = False, str(error)
                 if (
                     time.time() - event.at > _GIVE_UP_S
                 ):  # its turns are noted as failed, and tried again by reconciling
                     set_aside(Path(event.path), reason)
-            except (
-                Exception
-            ) as error:  # one event that nobody thought of must not keep the others waiting
+            except Exception as error:  # one event must not stop the others
                 log.exception("event %s", os.path.basename(event.path))
                 set_aside(Path(event.path), f"{type(error).__name__}: {error}")
                 outcome.waiting.append((event.path, f"set aside: {type(error).__name__}: {error}"))
@@ -253,12 +256,12 @@ def _work(keeper: Keeper, outcome: Outcome) -> None:
             else:
                 outcome.waiting.append((event.path, reason))
     finally:
-        keeper.close()
+        pipeline.close()
 
 
-def outcomes(keeper: Keeper, conversation: Conversation) -> dict[str, str]:
+def outcomes(pipeline: CapturePipeline, conversation: Conversation) -> dict[str, str]:
     """What became of a session's turns, also of those that were noted under another name."""
-    known = keeper.ledger.outcomes(conversation.where.agent, conversation.session)
+    known = pipeline.ledger.outcomes(conversation.where.agent, conversation.session)
     return {conversation.aliases.get(name, name): outcome for name, outcome in known.items()}
 
 
@@ -267,7 +270,7 @@ def _named(memsearch_dir: str) -> str:
     return os.path.join(os.path.realpath(os.path.expanduser(memsearch_dir)), "memory")
 
 
-def _has_plugin(agent: str, keeper: Keeper, since: float) -> bool:
+def _has_plugin(agent: str, pipeline: CapturePipeline, since: float) -> bool:
     """Whether an agent that was uninstalled has ours by a marketplace of its own now; then it is
     captured from *since* on.
     """
@@ -277,46 +280,48 @@ def _has_plugin(agent: str, keeper: Keeper, since: float) -> bool:
     except MemsearchError:
         return False
     if found:
-        keeper.ledger.capturing(agent, since)
+        pipeline.ledger.capturing(agent, since)
     return found
 
 
-def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
+def _take(event: Event, pipeline: CapturePipeline, outcome: Outcome) -> tuple[bool, str]:
     age = time.time() - event.at
     if event.agent not in agent_registry.names():
         return True, ""
     if event.agent_home:  # the service has another environment than the agent
-        keeper.ledger.remember_folder(event.agent, event.agent_home)
+        pipeline.ledger.remember_folder(event.agent, event.agent_home)
     since = max(0.0, event.at - _BEGAN_BEFORE_S)
     is_ending = event.event != "SessionStart"
     if (
         is_ending
-        and not keeper.ledger.is_capturing(event.agent, since)
-        and not _has_plugin(event.agent, keeper, since)
+        and not pipeline.ledger.is_capturing(event.agent, since)
+        and not _has_plugin(event.agent, pipeline, since)
     ):
         return (
             True,
             "",
         )  # a session that was open when its agent was uninstalled still has our plug-in loaded
     if event.event == "SessionStart":
-        _note_start(keeper.home, event)
+        _note_start(pipeline.home, event)
         memory = (
-            _named(event.memsearch_dir) if event.memsearch_dir else home_of(event.cwd, keeper.home)
+            _named(event.memsearch_dir)
+            if event.memsearch_dir
+            else home_of(event.cwd, pipeline.home)
         )
         if has_notes(memory) and memory not in outcome.opened:
             outcome.opened.append(memory)
         return True, ""
-    if summaries.is_off(keeper.settings, event.agent):
+    if summaries.is_off(pipeline.settings, event.agent):
         return True, ""
-    folders = AgentFolders.from_env(seen=known_folders(keeper.home))
+    folders = AgentFolders.from_env(seen=known_folders(pipeline.home))
     where = find_session(event.agent, event.session, event.transcript, folders)
     if where is None:
         return age > _GIVE_UP_S, "the transcript is not there"
-    conversation = open_session(where, keeper.home.offsets)
+    conversation = open_session(where, pipeline.home.offsets)
     if conversation.parent or conversation.is_ephemeral:
         return True, ""
     settled = age >= _SETTLE_S or event.event not in ("Stop", "StopFailure")
-    known = outcomes(keeper, conversation)
+    known = outcomes(pipeline, conversation)
     wanted = conversation.aliases.get(event.turn, event.turn)
     for place, name in enumerate(conversation.ids):
         last = place == len(conversation.ids) - 1
@@ -340,9 +345,9 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
             continue  # it is still going on, and will have its own event
         memory = _named(event.memsearch_dir) if event.memsearch_dir else ""
         try:
-            kept = keeper.keep(turn, where, memory=memory, cwd=event.cwd, at=event.at)
+            kept = pipeline.capture(turn, where, memory=memory, cwd=event.cwd, at=event.at)
         except (OSError, MemsearchError) as error:
-            keeper.note_failed(turn, str(error))
+            pipeline.note_failed(turn, str(error))
             raise
         if kept.written:
             outcome.captured += 1

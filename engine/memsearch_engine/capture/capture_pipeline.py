@@ -1,8 +1,7 @@
-"""A finished turn -> an entry, its evidence, and a line in the ledger. Hooks, imports and
+"""From a finished turn to an entry, its archived evidence and a row in the ledger. Hooks, imports and
 reconciling all end here.
 
-Idempotent on (agent, session, turn), and in that order: the entry is the memory, the rest can be
-made up for.
+Idempotent on (agent, session, turn). The entry is written first: the rest can be made again.
 """
 
 from __future__ import annotations
@@ -37,9 +36,12 @@ _JUST_S = 600.0
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 
 
-class Kept(msgspec.Struct, frozen=True):
-    """What became of a turn. ``memory``: the folder that it belongs to; ``written``: whether an
-    entry was added now.
+class CapturedTurn(msgspec.Struct, frozen=True):
+    """What became of a turn.
+
+    Attributes:
+        memory: the memory folder that it belongs to.
+        written: whether an entry was added now.
     """
 
     outcome: Outcome
@@ -48,8 +50,8 @@ class Kept(msgspec.Struct, frozen=True):
     written: bool = False
 
 
-class Keeper:
-    """Writes turns of one home. Not shared between threads."""
+class CapturePipeline:
+    """Writes the turns of one home. Not to be shared between threads."""
 
     def __init__(
         self, home: Home, journal: Journal | None = None, settings: Settings | None = None
@@ -67,9 +69,9 @@ class Keeper:
         if self.archive:
             self.archive.close()
 
-    def keep(
+    def capture(
         self, turn: Turn, where: Session, *, memory: str = "", cwd: str = "", at: float = 0.0
-    ) -> Kept:
+    ) -> CapturedTurn:
         """Write *turn* into the memory of its folder.
 
         Args:
@@ -94,13 +96,13 @@ class Keeper:
             )
             injection_log.mark_cited(self.home, turn.agent, turn.session, ids)
         if turn.is_ours:
-            return self._note(turn, when, cwd, Kept("ours"))
+            return self._note(turn, when, cwd, CapturedTurn("ours"))
         memory = memory or home_of(cwd, self.home)
         self._supersede(turn, memory)
         if is_trivial(turn):
-            return self._note(turn, when, cwd, Kept("trivial"))
+            return self._note(turn, when, cwd, CapturedTurn("trivial"))
         if not memory:
-            return self._note(turn, when, cwd, Kept("homeless"), f"{cwd} is gone")
+            return self._note(turn, when, cwd, CapturedTurn("homeless"), f"{cwd} is gone")
         clean = redacted(turn, self.home)
         anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent, where.kind, where.path)
         body = extract(clean)
@@ -121,7 +123,7 @@ class Keeper:
             memory, day, time, body, anchor, marks, aliases=turn.aliases, times=noted_at(turn)
         )
         if added.skipped is Skipped.DELETED:
-            return self._note(turn, when, cwd, Kept("deleted", memory, added.entry_id))
+            return self._note(turn, when, cwd, CapturedTurn("deleted", memory, added.entry_id))
         if not added.written and (
             newer := self.journal.refresh_turn(memory, anchor, turn.aliases, body, marks)
         ):
@@ -139,7 +141,9 @@ class Keeper:
             pass  # derived: the service makes up for it
         if by_model and added.written:
             summaries.enqueue(self.home, turn, memory, added.entry_id, added.path, where.path)
-        return self._note(turn, when, cwd, Kept("captured", memory, added.entry_id, added.written))
+        return self._note(
+            turn, when, cwd, CapturedTurn("captured", memory, added.entry_id, added.written)
+        )
 
     def _supersede(self, turn: Turn, memory: str) -> None:
         """Mark the notes of the turns in whose place *turn* was sent."""
@@ -157,14 +161,16 @@ class Keeper:
     def note_new(self, turn: Turn) -> None:
         """Note that a turn was seen and is not taken yet."""
         when = local_time(turn.started) or datetime.now().astimezone()
-        self._note(turn, when, turn.cwd, Kept("new"))
+        self._note(turn, when, turn.cwd, CapturedTurn("new"))
 
     def note_failed(self, turn: Turn, reason: str) -> None:
         """Note that a turn could not be taken, and why. It is tried again."""
         when = local_time(turn.started) or datetime.now().astimezone()
-        self._note(turn, when, turn.cwd, Kept("failed"), reason[:300])
+        self._note(turn, when, turn.cwd, CapturedTurn("failed"), reason[:300])
 
-    def _note(self, turn: Turn, when: datetime, cwd: str, kept: Kept, reason: str = "") -> Kept:
+    def _note(
+        self, turn: Turn, when: datetime, cwd: str, kept: CapturedTurn, reason: str = ""
+    ) -> CapturedTurn:
         day, started = when.date().isoformat(), when.timestamp()
         seen = SeenTurn(
             turn.agent, turn.session, turn.turn, day, cwd, kept.outcome, reason, started

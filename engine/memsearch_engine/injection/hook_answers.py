@@ -1,0 +1,375 @@
+"""What a hook answers its agent: at a session's start, at a prompt, around an action, and after a
+context compaction.
+
+Standard library only: an agent waits for it. What is prepared is read from a file; the rest is
+asked of the running service, within the time that the owner allows.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memsearch_engine.core import agent_registry, paths, wire
+from memsearch_engine.core import quick_json as json
+
+TYPE_CHECKING = False  # importing `typing` takes 2 ms
+if TYPE_CHECKING:
+    import mmap
+    from collections.abc import Callable
+    from typing import Any
+
+#: The fence of injected text, without its angle brackets: some agents write these in other
+#: characters.
+_FENCE = b"memsearch-memory id="
+#: Events around an action of the agent's.
+ACTING = {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
+#: Keys of a tool's input that say what it does; the rest can be a whole file.
+_INPUT_KEYS = (
+    "file_path",
+    "filePath",
+    "notebook_path",
+    "path",
+    "command",
+    "cmd",
+    "input",
+    "patch",
+    "patchText",
+)
+_OUTPUT_KEYS = ("stdout", "stderr", "llmContent", "text_result_for_llm")
+_MIN_PROMPT = 10
+_PREPARE_S = 0.4  # that a start waits for a context that is made anew
+#: Bytes of a line in which it says what it is: its first, or those right before the fence.
+_LINE_HEAD, _LINE_NEAR = 8192, 64
+_LOOK_S = 0.5
+_LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
+_MAX = 4096  # characters of an id or a path
+_MAX_PROMPT = 20_000  # characters of a prompt, and of an error
+_MAX_INPUT = 200_000  # characters of a tool's input
+
+
+class HookAnswers:
+    """The answers to one event of one session.
+
+    Args:
+        home: ``MEMSEARCH_HOME``.
+        payload: what the agent sent.
+        start: when the hook started (``time.monotonic``); waiting times count from it.
+        session_began: called once a start is known, with the payload and the id of the context
+            that is injected ('': none).
+    """
+
+    def __init__(
+        self,
+        home: str,
+        agent: str,
+        payload: dict[str, Any],
+        start: float,
+        session_began: Callable[[dict[str, Any], str], None],
+    ) -> None:
+        self._home, self._agent = home, agent
+        self._payload, self._start = payload, start
+        self._session_began = session_began
+        self._known = agent_registry.agent(agent)
+        self._place: dict[str, str] = {}
+
+    def answer(self, event: str) -> dict[str, Any]:
+        """The answer to an event, in the form that the agent reads; {} for nothing."""
+        output = self._answer(event)
+        injected, known = output.get("hookSpecificOutput"), self._known
+        if injected and known.tools:
+            named = f"the tools {', '.join(known.tools)}, or"
+            text = str(injected["additionalContext"])
+            injected["additionalContext"] = text.replace("the memory-recall skill, or", named)
+        if injected and known.escapes:
+            injected["additionalContext"] = _without_brackets(str(injected["additionalContext"]))
+        if injected and known.answers_flat:
+            del output["hookSpecificOutput"]
+            return {**output, "additionalContext": injected["additionalContext"]}
+        return output
+
+    def _answer(self, event: str) -> dict[str, Any]:
+        if event == "UserPromptSubmit":
+            return self._at_prompt(self._ready()) if self._prompt() else {}
+        if event == "BeforeAgent":
+            return self._before_agent()
+        if event in ACTING:
+            return self._around_action(event)
+        return self._at_session_start() if event == "SessionStart" else {}
+
+    def _prompt(self) -> str:
+        """The prompt; '' for one that is too short to ask for anything."""
+        prompt = self._payload.get("prompt")
+        is_enough = isinstance(prompt, str) and len(prompt.strip()) >= _MIN_PROMPT
+        return str(prompt) if is_enough else ""
+
+    def _at_session_start(self) -> dict[str, Any]:
+        ready = {} if self._has_context(self._payload) else self._current()
+        texts = self._start_texts(self._payload, ready)
+        output = _injected("SessionStart", "\n\n".join(texts)) if texts else {}
+        if problem := _problem(self._home, ready):
+            output["systemMessage"] = f"[memsearch] {problem}"
+        return output
+
+    def _start_texts(self, payload: dict[str, Any], context: dict[str, Any]) -> list[str]:
+        """What is injected into a session that begins, or goes on.
+
+        Args:
+            context: the prepared context; {} where the session has it already.
+        """
+        texts = wire.table(context.get("texts")) or {}
+        text = texts.get(str(agent_registry.context_lines(self._agent)))
+        own = (wire.table(context.get("own")) or {}).get(str(payload.get("session_id")))
+        if isinstance(text, str) and own:
+            text = without_lines(text, own)
+        self._session_began(payload, str(context.get("id") or "") if text else "")
+        found = [text] if isinstance(text, str) and text else []
+        # where the agent keeps nothing that is injected at a start, a session that was compacted
+        # lacks it again whenever it goes on
+        source, known = payload.get("source"), self._known
+        is_compacted = source == "compact" or (
+            source == "resume"
+            and not known.told_in
+            and _has_marks(payload.get("transcript_path"), known.compacted)
+        )
+        if is_compacted and (text := self._after_compaction(payload, context)):
+            found.append(text)
+        return found
+
+    def _before_agent(self) -> dict[str, Any]:
+        """The answer at a prompt, where an agent has no other event: with what a start injects at
+        the first prompt of a session, and at the first one after a compaction.
+        """
+        payload, ready = self._payload, self._ready()
+        texts: list[str] = []
+        # the plugin of an agent whose sessions branch knows both of the branch that it is on
+        has_context, is_compacted = payload.get("told"), payload.get("compacted")
+        if not isinstance(has_context, bool):
+            has_context = not ready.get("texts") or self._has_context(
+                {**payload, "source": "resume"}
+            )
+        if ready.get("texts") and not has_context:
+            if not isinstance(is_compacted, bool):
+                is_compacted = _has_marks(payload.get("transcript_path"), self._known.compacted)
+            source = "compact" if is_compacted else "startup"
+            texts = self._start_texts({**payload, "source": source}, self._current())
+        output = self._at_prompt(ready) if self._prompt() else {}
+        if text := (output.get("hookSpecificOutput") or {}).get("additionalContext"):
+            texts.append(text)
+        return {**output, **_injected("BeforeAgent", "\n\n".join(texts))} if texts else output
+
+    def _at_prompt(self, ready: dict[str, Any]) -> dict[str, Any]:
+        """What the service finds for a prompt in time, with a line for the person."""
+        output: dict[str, Any] = {}
+        wait_s = self._wait_s(ready, "wait_ms")
+        if not wait_s:
+            return output
+        found = self._ask("recall", {"prompt": self._prompt()[:_MAX_PROMPT]}, wait_s)
+        if found is None:
+            wire.start_service(self._home)
+            return output
+        text, line = found.get("text"), found.get("line")
+        if isinstance(text, str) and text:
+            output = _injected("UserPromptSubmit", text)
+            if ready.get("hint") and isinstance(line, str) and line:
+                output["systemMessage"] = line
+        return output
+
+    def _around_action(self, event: str) -> dict[str, Any]:
+        """What is known about an action before it, or about the error that it ended with."""
+        ready, payload = self._ready(), self._payload
+        wait_s = self._wait_s(ready, "act_ms")
+        if not wait_s:
+            return {}
+        given = payload.get("tool_input")
+        if isinstance(given, dict):
+            given = {key: given[key] for key in _INPUT_KEYS if key in given}
+        if len(json.dumps(given)) > _MAX_INPUT:
+            return {}
+        cwd = payload.get("cwd")
+        params = {
+            "tool": str(payload.get("tool_name") or "")[:_MAX],
+            "given": given,
+            "cwd": cwd if isinstance(cwd, str) else "",
+        }
+        if event != "PreToolUse":
+            output = _tool_output(payload)
+            if not output:
+                return {}
+            params["output"] = output[-_MAX_PROMPT:]
+        found = self._ask("around", params, wait_s) or {}
+        text, line = found.get("text"), found.get("line")
+        if not isinstance(text, str) or not text:
+            return {}
+        # as the agent calls the event: it may inject only after what ours injects before
+        named = payload.get("hook_event_name")
+        answer = _injected(named if isinstance(named, str) else event, text)
+        if isinstance(line, str) and line and ready.get("hint"):
+            answer["systemMessage"] = line
+        return answer
+
+    def _after_compaction(self, payload: dict[str, Any], ready: dict[str, Any]) -> str:
+        """What a session that goes on after a compaction gets besides what any new one gets; ''
+        where the service does not answer in time.
+        """
+        wait_s = self._wait_s(ready, "carry_ms")
+        if not wait_s:
+            return ""
+        params = {"transcript": str(payload.get("transcript_path") or "")[:_MAX]}
+        text = (self._ask("carry_on", params, wait_s) or {}).get("text")
+        return text if isinstance(text, str) else ""
+
+    def _wait_s(self, ready: dict[str, Any], key: str) -> float:
+        """Seconds that the owner lets the agent wait; 0 where nothing is to be asked."""
+        wait_ms = ready.get(key)
+        is_on = isinstance(wait_ms, int) and wait_ms > 0 and self._payload.get("session_id")
+        return wait_ms / 1000 if is_on and isinstance(wait_ms, int) else 0.0
+
+    def _ask(self, method: str, params: dict[str, Any], wait_s: float) -> dict[str, Any] | None:
+        """The service's answer, {} where it comes too late; None where no service listens."""
+        session = str(self._payload.get("session_id") or "")[:_MAX]
+        params |= {"agent": self._agent, "session": session, "place": self._project()}
+        try:
+            answer = wire.call(self._home, method, params, self._start + wait_s)
+        except wire.NotRunning:
+            return None
+        except (OSError, ValueError):  # too late, or no service of ours
+            return {}
+        return wire.table(answer) or {}
+
+    def _project(self) -> dict[str, str]:
+        """Where the session's project lies."""
+        if not self._place:
+            cwd = self._payload.get("cwd")
+            self._place = wire.place_of(self._home, cwd if isinstance(cwd, str) else "")
+        return self._place
+
+    def _ready(self) -> dict[str, Any]:
+        """The context that is prepared for the project; {} where there is none."""
+        try:
+            with open(paths.context(self._home, self._project()["memory"]), "rb") as file:
+                return wire.table(json.loads(file.read(1 << 20))) or {}
+        except (OSError, ValueError):
+            return {}
+
+    def _current(self) -> dict[str, Any]:
+        """The prepared context where it is up to date, else what the service makes of it at once,
+        else one without text.
+        """
+        from memsearch_engine.core import freshness
+
+        ready = self._ready()
+        if not ready or freshness.holds(ready):
+            return ready
+        self._ask("prepare", {}, _PREPARE_S)
+        made = self._ready()
+        return made if freshness.holds(made) else {**made, "texts": {}}
+
+    def _has_context(self, payload: dict[str, Any]) -> bool:
+        """Whether a session that goes on still has what was injected at its start: each resumption
+        would add another copy.
+
+        A fork brings its parent's along. A resumed session has it where its transcript names it
+        after the last compaction, in a line in which its agent keeps what hooks answer.
+        """
+        source = payload.get("source")
+        if source != "resume":
+            return bool(source == "fork")
+        known, end = self._known, time.monotonic() + _LOOK_S
+        try:
+            with _mapped(payload.get("transcript_path")) as data:
+                oldest = max(0, len(data) - _LOOKED_THROUGH)
+                marks = (*known.compacted, *known.replaced)
+                oldest = max([oldest, *(data.rfind(mark, oldest) for mark in marks)])
+                at = data.rfind(_FENCE, oldest)
+                while at >= 0 and time.monotonic() < end:
+                    line = data.rfind(b"\n", oldest, at) + 1 or oldest
+                    head = data[line : min(at, line + _LINE_HEAD)]
+                    head += data[max(line, at - _LINE_NEAR) : at]
+                    if any(mark in head for mark in known.told_in):
+                        return True
+                    at = data.rfind(_FENCE, oldest, line)  # a line once, however often it says so
+        except (OSError, ValueError):  # not there, or empty
+            pass
+        return False
+
+
+def _injected(event: str, text: str) -> dict[str, Any]:
+    """The answer that agents which have hooks understand."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def _without_brackets(text: str) -> str:
+    """*text* with its fence in square brackets, for agents that escape angle ones."""
+    fences = ("<memsearch-memory ", "</memsearch-memory>")
+    rows = text.split("\n")
+    return "\n".join(f"[{row[1:-1]}]" if row.startswith(fences) else row for row in rows)
+
+
+def _tool_output(payload: dict[str, Any]) -> str:
+    """What a tool has printed, or its error."""
+    output = payload.get("error") or payload.get("tool_response") or payload.get("tool_result")
+    if isinstance(output, dict):
+        values = (output.get(key) for key in _OUTPUT_KEYS)
+        output = "\n".join(value for value in values if isinstance(value, str))
+    return output if isinstance(output, str) else ""
+
+
+def _has_marks(path: object, marks: tuple[bytes, ...]) -> bool:
+    """Whether a transcript has one of *marks*."""
+    try:
+        with _mapped(path) as data:
+            return any(data.rfind(mark, max(0, len(data) - _LOOKED_THROUGH)) >= 0 for mark in marks)
+    except (OSError, ValueError):
+        return False
+
+
+def _mapped(path: object) -> mmap.mmap:
+    """A transcript in memory. Raises OSError, ValueError where it is no file, or empty."""
+    import mmap
+    import stat
+
+    if not isinstance(path, str) or not path:
+        raise ValueError("no path")
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would keep us
+    with open(fd, "rb"):
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise ValueError("no file")
+        return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+
+
+def _problem(home: str, ready: dict[str, Any]) -> str:
+    """What keeps memory from working as its owner has set it, in one line; '' for nothing. The
+    settings are read only where they have changed since the context was prepared.
+    """
+    from memsearch_engine.core import freshness
+
+    config = os.path.join(home, "config.toml")
+    if freshness.stamp(config) == (wire.table(ready.get("stamps")) or {}).get(config, []):
+        problem = ready.get("problem")
+    else:
+        import tomllib  # 5 ms
+
+        problem = ""
+        try:
+            with open(config, "rb") as file:
+                tomllib.load(file)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            problem = f"{config} can't be read, so nothing is captured or injected: {why}"
+    return " ".join(problem.split())[:300] if isinstance(problem, str) else ""
+
+
+def without_lines(text: str, lines: object) -> str:
+    """A prepared context without these lines, and without the days of which nothing is left; ''
+    where that is all.
+    """
+    gone = set(lines) if isinstance(lines, list) else set()
+    rows = [row for row in text.split("\n") if row not in gone]
+    after = [*rows[1:], ""]
+    rows = [row for row, below in zip(rows, after) if not _is_day(row) or below.startswith("- ")]
+    return "\n".join(rows) if any(row.startswith("- ") for row in rows) else ""
+
+
+def _is_day(row: str) -> bool:
+    return len(row) == 10 and row[4] + row[7] == "--"

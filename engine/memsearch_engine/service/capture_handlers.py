@@ -1,0 +1,113 @@
+"""What the service answers about capture, and about what waits for the owner."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from memsearch_engine.capture import event_queue
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
+from memsearch_engine.capture.coverage import Coverage, alarms, report
+from memsearch_engine.capture.ledger import Missed, Outcome
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.longterm import pages, pipeline, review
+from memsearch_engine.service.answers import (
+    Event,
+    Inbox,
+    Standing,
+)
+from memsearch_engine.service.commands import Call, distinct
+from memsearch_engine.service.waiting import Waiting
+
+if TYPE_CHECKING:
+    pass
+
+from memsearch_engine.service.service_state import ServiceState
+from memsearch_engine.service.tasks import BackgroundTasks
+
+log = logging.getLogger("memsearch.service")
+
+
+class CaptureHandlers:
+    """Requests about capture and the long-term memory."""
+
+    def __init__(self, state: ServiceState, tasks: BackgroundTasks) -> None:
+        self._state, self._tasks = state, tasks
+        self._waiting, self._counting = Waiting(state.journal.origin), threading.Lock()
+
+    def coverage(self, call: Call, since: str = "") -> Coverage:
+        """Turns seen against turns in memory, counted now."""
+        self._tasks.capture.drain()
+        self._tasks.capture.reconcile()
+        capturing = CapturePipeline(self._state.home, self._state.journal)
+        try:
+            return report(capturing, since)
+        finally:
+            capturing.close()
+
+    def standing(self, call: Call, place: dict[str, str], all_projects: bool = False) -> Standing:
+        """Who is captured and since when, whose turns don't arrive, and how many decisions the
+        owner owes.
+        """
+        projects = self._state.projects_of(place, all_projects)
+        proposal = review.pending(self._state.home)
+        proposed = len(review.decisions(proposal)) if proposal else 0
+        proposed += sum(
+            len(draft.waiting)
+            for project in distinct(projects)
+            for draft in pages.pending(self._state.home, project)
+        )
+        with self._counting:
+            held = self._waiting.count(
+                sorted({project.memory for project in projects}),
+                lambda: call.cancelled() or self._state.stopping.is_set(),
+            )
+        capturing = CapturePipeline(self._state.home, self._state.journal)
+        try:
+            return Standing(capturing.ledger.captured_since(), self.alarms(), held + proposed)
+        finally:
+            capturing.close()
+
+    def missed(self, call: Call, outcomes: list[Outcome], limit: int = 200) -> list[Missed]:
+        """Turns that are not in memory, newest first, each with its reason."""
+        capturing = CapturePipeline(self._state.home, self._state.journal)
+        try:
+            return capturing.ledger.missed(outcomes, limit)
+        finally:
+            capturing.close()
+
+    def longterm(self, call: Call, phase: int = 0, session: str = "", since: float = 0.0) -> bool:
+        """Run the long-term pipeline in the background; returns at once, whether it was started
+        (else it runs already).
+
+        Raises:
+            SettingsError: no model is chosen.
+        """
+        pipeline.check_models(self._state.settings, phase)
+        if self._tasks.longterm.is_running:
+            return False
+        self._tasks.longterm.start_run(was_asked=True, phase=phase, only=session, since=since)
+        return True
+
+    def inbox(self, call: Call) -> Inbox:
+        """Drain the inbox now and say what waits."""
+        outcome = self._tasks.capture.drain()
+        return Inbox(
+            captured=outcome.captured,
+            skipped=outcome.skipped,
+            already=outcome.already,
+            waiting=[Event(os.path.basename(path), reason) for path, reason in outcome.waiting],
+            set_aside=[Event(name, reason) for name, reason in event_queue.bad(self._state.home)],
+        )
+
+    def alarms(self) -> list[str]:
+        """Agents whose turns don't arrive."""
+        capturing = CapturePipeline(self._state.home, self._state.journal)
+        try:
+            return alarms(capturing)
+        except MemsearchError as error:
+            return [str(error)]
+        finally:
+            capturing.close()

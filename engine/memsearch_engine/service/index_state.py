@@ -1,0 +1,131 @@
+"""What the service's requests and its index thread share: the catalog, the vectors, the queue."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Embedding, Milvus, Settings, load
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import IndexResult
+from memsearch_engine.service.commands import Command, IndexJob, OpenVectors, UpdateSecondModel
+from memsearch_engine.service.spaces import Spaces
+
+log = logging.getLogger("memsearch.service")
+FIRST_PAUSE_S = 30.0
+
+
+class IndexState:
+    """Shared by ``Indexer`` and ``IndexThread``.
+
+    Attributes:
+        settings: the owner's; problem: why notes can't be found by meaning ('': they can).
+        catalog: open for writing; replaced when its file was deleted. notice: what was done to it
+            at the start.
+        spaces: the vectors. ready: set when those that serve are open, or can't be.
+        is_opening: also true after ``ready``, while what is searched is not open for writing yet.
+        progress: what is done now, for people.
+        known: root -> project. scanned: ids of projects whose files were read since the catalog
+            was opened.
+        queue: commands to the thread. queued: roots of projects with a routine job in it.
+        given_up: root -> why its newest notes have no vectors yet. retry_at: root -> when these
+            are made again (monotonic).
+        done_before: root -> when and what the last background run did.
+        reopen_at, pause_s: when a failed opening is tried again, and how long after.
+    """
+
+    def __init__(
+        self, home: Home, registry: Registry, stopping: threading.Event, changed: Callable[[], None]
+    ) -> None:
+        self.home, self.registry, self.stopping, self.changed = home, registry, stopping, changed
+        self.problem = ""
+        try:
+            self.settings = load(home)
+        except MemsearchError as error:
+            self.settings, self.problem = Settings(), str(error)
+        self.scanned: set[str] = set()
+        self.open_catalog()
+        self.spaces = Spaces(home, lambda: self.settings)
+        self.ready = threading.Event()
+        self.is_opening = True
+        self.progress: dict[str, Any] = {}
+        self.known: dict[str, Project] = {}
+        self.queue: queue.Queue[Command] = queue.Queue()
+        self.queued: set[str] = set()
+        self.given_up: dict[str, str] = {}
+        self.retry_at: dict[str, float] = {}
+        self.opened_with: tuple[Embedding, Milvus] | None = None
+        self.reopen_at, self.pause_s = 0.0, FIRST_PAUSE_S
+        self.done_before: dict[str, tuple[float, IndexResult]] = {}
+        self.lock = threading.RLock()
+
+    def close(self) -> None:
+        self.spaces.close()
+        self.catalog.close()
+
+    def open_catalog(self) -> None:
+        self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
+        self.scanned.clear()
+        if self.notice:
+            log.warning(self.notice)
+
+    def renew_catalog(self) -> bool:
+        """Begin a new catalog where the file of the open one was deleted."""
+        with self.lock:
+            if self.catalog.is_current():
+                return False
+            log.warning("cache.db was deleted; it is built again")
+            old = self.catalog
+            self.open_catalog()
+            old.close()
+            return True
+
+    def is_behind(self, projects: list[Project]) -> bool:
+        """Whether the catalog has not yet taken in the files of one of *projects*: then the files
+        themselves answer.
+        """
+        return not all(
+            project.id in self.scanned or self.catalog.files.is_scanned(project.id)
+            for project in projects
+        )
+
+    def enqueue(self, job: IndexJob) -> None:
+        """Queue index work. Background work that waits already is not queued twice."""
+        with self.lock:
+            if job.is_routine:
+                if job.project.root in self.queued:
+                    return
+                self.queued.add(job.project.root)
+        self.queue.put(job)
+
+    def enqueue_all(self) -> None:
+        for project in list(self.known.values()):
+            self.enqueue(IndexJob(project, []))
+
+    def reopen(self, why: str) -> None:
+        """Close the space and open it again, on the index thread; searches compare words meanwhile."""
+        with self.lock:
+            if self.is_opening or not self.ready.is_set():
+                return  # it is being opened, or will be
+            self.spaces.give_up()
+            self.ready.clear()
+        log.warning("the index is opened again: %s", why)
+        self.reopen_at = time.monotonic() + FIRST_PAUSE_S
+        self.queue.put(OpenVectors())
+        self.enqueue_all()
+
+    def without_second(self, error: Exception) -> None:
+        """The second model failed: it is asked no more until the settings change or the service
+        starts anew.
+        """
+        log.error("the second model is asked no more: %s", error, exc_info=error)
+        self.spaces.second_failed = f"{type(error).__name__}: {error}"
+        self.queue.put(UpdateSecondModel())

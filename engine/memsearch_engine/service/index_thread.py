@@ -1,0 +1,549 @@
+"""The index thread: reads notes, makes their vectors and stores them, a slice at a time.
+
+Words come first for everybody, then vectors, the smallest work first: a note in one project does
+not wait for twenty thousand in another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import logging
+import os
+import queue
+import shutil
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.core.errors import MemsearchError, Unreachable
+from memsearch_engine.core.project_location import shared_beside
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import load
+from memsearch_engine.index import embed_http
+from memsearch_engine.index.rows import Failure, IndexResult
+from memsearch_engine.index.scan import Scan, scan
+from memsearch_engine.index.stores.milvus import reason_of
+from memsearch_engine.index.vector_index import VectorIndex
+from memsearch_engine.longterm import fact_history, searchable
+from memsearch_engine.search.supersession.background import Comparer
+from memsearch_engine.service.commands import (
+    Call,
+    Command,
+    DropProject,
+    IndexJob,
+    OpenVectors,
+    Stop,
+    UpdateSecondModel,
+    distinct,
+)
+from memsearch_engine.service.index_state import FIRST_PAUSE_S, IndexState
+from memsearch_engine.service.prompt_finder import PROMPTS_AT_ONCE, PromptFinder
+from memsearch_engine.service.sources import ProjectSources
+
+log = logging.getLogger("memsearch.service")
+_EMBED_SLICE = 256
+_RETRY_S = 30.0
+#: Of work that nobody waits for: rest for each second of it, so that it takes a fifth of a core at
+#: most; and its niceness, where threads have one. Not more: it shares the interpreter with
+#: searches, which would wait for it on a busy machine.
+REST, _NICE, _LEAST_REST_S = 4.0, 5, 0.001
+
+
+class Work(msgspec.Struct):
+    """A project whose files were read.
+
+    Attributes:
+        spaces: (vector index, texts without a vector there: hash -> text).
+        reason: why vectors are missing.
+        total, embedded, deleted: chunks.
+    """
+
+    job: IndexJob
+    found: Scan
+    began: float
+    spaces: list[tuple[Any, dict[str, str]]]
+    warnings: list[str]
+    reason: str
+    total: int = 0
+    embedded: int = 0
+    deleted: int = 0
+
+    def left(self) -> int:
+        """Texts that are still without a vector."""
+        return sum(len(missing) for _, missing in self.spaces)
+
+
+class IndexThread:
+    """The thread, and what it has not finished."""
+
+    def __init__(self, state: IndexState, sources: ProjectSources) -> None:
+        self._state, self._sources = state, sources
+        self.works: list[Work] = []  # read, and not wholly embedded
+        self._prompts = PromptFinder(state, sources)
+        self._comparer = Comparer()
+        self._at_rest = ThreadPoolExecutor(1, "rest", initializer=_be_nice)
+        self._thread = threading.Thread(target=self._run, name="index", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._state.queue.put(Stop())
+        self._thread.join(10)
+        self._at_rest.shutdown(wait=False)
+
+    def at_rest(self) -> list[str]:
+        """What is done while nobody waits for the index, for people."""
+        if not self._state.ready.is_set() or not (self._prompts.is_due or self._may_compare):
+            return []
+        return [
+            "looking for the prompts of older notes"
+            if self._prompts.is_due
+            else self._comparer.doing()
+        ]
+
+    def _run(self) -> None:
+        self._open_vectors()
+        self._warm()
+        give_back_memory()
+        self._update_second_model()
+        rest_s = 0.0
+        while not self._state.stopping.is_set():
+            try:
+                command = self._next_command(rest_s)
+            except queue.Empty:
+                if self.works:
+                    self._advance(min(self.works, key=Work.left))
+                    continue
+                began = time.monotonic()
+                self._at_rest.submit(self._step_at_rest).result()
+                rest_s = (time.monotonic() - began) * REST
+                continue
+            if isinstance(command, Stop):
+                return
+            self._execute(command)
+
+    def _execute(self, command: Command) -> None:
+        if isinstance(command, OpenVectors):
+            self._reopen_vectors()
+        elif isinstance(command, UpdateSecondModel):
+            self._update_second_model()
+        elif isinstance(command, DropProject):
+            self._drop(command)
+        elif isinstance(command, IndexJob) and self._is_wanted(command):
+            self._begin(command)
+
+    def _reopen_vectors(self) -> None:
+        works, self.works = self.works, []
+        had_none = self._state.spaces.serving is None and not self._state.spaces.was_given_up
+        self._open_vectors()
+        self._warm()
+        give_back_memory()
+        for work in works:
+            self._begin(work.job)
+        if had_none and self._state.spaces.serving is not None:
+            self._state.enqueue_all()
+
+    def _next_command(self, rest_s: float) -> Command:
+        """Raises queue.Empty where there is other work: at once where somebody waits for it, else
+        after a rest.
+        """
+        if self.works:
+            return self._state.queue.get(block=False)
+        if self._prompts.is_due or self._may_compare:
+            return self._state.queue.get(timeout=max(rest_s, _LEAST_REST_S))
+        return self._state.queue.get()
+
+    def _step_at_rest(self) -> None:
+        """A step of work that nobody waits for."""
+        if self._prompts.is_due:
+            self._prompts.step()
+        elif (serving := self._state.spaces.serving) is not None:
+            self._comparer.step(self._state.catalog, serving)
+
+    @property
+    def _may_compare(self) -> bool:
+        """Whether notes are to be compared, and the vectors are those that will serve."""
+        return self._state.spaces.next is None and self._comparer.is_due(self._state.spaces.serving)
+
+    def _update_second_model(self) -> None:
+        """Open the second model's vectors, or close them."""
+        if not self._state.spaces.is_second_due():
+            return
+        if self._state.spaces.second is None:
+            if self._state.spaces.open_second():
+                self._state.enqueue_all()
+            return
+        closing = self._state.spaces.close_second()
+        for work in list(self.works):  # nothing is written to it any more
+            work.spaces = [
+                (space, missing) for space, missing in work.spaces if space is not closing
+            ]
+            if not work.left():
+                self._finish(work)
+
+    def _is_wanted(self, job: IndexJob) -> bool:
+        with self._state.lock:
+            if job.is_routine:
+                if job.project.root not in self._state.queued:
+                    return False  # a person's own index run came first and did it
+                self._state.queued.discard(job.project.root)
+        return True
+
+    def _begin(self, job: IndexJob) -> None:
+        """Read a project's files, so that their words are found; what has no meaning yet is worked
+        off by ``_advance``.
+        """
+        try:
+            work = self.read_files(job)
+        except Exception as error:  # a failed run must not stop the next one
+            log.exception("index of %s failed", job.project.root)
+            job.error = error
+            self._end(job)
+            return
+        job.was_read.set()
+        self.works.append(work)
+        if not work.left():
+            self._finish(work)
+
+    def _drop(self, job: DropProject) -> None:
+        project, home = job.project, self._state.home
+        try:
+            for work in [work for work in self.works if work.job.project.root == project.root]:
+                self.works.remove(work)
+                work.job.error = Unreachable("the project was forgotten meanwhile")
+                self._end(work.job)
+            self.forget(project)
+            shutil.rmtree(searchable.folder(home, project.id), ignore_errors=True)
+            with contextlib.suppress(MemsearchError):  # what is left belongs to no project
+                fact_history.drop(home, project.id[:8])
+            home.ground(project.id).unlink(missing_ok=True)
+        except Exception:  # a failed command must not stop the next one
+            log.exception("what is indexed of %s is not dropped", project.root)
+        self._end(job)
+
+    def forget(self, project: Project) -> None:
+        """Drop what is indexed of a project; the vectors of its texts stay."""
+        for path in self._state.catalog.files.known(project.id):
+            self._state.catalog.files.remove(project.id, path)
+        self._state.catalog.links.prune(project.id)
+        self._state.catalog.staleness.forget(project.id)
+        self._state.catalog.files.set_scanned(project.id, False)
+        self._state.scanned.discard(project.id)
+        for space in self._state.spaces:
+            space.forget(project.collection)
+
+    def _advance(self, work: Work) -> None:
+        """Make and store one slice of vectors; less of it where somebody else comes."""
+        try:
+            space, missing = next((space, missing) for space, missing in work.spaces if missing)
+            self._embed(work, space, missing)
+        except Exception as error:
+            log.exception("index of %s failed", work.job.project.root)
+            work.job.error = error
+            self._finish(work)
+            return
+        if not work.left():
+            self._finish(work)
+
+    def _finish(self, work: Work) -> None:
+        self.works.remove(work)
+        job = work.job
+        try:
+            if job.error is None:
+                job.result = self.result_of(work)
+                if not work.reason:
+                    self._state.given_up.pop(job.project.root, None)
+                if job.call is None:
+                    self._state.done_before[job.project.root] = (time.monotonic(), job.result)
+            self._settle_spaces()
+            if not self.works and self._state.queue.empty():
+                self._prune()
+        except Exception as error:
+            log.exception("index of %s failed", job.project.root)
+            job.error = job.error or error
+        self._comparer.note(job.project)
+        if work.embedded >= _EMBED_SLICE:
+            give_back_memory()
+        self._end(job)
+
+    def _end(self, job: IndexJob | DropProject) -> None:
+        if not self.works:
+            self._state.progress = {}
+        if isinstance(job, IndexJob):
+            job.was_read.set()
+        job.done.set()
+        self._state.changed()
+
+    def _open_vectors(self) -> None:
+        """Open what the settings name now, or say in ``problem`` why it can't be."""
+        start, self._state.is_opening = time.monotonic(), True
+        try:
+            self._state.settings = load(self._state.home)
+            self._state.opened_with = (self._state.settings.embedding, self._state.settings.milvus)
+            name = self._state.spaces.open()
+            log.info("space %s open after %.2f s", name, time.monotonic() - start)
+            if not self._state.problem:  # else it may fail again in a moment
+                self._state.ready.set()  # searches that wait need no more
+                self._state.changed()
+            self._warm()
+            self._state.spaces.open_stores()
+            self._state.problem, self._state.pause_s = "", FIRST_PAUSE_S
+            self._state.spaces.tidy_server()
+        except MemsearchError as error:
+            problem = f"{error}" + (f" ({error.hint})" if error.hint else "")
+            if problem != self._state.problem:
+                log.error("no meaning: %s", problem)
+            self._state.problem = problem
+            self._state.spaces.give_up()
+        except Exception as error:
+            self._state.problem = f"{type(error).__name__}: {error}"
+            log.exception("the index can't be opened")
+            self._state.spaces.give_up()
+        finally:
+            self._state.spaces.retire()
+            self._state.is_opening = False
+            self._state.ready.set()
+            self._state.changed()
+
+    def _warm(self) -> None:
+        """Load what first searches would wait for, and give back what loading took."""
+        for project in distinct(list(self._state.known.values())):
+            if (serving := self._state.spaces.serving) is not None and serving.held(
+                project.collection
+            ):
+                with contextlib.suppress(
+                    Exception
+                ):  # a damaged folder shows itself, and is mended, where it is used
+                    serving.warm(project.collection)
+
+    def _settle_spaces(self) -> None:
+        """Note when everything known has its vectors."""
+        target = self._state.spaces.next or self._state.spaces.serving
+        if (
+            target is None
+            or self.works
+            or not self._state.queue.empty()
+            or (target.complete and self._state.spaces.next is None)
+        ):
+            return
+        projects = distinct(list(self._state.known.values()))
+        if not any(target.missing(self._state.catalog, project.id) for project in projects):
+            self._state.spaces.complete()
+
+    def _prune(self) -> None:
+        """Once a day, with everything read and nothing to do: forget vectors that no note uses."""
+        serving, second = self._state.spaces.serving, self._state.spaces.second
+        if serving is None or self._state.spaces.next is not None or not serving.is_pruning_due():
+            return
+        if not all(project.id in self._state.scanned for project in self._state.registry.all()):
+            return
+        gone = sum(
+            space.prune(self._state.catalog) for space in (serving, second) if space is not None
+        )
+        if gone:
+            log.info("%d vectors of texts that no note has any more went", gone)
+
+    def read_files(self, job: IndexJob) -> Work:
+        """Read the files of a project into the catalog."""
+        start = time.monotonic()
+        self._state.renew_catalog()
+        project, call = job.project, job.call
+        if job.anew:
+            self.forget(project)
+        settings, bad = self._sources.settings_of(project)
+        longterm = self._sources.longterm(project)
+        self._sources.write_agent_files(project)
+        shared = shared_beside(project.memory)
+        roots = [
+            project.memory,
+            *([shared] if shared else []),
+            *self._sources.extra_roots(
+                project, job.paths, self._state.catalog, self._state.registry.all()
+            ),
+            longterm,
+        ]
+        self._report(call, project, "reading", 0, 0)
+        found: Scan = scan(
+            self._state.catalog,
+            project.id,
+            roots,
+            settings,
+            memory=project.memory,
+            shared=shared,
+            longterm=longterm,
+            force=job.force,
+            progress=lambda done, total: self._report(call, project, "reading", done, total),
+            prompts=Archive(self._state.home).prompts if self._sources.prompts_wanted else None,
+        )
+        while not self._sources.prompts_wanted and (
+            unwanted := self._state.catalog.prompts.chunks_with_prompt(project.id, PROMPTS_AT_ONCE)
+        ):
+            self._state.catalog.prompts.put(
+                dict.fromkeys(unwanted)
+            )  # before anything of it is embedded or stored
+        found.failed += bad
+        if self._state.is_behind([project]):
+            self._state.catalog.files.set_scanned(project.id)
+        self._state.scanned.add(project.id)
+        if found.changed or found.removed:
+            self._state.changed()
+        self._prompts.note(project)
+        work = Work(job, found, start, [], settings.warnings, self._state.problem)
+        for space in self._state.spaces:
+            self._with_space(work, space)
+        return work
+
+    def _with_space(self, work: Work, space: VectorIndex) -> None:
+        """Store what has a vector already, and note what has none, newest first. A damaged Milvus
+        folder is built again from the kept vectors.
+        """
+        project = work.job.project
+
+        def look() -> None:
+            missing = space.missing(self._state.catalog, project.id)
+            work.deleted += space.reconcile(self._state.catalog, project.id, project.collection)[1]
+            work.spaces.append((space, missing))
+            work.total += len(missing)
+
+        try:
+            look()
+        except MemsearchError as error:
+            self._give_up(work, space, error)
+        except Exception as error:
+            if not space.is_damage(error):
+                self._give_up(work, space, error)
+                return
+            log.exception("the index of %s is damaged and built again", project.slug)
+            space.rebuild()
+            look()
+
+    def _embed(self, work: Work, space: VectorIndex, missing: dict[str, str]) -> None:
+        job, project = work.job, work.job.project
+        part = dict(list(missing.items())[:_EMBED_SLICE])
+        for text_hash in space.embeddings.known(
+            part
+        ):  # made meanwhile for another run of the same project
+            del missing[text_hash], part[text_hash]
+        before = work.embedded
+
+        def cancelled() -> bool:
+            return self._state.stopping.is_set() or (job.call is not None and job.call.cancelled())
+
+        def interrupted() -> bool:
+            return cancelled() or not self._state.queue.empty()
+
+        try:
+            space.embed(
+                part,
+                lambda made, _: self._report(
+                    job.call, project, "embedding", before + made, work.total
+                ),
+                interrupted,
+            )
+            made = space.embeddings.known(part)
+            for text_hash in made:
+                del missing[text_hash]
+            work.embedded += len(made)
+            work.deleted += space.reconcile(self._state.catalog, project.id, project.collection)[1]
+        except MemsearchError as error:  # the embedding service can't be reached
+            self._give_up(work, space, error)
+            missing.clear()
+        except Exception as error:
+            if not space.is_damage(error):
+                self._give_up(work, space, error)
+                missing.clear()
+                return
+            log.exception("the index of %s is damaged and built again", project.slug)
+            space.rebuild()
+            space.reconcile(self._state.catalog, project.id, project.collection)
+            missing.clear()
+            missing.update(space.missing(self._state.catalog, project.id))
+        self._state.changed()
+        if cancelled():
+            for _, left in work.spaces:
+                left.clear()
+
+    def _give_up(self, work: Work, space: VectorIndex, error: Exception) -> None:
+        """Words are found all the same; meaning is tried again in a while. Without the second model
+        the first one serves alone.
+        """
+        if space is self._state.spaces.second:
+            self._state.without_second(error)
+            return
+        reason = (
+            str(error) if isinstance(error, MemsearchError) else f"{type(error).__name__}: {error}"
+        )
+        if not isinstance(error, MemsearchError) and self._state.settings.milvus.uri:
+            reason = f"Milvus at {self._state.settings.milvus.uri}: {reason_of(error)}"
+        if self._state.given_up.get(work.job.project.root) != reason:
+            log.warning("no vectors for %s: %s", work.job.project.slug, reason)
+        self._state.given_up[work.job.project.root] = reason
+        work.reason = work.reason or reason
+        if isinstance(
+            error, embed_http.OtherLength
+        ):  # the model has changed under its name: what it made before is of no use
+            self._state.reopen(reason)
+        self._state.retry_at[work.job.project.root] = time.monotonic() + _RETRY_S
+
+    def result_of(self, work: Work) -> IndexResult:
+        """What a run has done, and what is indexed now."""
+        project, found = work.job.project, work.found
+        counts = self._state.catalog.statistics.counts(project.id)
+        return IndexResult(
+            project=project.slug,
+            collection=project.collection,
+            files=found.files,
+            changed=found.changed,
+            removed=found.removed,
+            entries=counts["entries"],
+            chunks=counts["chunks"],
+            embedded=work.embedded,
+            deleted=work.deleted,
+            failed=[Failure(path, reason) for path, reason in found.failed],
+            meaning=not work.reason,
+            reason=work.reason,
+            warnings=work.warnings,
+            seconds=round(time.monotonic() - work.began, 3),
+        )
+
+    def _report(
+        self, call: Call | None, project: Project, phase: str, done: int, total: int
+    ) -> None:
+        others = len({w.job.project.root for w in self.works} | self._state.queued) - 1
+        self._state.progress = {
+            "project": project.slug,
+            "phase": phase,
+            "done": done,
+            "total": total,
+            "waiting": max(0, others),
+        }
+        if call is not None:
+            call.progress(self._state.progress)
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system, where the C library can be told to (glibc keeps 50 to 100
+    MB otherwise).
+    """
+    gc.collect()
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def _be_nice() -> None:
+    if sys.platform == "linux":  # elsewhere it would be the whole process
+        with contextlib.suppress(OSError):
+            os.setpriority(
+                os.PRIO_PROCESS,
+                threading.get_native_id(),
+                os.getpriority(os.PRIO_PROCESS, 0) + _NICE,
+            )

@@ -1,0 +1,231 @@
+"""What the service injects into sessions: at a prompt, around an action, after a context compaction."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from memsearch_engine.agents.transcripts import summary
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.locate import find_session
+from memsearch_engine.agents.transcripts.model import input_text
+from memsearch_engine.capture import event_queue
+from memsearch_engine.capture.ledger import known_folders
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import AgentFolders
+from memsearch_engine.core.projects import Project
+from memsearch_engine.injection import compaction, injection_log
+from memsearch_engine.injection import prompt as at_prompt
+from memsearch_engine.injection.action import ActionAdviser
+from memsearch_engine.injection.action import select as select_advice
+from memsearch_engine.injection.prompt import Telling
+from memsearch_engine.service.commands import Call
+
+if TYPE_CHECKING:
+    pass
+
+from memsearch_engine.service.search_handlers import SearchHandlers, searching
+from memsearch_engine.service.service_state import ServiceState
+
+log = logging.getLogger("memsearch.service")
+_KNOWN = 5  # things about an action of which the first that is new to the session is injected
+_LONGEST_WAIT_S = 60.0
+
+
+class InjectionHandlers:
+    """Requests of hooks. What is injected is recorded in the injection log first."""
+
+    def __init__(self, state: ServiceState, search: SearchHandlers) -> None:
+        self._state, self._search = state, search
+        self._injecting = threading.Lock()
+
+    @searching
+    def recall(
+        self,
+        call: Call,
+        place: dict[str, str],
+        prompt: str,
+        agent: str = "",
+        session: str = "",
+        dry: bool = False,
+    ) -> Telling:
+        """What a session is told at a prompt; nothing where that is not known at once. What it says
+        has its receipt.
+
+        Args:
+            dry: only look, and wait for the index; as if to a new session where none is named.
+        """
+        indexer, settings = self._state.indexer, self._state.settings
+        if not settings.recall.prompt:
+            return Telling(reason="`recall.prompt` is off")
+        project = self._state.project_at(place)
+        leaves = settings.embedding.provider != "onnx" or bool(settings.milvus.uri)
+        query = at_prompt.prompt_query(prompt, self._state.home, leaves=leaves)
+        if query is None:
+            return Telling(reason="it says too little, or is no prompt of a person's")
+        if dry:
+            indexer.ready.wait(min(call.remaining(), _LONGEST_WAIT_S))
+        space = indexer.spaces.serving
+        if space is None or indexer.is_behind([project]):
+            return Telling(reason=indexer.problem or "the index is not ready yet")
+        answer = self._search.find(query.with_(fusion="weighted"), [project])
+        if answer.mode != "hybrid":
+            return Telling(reason=answer.reason)
+        answer = at_prompt.without_questions(answer)
+        at_prompt.rate(indexer.catalog, space, project, answer, self._state.overrides.read())
+        event_queue.note_starts(self._state.home, agent, session)
+        if not self._injecting.acquire(timeout=min(call.remaining(), _LONGEST_WAIT_S)):
+            return Telling(reason="too late")
+        try:  # two prompts of one session at once are told a note once
+            telling, notes = at_prompt.select(
+                self._state.home,
+                settings.recall,
+                self._state.journal.origin,
+                project.memory,
+                answer,
+                query.text,
+                agent,
+                session,
+            )
+            return (
+                telling
+                if dry
+                else self._record(call, telling, notes, agent, session, project, "UserPromptSubmit")
+            )
+        finally:
+            self._injecting.release()
+
+    def prepare(
+        self, call: Call, place: dict[str, str], agent: str = "", session: str = ""
+    ) -> Telling:
+        """Make what new sessions are given anew: a hook found that it is out of date."""
+        project = self._state.project_at(place)
+        self._state.look_at_settings()
+        self._state.prepare_context(project.memory, project.id)
+        return Telling(reason=self._state.paused or "prepared")
+
+    def carry_on(
+        self,
+        call: Call,
+        place: dict[str, str],
+        agent: str,
+        session: str,
+        transcript: str = "",
+        dry: bool = False,
+    ) -> Telling:
+        """What a session is told that goes on after a compaction."""
+        settings, project = self._state.settings.recall, self._state.project_at(place)
+        if not settings.compaction:
+            return Telling(reason="`recall.compaction` is off")
+        where = find_session(
+            agent, session, transcript, AgentFolders.from_env(seen=known_folders(self._state.home))
+        )
+        archive = Archive(self._state.home)
+        try:
+            telling, notes = compaction.carried(
+                self._state.home,
+                self._state.indexer.catalog,
+                self._state.journal.origin,
+                project.id,
+                project.memory,
+                (agent, session),
+                summary.last(where) if where else "",
+                archive.get,
+                settings.compaction_tokens,
+            )
+        finally:
+            archive.close()
+        return (
+            telling
+            if dry
+            else self._record(
+                call, telling, notes, agent, session, project, injection_log.AFTER_COMPACTION
+            )
+        )
+
+    @searching
+    def around(
+        self,
+        call: Call,
+        place: dict[str, str],
+        tool: str,
+        given: Any,
+        agent: str,
+        session: str,
+        output: str = "",
+        cwd: str = "",
+    ) -> Telling:
+        """What a session is told about an action: before it, or after it where *output* tells of an
+        error.
+
+        Args:
+            given: the tool's input, as the agent has it.
+        """
+        settings, project = self._state.settings.recall, self._state.project_at(place)
+        if not settings.action:
+            return Telling(reason="`recall.action` is off")
+        adviser = ActionAdviser(
+            self._state.home,
+            project,
+            self._state.indexer.catalog,
+            None
+            if self._state.indexer.is_behind([project])
+            else self._state.indexer.spaces.serving,
+            self._state.journal.origin,
+            agent,
+            session,
+            self._state.overrides.read(),
+        )
+        said = input_text(given)
+        found = list(
+            islice(
+                adviser.after(tool, said, output) if output else adviser.before(tool, said, cwd),
+                _KNOWN,
+            )
+        )
+        event_queue.note_starts(self._state.home, agent, session)
+        if not self._injecting.acquire(timeout=min(call.remaining(), _LONGEST_WAIT_S)):
+            return Telling(reason="too late")
+        try:
+            telling, notes = select_advice(self._state.home, settings, found, agent, session)
+            event = injection_log.AFTER_ERROR if output else injection_log.BEFORE_ACTION
+            return self._record(call, telling, notes, agent, session, project, event)
+        finally:
+            self._injecting.release()
+
+    def _record(
+        self,
+        call: Call,
+        telling: Telling,
+        notes: list[injection_log.InjectedNote],
+        agent: str,
+        session: str,
+        project: Project,
+        event: str,
+    ) -> Telling:
+        """Give a telling its receipt. Where nobody hears it any more when that is written, it was
+        not told.
+        """
+        if not telling.text or call.is_late():
+            return telling if not telling.text else Telling(reason="too late")
+        try:
+            wait_s = min(call.remaining(), _LONGEST_WAIT_S)
+            at = injection_log.record(
+                self._state.home,
+                agent,
+                session,
+                event,
+                project.root,
+                telling.text,
+                telling.tokens,
+                notes,
+                wait_s,
+            )
+        except Unreachable as error:  # what has no receipt is not told
+            return Telling(reason=str(error))
+        if call.is_late():
+            injection_log.withdraw(self._state.home, at, agent, session)
+            return Telling(reason="too late")
+        return telling

@@ -1,0 +1,81 @@
+"""The remote methods of the service: the name of each, and the type of its answer.
+
+Client and server use this table; nobody else names a method. The parameters of a method are those
+of its handler (``search_handlers``, ``injection_handlers``, ``index_handlers``,
+``capture_handlers``, ``engine``). A type is imported when an answer is decoded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+if TYPE_CHECKING:
+    from memsearch_engine.capture.coverage import Coverage
+    from memsearch_engine.capture.ledger import Missed
+    from memsearch_engine.index.rows import IndexResult
+    from memsearch_engine.injection.prompt import Telling
+    from memsearch_engine.search.chains import Word
+    from memsearch_engine.search.hits import Answer
+    from memsearch_engine.search.linked import Amendment
+    from memsearch_engine.service.answers import (
+        Health,
+        Inbox,
+        Standing,
+        State,
+        Status,
+        Verified,
+    )
+
+T = TypeVar("T")
+METHODS: dict[str, Method[Any]] = {}
+
+
+class Method(Generic[T]):
+    """A remote method.
+
+    Args:
+        name: as it is sent.
+        answer: the type of its answer: ``module:Class`` inside the engine, or a built-in type.
+        is_list: the answer is a list of that type.
+    """
+
+    def __init__(self, name: str, answer: str | type[Any], *, is_list: bool = False) -> None:
+        self.name, self._answer, self._is_list = name, answer, is_list
+        METHODS[name] = self
+
+    @property
+    def answer(self) -> type[T]:
+        """The type that an answer is decoded as."""
+        found: Any = self._answer
+        if isinstance(found, str):
+            from importlib import import_module
+
+            module, _, name = found.partition(":")
+            found = getattr(import_module(f"memsearch_engine.{module}"), name)
+        return cast("type[T]", list[found] if self._is_list else found)
+
+
+SEARCH: Method[Answer] = Method("search", "search.hits:Answer")
+SEARCH_VIEW: Method[dict[str, Any]] = Method("search_view", dict)
+EXPAND_VIEW: Method[dict[str, Any]] = Method("expand_view", dict)
+TRACE: Method[list[Word]] = Method("trace", "search.chains:Word", is_list=True)
+CONTRADICTED: Method[list[Amendment]] = Method(
+    "contradicted", "search.linked:Amendment", is_list=True
+)
+RECALL: Method[Telling] = Method("recall", "injection.prompt:Telling")
+PREPARE: Method[Telling] = Method("prepare", "injection.prompt:Telling")
+CARRY_ON: Method[Telling] = Method("carry_on", "injection.prompt:Telling")
+AROUND: Method[Telling] = Method("around", "injection.prompt:Telling")
+INDEX: Method[list[IndexResult]] = Method("index", "index.rows:IndexResult", is_list=True)
+VERIFY: Method[list[Verified]] = Method("verify", "service.answers:Verified", is_list=True)
+RESET: Method[list[str]] = Method("reset", str, is_list=True)
+FORGET_PROJECT: Method[bool] = Method("forget_project", bool)
+ATTACH: Method[None] = Method("attach", type(None))
+HEALTH: Method[Health] = Method("health", "service.answers:Health")
+STATUS: Method[Status] = Method("status", "service.answers:Status")
+WAIT: Method[State] = Method("wait", "service.answers:State")
+COVERAGE: Method[Coverage] = Method("coverage", "capture.coverage:Coverage")
+MISSED: Method[list[Missed]] = Method("missed", "capture.ledger:Missed", is_list=True)
+INBOX: Method[Inbox] = Method("inbox", "service.answers:Inbox")
+STANDING: Method[Standing] = Method("standing", "service.answers:Standing")
+LONGTERM: Method[bool] = Method("longterm", bool)

@@ -1,0 +1,256 @@
+"""What the service answers to searches, and when a note is opened."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import msgspec
+
+from memsearch_engine.core.errors import MemsearchError, Unreachable
+from memsearch_engine.core.projects import Project
+from memsearch_engine.index.analyze import is_english
+from memsearch_engine.index.embed_http import OtherLength
+from memsearch_engine.search import hybrid
+from memsearch_engine.search.hits import Answer, Hit
+from memsearch_engine.search.request import SearchRequest, parse
+from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.supersession import revisions
+from memsearch_engine.search.supersession.listing import Supersession
+from memsearch_engine.search.supersession.revisions import Revision
+from memsearch_engine.search.views import answer_view, mark_contradicting
+from memsearch_engine.service import reading
+from memsearch_engine.service.commands import Call
+
+if TYPE_CHECKING:
+    from memsearch_engine.index.vector_index import VectorIndex
+
+from memsearch_engine.service.service_state import ServiceState
+
+log = logging.getLogger("memsearch.service")
+P = ParamSpec("P")
+T = TypeVar("T")
+H = TypeVar("H", bound="Searching")
+_OPENING_S = 0.3  # that a search waits for an index that is opened again after a failure
+_TRACED = 10  # hits among which notes on one topic are looked for
+_LONGEST_WAIT_S = 60.0  # for an index that is being opened
+_RECENT_QUERIES = 100
+
+
+class Searching(Protocol):
+    """A class whose requests search."""
+
+    _state: ServiceState
+
+
+def searching(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
+    """Have what a request searches stay open until it is done, whatever takes its place meanwhile."""
+
+    @wraps(method)
+    def held(self: H, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._state.indexer.spaces.searching():
+            return method(self, *args, **kwargs)
+
+    return held
+
+
+class SearchHandlers:
+    """Requests that search. They run on the threads of their clients."""
+
+    def __init__(self, state: ServiceState) -> None:
+        self._state = state
+        #: Whether the last queries were English; the queries themselves are not kept.
+        self.asked_in_english: deque[bool] = deque(maxlen=_RECENT_QUERIES)
+
+    @searching
+    def search(
+        self,
+        call: Call,
+        place: dict[str, str],
+        query: str = "",
+        limit: int = 10,
+        mode: str = "hybrid",
+        fusion: str = "",
+        projects: list[str] | None = None,
+        request: dict[str, Any] | None = None,
+    ) -> Answer:
+        """Answer a search request.
+
+        Args:
+            query, limit, mode, fusion: from clients of protocol 1, which send the query as text.
+            projects: to search beside those that the request names.
+        """
+        wanted = _request(request, query, limit=limit, mode=mode, fusion=fusion)
+        indexer, scope = (
+            self._state.indexer,
+            self._state.scope(place, [*(projects or []), *wanted.projects]),
+        )
+        if not wanted.is_empty:
+            self.asked_in_english.append(is_english(wanted.text))
+        is_current = True  # where words are compared, the files are looked at anyway
+        if wanted.mode != "lexical" and not wanted.is_empty:
+            # where it is opened again after a failure, words answer meanwhile
+            indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
+            is_current = indexer.catch_up(scope, call)
+        return self.find(wanted, scope, is_current=is_current)
+
+    def search_view(
+        self,
+        call: Call,
+        place: dict[str, str],
+        query: str,
+        limit: int = 0,
+        mode: str = "hybrid",
+        fusion: str = "",
+        everything: bool = False,
+    ) -> dict[str, Any] | None:
+        """Search for a client that prints the answer (``answer_view``).
+
+        Args:
+            limit: how many hits; 0: as the settings say.
+
+        Returns:
+            None where the index is not open, or the settings can't be read: the client finds out
+            by itself then.
+        """
+        self._state.look_at_settings()
+        if self._state.paused or not self._state.indexer.ready.is_set():
+            return None
+        limit = limit or self._state.settings.search.top_k
+        answer = self.search(call, place, query, limit, mode, fusion, ["*"] if everything else [])
+        mark_contradicting(self._state.journal.origin, answer.hits)
+        return answer_view(answer)
+
+    def expand_view(
+        self,
+        call: Call,
+        place: dict[str, str],
+        name: str,
+        lines: int | None = None,
+        whole: bool = True,
+        everything: bool = False,
+    ) -> dict[str, Any]:
+        """Open the section behind a hit for a client that prints it (``section_view``)."""
+        project, catalog = self._state.project_at(place), self._state.indexer.catalog
+        projects = self._state.projects_of(place, everything)
+        others = None if everything else lambda: self._state.projects_of(place, True)
+        found = reading.find_section(catalog, projects, others, name)
+        reading.note_opened(self._state.home, found)
+        return reading.section_view(
+            catalog,
+            self._state.journal.origin,
+            self._state.overrides.read,
+            found.project or project,
+            found,
+            lines=lines,
+            whole=whole,
+        )
+
+    def _answered(
+        self, index: VectorIndex | None, scope: list[Project], request: SearchRequest
+    ) -> Answer:
+        """By both models, where there are two; by the first alone where the second one fails."""
+        sources = Sources(
+            self._state.indexer.catalog,
+            index,
+            scope,
+            overrides=self._state.overrides.read(),
+        )
+        second = self._state.indexer.spaces.second
+        if second is None:
+            return hybrid.search(sources, request)
+        try:
+            return hybrid.search(sources._replace(second=second), request)
+        except MemsearchError:
+            raise
+        except Exception as error:  # where the first one is at fault, it fails again below
+            failed = error
+        answer = hybrid.search(sources, request)
+        self._state.indexer.without_second(failed)
+        return answer
+
+    def find(
+        self, request: SearchRequest, scope: list[Project], *, is_current: bool = True
+    ) -> Answer:
+        """What the index answers; words alone where it can't."""
+        indexer = self._state.indexer
+        request = request.with_(fusion=request.fusion or self._state.settings.search.fusion)
+        behind = not is_current or indexer.is_behind(scope)
+        try:
+            index = None if behind else indexer.spaces.serving
+            answer = self._answered(index, scope, request)
+            if behind and answer.mode == "lexical" and request.mode != "lexical":
+                answer.reason = "the notes are being read; words were compared"
+        except OtherLength as error:
+            indexer.reopen(str(error))
+            raise
+        except MemsearchError:
+            raise
+        except Exception as error:  # whatever Milvus raises: words still answer
+            indexer.failed(index, error)
+            by_words = request.with_(mode="lexical")
+            answer = hybrid.search(Sources(indexer.catalog, None, scope), by_words)
+            answer.reason = "the index failed and is opened again"
+        if answer.mode == "lexical" and request.mode != "lexical" and indexer.problem:
+            answer.reason = indexer.problem
+        return answer
+
+    @searching
+    def trace(
+        self,
+        call: Call,
+        place: dict[str, str],
+        query: str = "",
+        note: str = "",
+        request: dict[str, Any] | None = None,
+    ) -> list[Revision]:
+        """The notes on the topic of a request or of a note, oldest first.
+
+        Args:
+            query: from clients of protocol 1. note: an entry id.
+        """
+        indexer, project = self._state.indexer, self._state.project_at(place)
+        indexer.ready.wait(min(call.remaining(), _LONGEST_WAIT_S))
+        catalog, index, overrides = (
+            indexer.catalog,
+            indexer.spaces.serving,
+            self._state.overrides.read(),
+        )
+        if note:
+            row = next(iter(catalog.by_entry(note)), None)
+            project = next(
+                (known for known in self._state.registered() if row and known.id == row.project),
+                project,
+            )
+            hits = [Hit(1, 1.0, row)] if row else []
+            return revisions.chain(catalog, index, project, hits, overrides) if index else []
+        wanted = _request(request, query).with_(limit=_TRACED, mode="hybrid", fusion="weighted")
+        answer = self.find(wanted, [project])
+        if index is None or (answer.hits and answer.mode != "hybrid"):
+            raise Unreachable(
+                answer.reason or indexer.problem or "the index is not ready", "memsearch health"
+            )
+        return revisions.chain(catalog, index, project, answer.hits, overrides)
+
+    @searching
+    def contradicted(self, call: Call, place: dict[str, str]) -> list[Supersession]:
+        """What notes say otherwise than the agents' own memories, each for one section of those;
+        nothing where that can't be compared.
+        """
+        indexer, project = self._state.indexer, self._state.project_at(place)
+        indexer.ready.wait(min(call.remaining(), _LONGEST_WAIT_S))
+        space, catalog = indexer.spaces.serving, indexer.catalog
+        if space is None or not space.is_local:
+            return []
+        rows = catalog.first_chunks_of_kind(project.id, "native")
+        return revisions.contradicting(catalog, space, project, rows)
+
+
+def _request(request: dict[str, Any] | None, query: str, **options: Any) -> SearchRequest:
+    """The request of a client; a client of protocol 1 sends the query as text."""
+    if request is None:
+        return parse(query, **options)
+    return msgspec.convert(request, SearchRequest)

@@ -1,0 +1,175 @@
+"""What every part of a running service shares: its home, the projects, the journal, the index."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from memsearch_engine.core.errors import MemsearchError, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import Place, Project, locate
+from memsearch_engine.core.settings import Settings, load
+from memsearch_engine.journal.write import Journal
+from memsearch_engine.longterm.injected import prepare
+from memsearch_engine.search.supersession.overrides import OverrideCache
+from memsearch_engine.service.activity import Activity
+from memsearch_engine.service.commands import distinct
+from memsearch_engine.service.indexing import Indexer
+
+if TYPE_CHECKING:
+    pass
+
+
+log = logging.getLogger("memsearch.service")
+
+
+class ServiceState:
+    """Shared by the handlers of requests and the tasks in the background.
+
+    Attributes:
+        activity: uses by others; the only thing that postpones the service's end.
+        started: seconds since 1970.
+        stopping: set when the service ends.
+        version: grows with every change that a screen should show.
+        overrides: what the owner said about which note supersedes which.
+        paused: why capture waits: the settings can't be read ('': it does not).
+        config_stamp: of the settings file as it was read last.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.activity = Activity()
+        self.started = time.time()
+        self.stopping = threading.Event()
+        self.version = 0
+        self._changed = threading.Condition()
+        self.registry = Registry(home)
+        self.journal = Journal(home)
+        self.indexer = Indexer(home, self.registry, self.stopping, self.bump)
+        self.overrides = OverrideCache(home)
+        self.config_stamp: tuple[int, int] | None = None
+        self.paused = ""
+        self.look_at_settings()
+
+    def close(self) -> None:
+        self.overrides.close()
+        self.indexer.close()
+        self.registry.close()
+
+    @property
+    def settings(self) -> Settings:
+        return self.indexer.settings
+
+    def bump(self) -> None:
+        """Let screens know that something has changed."""
+        with self._changed:
+            self.version += 1
+            self._changed.notify_all()
+
+    def wait_for_change(self, version: int, seconds: float, is_over: Callable[[], bool]) -> int:
+        """Wait until something changed after *version*, and return the version then."""
+        end = time.monotonic() + seconds
+        with self._changed:
+            while self.version <= version and not self.stopping.is_set() and not is_over():
+                left = end - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(min(left, 1.0))
+            return self.version
+
+    def look_at_settings(self) -> None:
+        """Take changed settings over. While they can't be read, capture waits: what they forbid is
+        not known.
+        """
+        stamp = stamp_of(self.home.config)
+        if stamp == self.config_stamp:
+            return
+        self.config_stamp = stamp
+        try:
+            self.indexer.settings = load(self.home)
+            self.paused = ""
+        except MemsearchError as error:
+            self.paused = f"the settings can't be read: {error}"
+            log.warning("capture waits: %s", error)
+
+    def registered(self) -> list[Project]:
+        """All known projects; none where the registry can't be read."""
+        try:
+            return self.registry.all()
+        except MemsearchError as error:
+            log.error("registry: %s", error)
+            return []
+
+    def project_at(self, place: dict[str, str], *, register: bool = False) -> Project:
+        """The project at a place that the client found (its environment counts, not the service's);
+        watched from now on, also where it is none yet (``Registry.at``): its first note may be
+        anybody's.
+        """
+        project = self.registry.at(msgspec.convert(place, Place), register=register)
+        self.indexer.attach(project)
+        return project
+
+    def projects_of(
+        self, place: dict[str, str] | None, everything: bool, *, register: bool = False
+    ) -> list[Project]:
+        """All known projects, or the one at a place; that one, too, where none is known."""
+        known = self.registry.all() if everything or not place else []
+        return known or ([self.project_at(place, register=register)] if place else [])
+
+    def scope(self, place: dict[str, str], names: list[str]) -> list[Project]:
+        """The projects that a search covers: the current one, those named, or all (``*``)."""
+        if not names:
+            return [self.project_at(place)]
+        projects = self.registry.all()
+        if "*" in names:
+            return distinct(projects)
+        chosen = [
+            p
+            for p in projects
+            if p.slug in names or p.name in names or p.id in names or p.collection in names
+        ]
+        if not chosen:
+            raise UsageError(
+                f"no project named {', '.join(names)}",
+                f"known: {', '.join(sorted({p.name for p in projects})) or 'none'}",
+            )
+        return distinct(chosen)
+
+    def index_memories(self, memories: list[str]) -> None:
+        """Index memory folders that were written, in the background."""
+        for memory in memories:
+            project = next((p for p in self.registered() if p.memory == memory), None)
+            if project is None:
+                root = os.path.dirname(os.path.dirname(memory))
+                project = self.registry.at(locate(root, self.home))
+            self.indexer.attach(project)
+            self.indexer.watch(project)
+            self.indexer.refresh(project)
+
+    def prepare_context(self, memory: str, identity: str) -> None:
+        """Prepare what new sessions of a project are given; hooks only print it."""
+        if self.paused:  # what settings that can't be read forbid is not known
+            return
+        try:
+            if has_notes(memory):
+                prepare(self.home, self.settings, memory, identity)
+        except (OSError, MemsearchError) as error:
+            log.warning("context of %s not prepared: %s", memory, error)
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Modification time (ns) and size of a file; zeros where it is not there."""
+    try:
+        info = path.stat()
+    except OSError:
+        return 0, 0
+    return info.st_mtime_ns, info.st_size

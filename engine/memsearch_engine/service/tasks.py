@@ -1,0 +1,428 @@
+"""What the service does between requests: it keeps the index, the contexts, the summaries, the
+long-term memory and the other machines up to date.
+
+Each task has a thread of its own, and none ends for an error: one bad file must not stop the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from datetime import date
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.actions.index import Actions
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.capture import event_queue, summaries
+from memsearch_engine.capture.capture_pipeline import CapturePipeline
+from memsearch_engine.capture.coverage import reconcile
+from memsearch_engine.capture.ledger import known_folders
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import AgentFolders
+from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.settings import Sync as Where
+from memsearch_engine.journal.write import Journal
+from memsearch_engine.longterm import pages, pipeline, skills
+from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
+from memsearch_engine.service.commands import distinct
+from memsearch_engine.service.service_state import ServiceState, stamp_of
+from memsearch_engine.sync import run as sync_run
+from memsearch_engine.sync import state as sync_state
+
+log = logging.getLogger("memsearch.service")
+_TICK_S = 1.0
+#: How often transcripts are looked through for turns that no hook brought; unchanged ones cost a
+#: stat each.
+_RECONCILE_S = 300.0
+_SOURCES_S = 15.0
+_SUMMARIES_S = 15.0
+_LONGTERM_S = 30.0
+_SYNC_S = 20.0  # how often it is asked whether a round of sync is due
+_AT_ONCE = 100  # turns whose actions are noted in one go
+
+
+class CaptureTask:
+    """Works off the event queue, reconciles with the transcripts, asks models for summaries."""
+
+    def __init__(self, state: ServiceState) -> None:
+        self._state = state
+        self.summarise_now = threading.Event()
+        self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
+
+    def drain(self) -> event_queue.Outcome:
+        """Work the inbox off, and index what came of it."""
+        if self._state.paused:
+            waiting = [
+                (event.path, self._state.paused) for event in event_queue.events(self._state.home)
+            ]
+            return event_queue.Outcome(waiting=waiting, memories=[], opened=[])
+        outcome = event_queue.work(self._state.home, self._state.journal, self._state.settings)
+        if outcome.captured or outcome.skipped or outcome.already or outcome.opened:
+            self._state.activity.note("hook")
+        known = (
+            {project.memory for project in self._state.indexer.known.values()}
+            if outcome.opened
+            else set()
+        )
+        opened = [memory for memory in outcome.opened if memory not in known]
+        self._state.index_memories([*outcome.memories, *opened])
+        if outcome.captured:
+            self.summarise_now.set()
+        if outcome.captured or opened:
+            self._state.bump()
+        return outcome
+
+    def reconcile(self) -> None:
+        """Take the turns that no hook brought."""
+        if self._state.paused or not self._state.settings.capture.enabled:
+            return
+        capturing = CapturePipeline(self._state.home, self._state.journal, self._state.settings)
+        try:
+            written = reconcile(
+                capturing, AgentFolders.from_env(seen=known_folders(self._state.home))
+            )
+        except MemsearchError as error:
+            log.warning("not reconciled: %s", error)
+            return
+        finally:
+            capturing.close()
+        self._prune_evidence()
+        limits = self._state.settings.history
+        if gone := self._state.journal.history.prune(
+            max_bytes=int(limits.max_mb * 1e6), max_days=limits.max_days
+        ):
+            log.info(
+                "%d old changes can't be undone any more: the history is over its limits", gone
+            )
+        if written:
+            log.info("turns that no hook brought were written to %s", ", ".join(written))
+            self._state.index_memories(written)
+            self._state.bump()
+
+    def run_summaries(self) -> None:
+        """Ask models for better notes where the user agreed to it; a thread of its own, since an
+        answer takes seconds.
+        """
+        while not self._state.stopping.is_set():
+            try:
+                if self._asks_models():
+                    self._state.index_memories(
+                        summaries.work(self._state.home, self._state.journal, self._state.settings)
+                    )
+            except MemsearchError as error:
+                log.warning("summaries: %s", error)
+            except Exception:
+                log.exception("summaries")
+            self.summarise_now.wait(_SUMMARIES_S)
+            self.summarise_now.clear()
+
+    def _asks_models(self) -> bool:
+        settings = self._state.settings
+        return (
+            not self._state.paused
+            and settings.capture.enabled
+            and any(
+                summaries.chosen(settings, agent).provider != "extractive"
+                for agent in agent_registry.names()
+            )
+        )
+
+    def note_actions(self) -> None:
+        """Note what kept turns did that were captured by an earlier version, some at a time."""
+        if self._unnoted is None:
+            if not self._state.indexer.ready.is_set():
+                return
+            self._unnoted = self._find_unnoted()
+        some, self._unnoted = self._unnoted[:_AT_ONCE], self._unnoted[_AT_ONCE:]
+        if not some:
+            return
+        archive, actions = Archive(self._state.home), Actions(self._state.home)
+        try:
+            for name, (memory, entry) in some:
+                turn = archive.get(*name)
+                if turn is not None:
+                    actions.put(turn, memory, entry, CapturePipeline.started(turn))
+        except MemsearchError as error:
+            log.warning("what turns did is not noted: %s", error)
+            self._unnoted = []
+        finally:
+            actions.close()
+
+    def _find_unnoted(self) -> list[tuple[tuple[str, str, str], tuple[str, str]]]:
+        names = Archive(self._state.home).names() - Actions(self._state.home).names()
+        if not names:
+            return []
+        memories = {project.id: project.memory for project in self._state.registered()}
+        notes = {
+            turn: (memories[project], entry)
+            for turn, (project, entry) in self._state.indexer.catalog.turns().items()
+            if project in memories
+        }
+        return [(name, notes[name]) for name in sorted(names & notes.keys())]
+
+    def _prune_evidence(self) -> None:
+        """Keep the archive within the owner's limits."""
+        limits = self._state.settings.evidence
+        if not (limits.max_mb or limits.max_days):
+            return
+        archive = Archive(self._state.home)
+        try:
+            gone = archive.prune(max_bytes=int(limits.max_mb * 1e6), max_days=limits.max_days)
+            if gone:
+                log.info("%d kept conversations were over the limits and went", len(gone))
+        except (OSError, MemsearchError) as error:
+            log.warning("evidence not pruned: %s", error)
+        finally:
+            archive.close()
+
+
+class LongTermTask:
+    """Runs the long-term pipeline, and keeps pages and skills up to date."""
+
+    def __init__(self, state: ServiceState) -> None:
+        self._state = state
+        self.is_running = self.was_asked = False
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether a run is under way that a person asked for."""
+        return self.is_running and self.was_asked
+
+    def run(self) -> None:
+        """Run the long-term pipeline when its time has come: every six hours at most, and only
+        where the owner chose models.
+        """
+        while not self._state.stopping.wait(_LONGTERM_S):
+            try:
+                if not self._state.paused and pipeline.due(self._state.home, self._state.settings):
+                    self.start_run(background=True)
+                self._keep_pages()
+            except MemsearchError as error:
+                log.warning("long-term memory: %s", error)
+            except Exception:  # a project's files may be anything
+                log.exception("long-term memory")
+
+    def start_run(self, *, was_asked: bool = False, **how: Any) -> None:
+        """Run the pipeline in a thread of its own. Where a person asked for it, the service does
+        not end meanwhile.
+        """
+
+        def work() -> None:
+            try:
+                folders = AgentFolders.from_env(seen=known_folders(self._state.home))
+                report = pipeline.run(
+                    self._state.home,
+                    self._state.settings,
+                    folders,
+                    stop=self._state.stopping.is_set,
+                    **how,
+                )
+                log.info("long-term memory: %s", msgspec.json.encode(report).decode())
+            except MemsearchError as error:
+                log.warning("long-term memory: %s", error)
+            except Exception:
+                log.exception("long-term memory")
+            finally:
+                self.is_running = False
+                self._state.bump()
+
+        self.is_running, self.was_asked = True, was_asked
+        threading.Thread(target=work, name="longterm-run", daemon=True).start()
+
+    def _keep_pages(self) -> None:
+        """Have changes to PROJECT.md and USER.md proposed, and skills drafted, where that is
+        enabled, notes have come, and the pause is over.
+        """
+        if skills.chosen(self._state.settings) and not self._state.paused and not self.is_running:
+            for project in distinct(self._state.registered()):
+                if os.path.isdir(project.memory) and not self._state.stopping.is_set():
+                    drafted = skills.distill(
+                        self._state.home,
+                        self._state.settings,
+                        project,
+                        stop=self._state.stopping.is_set,
+                    )
+                    if drafted.state != "skipped":
+                        log.info(
+                            "skills of %s: %s", project.slug, msgspec.json.encode(drafted).decode()
+                        )
+                        self._state.bump()
+        due = [] if self._state.paused or self.is_running else pages.due(self._state.settings)
+        for project in distinct(self._state.registered()) if due else ():
+            for page in due:
+                if not self._state.stopping.is_set() and os.path.isdir(project.memory):
+                    result = pages.run(
+                        self._state.home,
+                        self._state.settings,
+                        project,
+                        page,
+                        stop=self._state.stopping.is_set,
+                    )
+                    if result.state != "skipped":
+                        log.info(
+                            "%s of %s: %s",
+                            pages.FILES[page],
+                            project.slug,
+                            msgspec.json.encode(result).decode(),
+                        )
+                        self._state.bump()
+
+
+class SyncTask:
+    """Syncs with the owner's other machines."""
+
+    def __init__(self, state: ServiceState) -> None:
+        self._state = state
+        self.sync_now, self.is_syncing = threading.Event(), False
+        self._sent = -1  # the version that the last round has taken along
+        self._last_round = -1  # the use after which the last round before the end was made
+
+    def is_done(self) -> bool:
+        """Whether nothing is left to send. What was written since the last round is sent first,
+        once after the last use, however that round ends.
+        """
+        uses, wanted = self._state.activity.uses, self._state.settings.sync
+        is_on = wanted.remote and wanted.every_minutes
+        if is_on and self._sent != self._state.version and self._last_round != uses:
+            self._last_round = uses
+            self.is_syncing = True
+            self.sync_now.set()
+        return not self.is_syncing
+
+    def run(self) -> None:
+        """Meet the owner's other machines now and then, later and later while that fails. What goes
+        wrong is kept with the round: the header, `sync status` and `doctor` say it.
+        """
+        while not self._state.stopping.is_set():
+            now = self.sync_now.wait(_SYNC_S)
+            self.sync_now.clear()
+            wanted = self._state.settings.sync
+            try:
+                if (
+                    wanted.remote
+                    and wanted.every_minutes
+                    and not self._state.paused
+                    and not self._state.stopping.is_set()
+                ):
+                    with sync_state.opened(self._state.home) as state:
+                        is_due = now or sync_state.due(state, wanted.every_minutes)
+                    if is_due:
+                        self.sync(wanted)
+            except MemsearchError as error:
+                log.warning("sync: %s", error)
+            except Exception:  # a remote may hold anything
+                log.exception("sync")
+            finally:
+                self.is_syncing = False
+
+    def sync(self, where: Where) -> None:
+        """Make one round."""
+        version, journal = self._state.version, Journal(self._state.home)
+        try:
+            projects = self._state.registered()
+            done = sync_run.sync(
+                self._state.home, journal, where, projects, stop=self._state.stopping.is_set
+            )
+        finally:
+            journal.close()
+        self._sent = version
+        if done.turns_left:
+            self.sync_now.set()
+        if done.received or done.gone or done.conflicts:
+            self._state.index_memories(
+                [project.memory for project in distinct(projects) if has_notes(project.memory)]
+            )
+            self._state.bump()
+        log.info("sync: %s", msgspec.json.encode(done).decode())
+
+
+class BackgroundTasks:
+    """All tasks, and the loop that looks at everything once a second."""
+
+    def __init__(self, state: ServiceState) -> None:
+        self._state = state
+        self.capture = CaptureTask(state)
+        self.longterm = LongTermTask(state)
+        self.sync = SyncTask(state)
+        # before a project is read for the first time
+        self._longterm_seen = self._longterm_stamp()
+
+    def start(self) -> None:
+        for task, name in (
+            (self._keep_up, "housekeeping"),
+            (self.capture.run_summaries, "summaries"),
+            (self.longterm.run, "longterm"),
+            (self.sync.run, "sync"),
+        ):
+            threading.Thread(target=task, name=name, daemon=True).start()
+
+    def stop(self) -> None:
+        """Have all that waits come to its end."""
+        self._state.stopping.set()
+        self.capture.summarise_now.set()
+        self.sync.sync_now.set()
+        self._state.bump()
+
+    def may_sleep(self) -> bool:
+        """Whether nothing is left that others wait for: a run that a person asked for, and the
+        other machines.
+        """
+        return not self.longterm.is_asked_for and self.sync.is_done()
+
+    def _keep_up(self) -> None:
+        """Reconcile now and then: the inbox fills, watches can be lost, settings can change,
+        projects appear.
+        """
+        for project in self._state.registered():
+            self._state.indexer.attach(project)
+        seen: object = None
+        reconciled, looked = 0.0, time.monotonic()
+        while not self._state.stopping.wait(_TICK_S):
+            try:
+                self._state.look_at_settings()
+                self.capture.drain()
+                if time.monotonic() - reconciled > _RECONCILE_S:
+                    reconciled = time.monotonic()
+                    self.capture.reconcile()
+                longterm = self._longterm_stamp()
+                if self._longterm_seen != longterm:
+                    self._longterm_seen = longterm
+                    for project in self._state.registered():
+                        self._state.indexer.refresh(project)
+                now = (
+                    self._state.version,
+                    self._state.config_stamp,
+                    longterm,
+                    stamp_of(self._state.home.generation),
+                    date.today(),
+                )
+                if (
+                    seen != now and self._state.indexer.ready.is_set()
+                ):  # opening the index comes first: a search waits for it
+                    seen = now
+                    self._prepare_contexts()
+                self._state.indexer.check_disk()
+                if time.monotonic() - looked > _SOURCES_S:
+                    looked = time.monotonic()
+                    self._state.indexer.look_at_sources()
+                self.capture.note_actions()
+            except Exception:  # one bad file must not end everything else
+                log.exception("housekeeping")
+
+    def _longterm_stamp(self) -> tuple[tuple[int, int], ...]:
+        """Changes with what the long-term memory says."""
+        return tuple(
+            stamp_of(self._state.home.longterm / name) for name in ("", SUMMARY, MEMORY, NOTES)
+        )
+
+    def _prepare_contexts(self) -> None:
+        """Keep ready what new sessions are told; hooks only print it."""
+        for memory, identity in {
+            project.memory: project.id for project in self._state.registered()
+        }.items():
+            self._state.prepare_context(memory, identity)
