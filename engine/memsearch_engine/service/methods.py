@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from memsearch_engine.capture.ledger import Missed
     from memsearch_engine.index.rows import IndexResult
     from memsearch_engine.injection.prompt import Telling
-    from memsearch_engine.search.chains import Word
     from memsearch_engine.search.hits import Answer
-    from memsearch_engine.search.linked import Amendment
+    from memsearch_engine.search.supersession.listing import Supersession
+    from memsearch_engine.search.supersession.revisions import Revision
     from memsearch_engine.service.answers import (
         Health,
         Inbox,
@@ -58,9 +58,11 @@ class Method(Generic[T]):
 SEARCH: Method[Answer] = Method("search", "search.hits:Answer")
 SEARCH_VIEW: Method[dict[str, Any]] = Method("search_view", dict)
 EXPAND_VIEW: Method[dict[str, Any]] = Method("expand_view", dict)
-TRACE: Method[list[Word]] = Method("trace", "search.chains:Word", is_list=True)
-CONTRADICTED: Method[list[Amendment]] = Method(
-    "contradicted", "search.linked:Amendment", is_list=True
+TRACE: Method[list[Revision]] = Method(
+    "trace", "search.supersession.revisions:Revision", is_list=True
+)
+CONTRADICTED: Method[list[Supersession]] = Method(
+    "contradicted", "search.supersession.listing:Supersession", is_list=True
 )
 RECALL: Method[Telling] = Method("recall", "injection.prompt:Telling")
 PREPARE: Method[Telling] = Method("prepare", "injection.prompt:Telling")
