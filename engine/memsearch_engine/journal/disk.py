@@ -1,9 +1,9 @@
-"""Bytes on disk: a lock per file, append in one write, replace by temp file and rename.
+"""Writes files: a lock per file, append in one write, replace by temporary file and rename.
 
-Writers that don't know our lock (an editor, git, another memory tool) are expected: a file is
-compared with what was read just before it is replaced, lines that somebody appended to the replaced
-file meanwhile are carried over, and what was appended to a file that somebody replaced in the same
-moment is written again.
+Other programs do not know our lock (editors, git, other memory tools). So a file is compared with
+what was read just before it is replaced. Lines that someone appended to the old file meanwhile are
+carried over, and lines that we appended to a file that someone replaced at the same moment are
+written again.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ _SCRATCH = ".tmp"
 
 @contextlib.contextmanager
 def locked(home: Home, path: str) -> Iterator[None]:
-    """Hold the lock of *path*; the lock file lives in the home folder, never beside the user's
-    file.
-    """
+    """Hold the lock of *path*. The lock file is in the home, never beside the user's file."""
     import filelock  # 50 ms: only writers pay for it
 
     home.ensure()
@@ -48,9 +46,7 @@ def locked(home: Home, path: str) -> Iterator[None]:
 
 
 def real_file(path: str) -> str:
-    """*path* with links resolved. A link that leaves its project is refused: a cloned repository
-    may plant one.
-    """
+    """*path* with links resolved. Refuses a link that leaves the project: a clone may contain one."""
     try:
         return safe_files.real(path)
     except OSError as error:
@@ -61,10 +57,13 @@ def real_file(path: str) -> str:
 
 
 def append(path: str, block: bytes, *, first: bytes = b"") -> int:
-    """Add *block* (after *first* when the file is new or empty) in one write. All of it is written
-    or none.
+    """Append *block* in one write, all or nothing. The caller holds the lock.
 
-    Returns the offset at which the block begins. The caller holds the lock.
+    Args:
+        first: written before the block if the file is new or empty.
+
+    Returns:
+        The byte offset of the block.
     """
     try:
         with safe_files.folder_of(path, create=True) as (folder, name):
@@ -101,7 +100,7 @@ def _append(fd: int, block: bytes, first: bytes) -> int:
 
 
 def _is_at(folder: int, name: str, fd: int) -> bool:
-    """Whether the open file is still the one of that name."""
+    """Whether the open file still has that name."""
     try:
         return os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(fd))
     except FileNotFoundError:
@@ -109,7 +108,7 @@ def _is_at(folder: int, name: str, fd: int) -> bool:
 
 
 def _has(folder: int, name: str, block: bytes) -> bool:
-    """Whether the file that took the place of the one we wrote to was made with our block in it."""
+    """Whether the file that replaced ours already contains our block."""
     try:
         fd = safe_files.open_in(folder, name)
     except FileNotFoundError:
@@ -121,11 +120,11 @@ def _has(folder: int, name: str, block: bytes) -> bool:
 
 
 def replace(path: str, read: bytes, data: bytes) -> None:
-    """Make *path* hold *data*, if it still holds *read*. The caller holds the lock.
+    """Replace the content of *path* by *data* if it still is *read*. The caller holds the lock.
 
     Raises:
-        Conflict: the file changed since it was read; the caller reads it again.
-        Unreachable: it could not be written; the old file stands.
+        Conflict: the file changed since it was read.
+        Unreachable: it could not be written; the old file stays.
     """
     try:
         with safe_files.folder_of(path) as (folder, name), _scratch(path, folder) as scratch:
@@ -173,9 +172,8 @@ def _replace(
 
 @contextlib.contextmanager
 def _scratch(path: str, folder: int) -> Iterator[int]:
-    """Where temporary files go: a folder in ``.memsearch`` that git ignores whatever the project's
-    own rules are, so that what a kill leaves there is never committed; beside the file where there
-    is no ``.memsearch``.
+    """Folder for temporary files: in ``.memsearch`` and always ignored by git, so that leftovers of
+    a kill are never committed; beside the file if there is no ``.memsearch``.
     """
     base = os.path.join(safe_files.base_of(path), safe_files.MARKER)
     if not path.startswith(base + os.sep):
@@ -200,7 +198,9 @@ def _scratch(path: str, folder: int) -> Iterator[int]:
 
 
 def _sweep(folder: int, name: str) -> None:
-    """Remove what a killed process left of this file: its lock is ours, so nobody is using it."""
+    """Remove temporary files that a killed process left. We hold the file's lock, so no one uses
+    them.
+    """
     with os.scandir(folder) as items:
         left = [
             item.name

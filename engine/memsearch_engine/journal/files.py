@@ -1,9 +1,9 @@
-"""Which day files there are, and reading one of them.
+"""Lists and reads day files.
 
-A folder is listed without following links to folders, and a link to a file only where it stays in
-the project. A day is a file named ``YYYY-MM-DD.md``; other markdown files are notes without a date.
-A copy that a sync program or a file manager has put beside a file is no day: what it alone has is
-searched. What can't be read is reported with its reason, never taken for deleted.
+Links to folders are not followed, links to files only inside the project. ``YYYY-MM-DD.md`` is a
+day; other markdown files are notes without a date. A copy that a sync program or file manager made
+is not a day, but entries that only it has are searched. An unreadable file is reported with its
+reason and never taken for deleted.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _COPY = re.compile(
 
 
 class DayFile(msgspec.Struct, frozen=True):
-    """A markdown file: ``day`` is ``YYYY-MM-DD`` or empty; ``mtime_ns`` and ``size`` tell whether
-    it changed.
+    """A markdown file. ``day``: ``YYYY-MM-DD`` or ``""``. ``mtime_ns`` and ``size`` show whether it
+    changed.
     """
 
     path: str
@@ -58,8 +58,8 @@ class DayFile(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct):
-    """``complete`` is False where any folder could not be read: then nothing may be concluded from
-    an absence.
+    """Files of a folder. ``complete`` is False if a folder could not be read: a missing file then
+    proves nothing.
     """
 
     files: list[DayFile]
@@ -68,7 +68,7 @@ class Listing(msgspec.Struct):
 
 
 def day_of(path: str | os.PathLike[str]) -> str:
-    """The ISO date in a file's name, or ''."""
+    """The ISO date in a file name, or ``""``."""
     return _day_in(os.path.splitext(os.path.basename(path))[0])
 
 
@@ -84,10 +84,9 @@ def _day_in(stem: str) -> str:
 
 
 def original_of(path: str | os.PathLike[str]) -> str:
-    """The file that *path* is a copy of, judged by its name; '' where it is none or the other one
-    is not there.
+    """The file that *path* is a copy of, judged by its name; ``""`` if there is none.
 
-    A number or the word "copy" makes a copy of a day alone: elsewhere it may belong to a title.
+    A number or the word "copy" counts for day files only: elsewhere it may belong to a title.
     """
     folder, name = os.path.split(path)
     return next(
@@ -97,7 +96,7 @@ def original_of(path: str | os.PathLike[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _copied(name: str) -> tuple[str, ...]:
-    """The names that a file may have been copied from; a copy may have been copied in turn."""
+    """Possible names of the original, also for copies of copies."""
     stem, ending = os.path.splitext(unicodedata.normalize("NFC", name))
     found: list[str] = []
     while match := _CONFLICTING.fullmatch(stem) or _COPY.fullmatch(stem):
@@ -110,7 +109,7 @@ def _copied(name: str) -> tuple[str, ...]:
 
 
 def list_files(root: str | os.PathLike[str]) -> Listing:
-    """All markdown files under *root* (or the one file that *root* is), in path order."""
+    """All markdown files under *root* (or *root* itself, if it is a file), sorted by path."""
     listing = Listing([], [])
     root = os.path.abspath(root)
     try:
@@ -182,7 +181,7 @@ def list_days(memory: str | os.PathLike[str]) -> list[DayFile]:
 
 
 def dated(listing: Listing) -> Iterator[DayFile]:
-    """The days of a listing. Copies are none."""
+    """The day files of a listing, without copies."""
     return (file for file in listing.files if file.day and not original_of(file.path))
 
 
@@ -192,16 +191,12 @@ def read_day(path: str | os.PathLike[str]) -> Document:
 
 
 def read_end(path: str | os.PathLike[str]) -> Document:
-    """Read and parse the newest part of one file: all of it, unless it is a very long day. Raises
-    OSError.
-    """
+    """Read and parse a file; of a very long day only the newest part. Raises OSError."""
     return parse_end(safe_files.read(path), Path(path).stem)
 
 
 def count_entries(files: Iterable[DayFile]) -> int:
-    """Entries of many days, counted by their headings: reading every note for a number would cost
-    seconds.
-    """
+    """Number of entries in these files, counted by headings: parsing all notes would take seconds."""
     total = 0
     for file in files:
         with contextlib.suppress(OSError):

@@ -1,9 +1,9 @@
-"""What stood before: the before and after image of every change, so that each can be undone across
-restarts.
+"""The history: the version before and after each change, so that it can be undone, also after a
+restart.
 
-A change is written here first as an intent, then done to the file, then confirmed. An intent that a
-crash left behind is settled by looking at the file (``settle``). Stored in ``history.db`` (SQLite,
-WAL, fully synchronous).
+A change is first stored as an intent, then applied to the file, then confirmed. ``settle`` looks at
+the file to decide on an intent that a crash left. Stored in ``history.db`` (SQLite, WAL, fully
+synchronous).
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _TURNS = re.compile(rb"turn:(\S+) ")
 
 
 def _name_deleted_turns(db: sqlite3.Connection) -> None:
-    """Whether a turn was deleted is asked for each turn that is captured: it was looked for in the
-    text of every deletion.
+    """Store the turns of deletions: capture asks for each turn, and searching the texts would be
+    slow.
     """
     db.execute(
         "CREATE TABLE deleted_turns (turn TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (turn, seq)) WITHOUT ROWID"
@@ -81,9 +81,7 @@ def _note_turns(db: sqlite3.Connection, seq: int, before: bytes) -> None:
 
 
 def _catch_up(db: sqlite3.Connection) -> None:
-    """Name the turns of deletions that an older program has written since: it knows nothing of that
-    table.
-    """
+    """Store the turns of deletions that an older program has written since."""
     query = "SELECT seq, before FROM changes WHERE op='delete' AND seq > (SELECT coalesce(max(seq), 0) FROM deleted_turns)"
     for seq, before in db.execute(query).fetchall():
         _note_turns(db, seq, before)
@@ -130,7 +128,7 @@ _COLUMNS = [field for field in Change.__struct_fields__ if field != "seq"]
 
 
 class History:
-    """The change log of one home folder. Threads may share it."""
+    """The history of one home. Threads may share it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -171,8 +169,8 @@ class History:
             self._connection = None
 
     def check(self) -> str:
-        """What is damaged in the file, '' for nothing. Raises Unreachable where that can't be told:
-        in use, or of a newer version.
+        """Describe damage of the file; ``""`` for none. Raises Unreachable if it is in use or of a
+        newer version.
         """
         if not self._path.exists():
             return ""
@@ -185,7 +183,9 @@ class History:
         return "" if found == "ok" else f"the undo history {self._path} is damaged: {found}"
 
     def set_aside(self) -> Path:
-        """Begin a new history; the damaged one stays beside it. Returns where. Raises OSError."""
+        """Start a new history and keep the damaged file beside it. Returns its path. Raises
+        OSError.
+        """
         self.close()
         aside = self._path.with_name(f"{self._path.name}.damaged-{int(time.time())}")
         for suffix in ("-wal", "-shm"):
@@ -194,8 +194,8 @@ class History:
         return aside
 
     def added(self, memory: str) -> list[Change]:
-        """Notes that were added to a memory folder and never deleted or taken back through us,
-        newest first.
+        """Entries that were added to a memory folder and are neither deleted nor undone, newest
+        first.
         """
         return self._select(
             "op='add' AND state='done' AND memory=? AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.entry_id=changes.entry_id "
@@ -218,8 +218,8 @@ class History:
         return seq
 
     def confirm(self, seq: int) -> None:
-        """Note that a change was done. The file holds it already, so a history that can't be
-        written now is no failure: the intent is settled by the next change of that file.
+        """Confirm a change that is in the file. A failure to write is no error: the next change of
+        the file settles the intent.
         """
         with contextlib.suppress(Unreachable):
             self._execute("UPDATE changes SET state='done' WHERE seq=?", (seq,))
@@ -229,9 +229,7 @@ class History:
             self._execute("DELETE FROM changes WHERE seq=?", (seq,))
 
     def begin_undo(self, change: Change, undone: bool, file_before: str, file_after: str) -> int:
-        """Write the intent to take *change* back, or to do it again. Returns its number. Raises
-        Unreachable.
-        """
+        """Store the intent to undo or redo *change*. Returns its number. Raises Unreachable."""
         newest = self._execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
         cursor = self._execute(
             "INSERT INTO undos (seq, undone, newest, file_before, file_after, state) VALUES (?,?,?,?,?,'intent')",
@@ -262,7 +260,7 @@ class History:
         ]
 
     def unsettled(self) -> list[str]:
-        """Paths with a change, an undo or a redo that was begun and not confirmed."""
+        """Paths with an unconfirmed change, undo or redo."""
         query = (
             "SELECT path FROM changes WHERE state='intent' UNION "
             "SELECT c.path FROM undos u JOIN changes c USING (seq) WHERE u.state='intent'"
@@ -271,11 +269,11 @@ class History:
 
     @property
     def _is_new(self) -> bool:
-        """Whether nothing was ever changed: looking must not make the file, nor the home."""
+        """Whether there is no history yet: reading must not create the file or the home."""
         return self._connection is None and not self._path.exists()
 
     def _execute(self, query: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """Raises Unreachable, with a way out where the file is damaged."""
+        """Run a statement. Raises Unreachable, with a next step if the file is damaged."""
         try:
             with self._lock:
                 return self._db().execute(query, values)
@@ -284,7 +282,7 @@ class History:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing; other threads wait. Raises Unreachable."""
+        """A transaction; other threads wait. Raises Unreachable."""
         with self._lock:
             db = self._db()
             try:
@@ -297,13 +295,11 @@ class History:
         return self._select("state='intent' AND path=? ORDER BY seq", (path,))
 
     def changed(self, entry_id: str) -> float:
-        """When an entry was changed last (seconds since 1970), 0 where that is not known."""
+        """Time of the last change of an entry, in seconds since 1970; 0 if unknown."""
         return max((change.at for change in self.of_entry(entry_id)[:1]), default=0.0)
 
     def is_revived(self, entry_id: str) -> bool:
-        """Whether the owner has brought an entry back here: its last deletion undone, or the entry
-        restored after it.
-        """
+        """Whether the owner brought a deleted entry back, by undo or restore."""
         last = self._select(
             "entry_id=? AND (op='delete' OR op='add') AND state IN ('done','undone') ORDER BY seq DESC LIMIT 1",
             (entry_id,),
@@ -313,7 +309,7 @@ class History:
         )
 
     def was_deleted_here(self, entry_id: str) -> bool:
-        """Whether the owner's last word on an entry on this machine was to delete it."""
+        """Whether the owner's last decision about an entry on this machine was to delete it."""
         last = self._select(
             f"entry_id=? AND state IN ('done','pruned') AND {_HERE} ORDER BY seq DESC LIMIT 1",
             (entry_id,),
@@ -321,8 +317,8 @@ class History:
         return any(change.op == "delete" for change in last)
 
     def owners(self, memory: str) -> list[Change]:
-        """All changes of entries of a memory folder that have their images, as they were made; what
-        was taken back comes first.
+        """All changes in a memory folder whose versions are stored, oldest first; undone ones come
+        first.
         """
         return self._select(
             "memory=? AND state IN ('done','undone') AND op<>'sync' ORDER BY state='done', seq",
@@ -330,7 +326,7 @@ class History:
         )
 
     def replaced_here(self, entry_id: str) -> list[bytes]:
-        """What an entry was before changes that the owner made on this machine."""
+        """Versions of an entry before the owner's changes on this machine."""
         return [
             change.before
             for change in self._select(f"entry_id=? AND state='done' AND {_HERE}", (entry_id,))
@@ -338,7 +334,7 @@ class History:
         ]
 
     def deleted_texts(self) -> dict[str, bytes]:
-        """What the owner deleted and has not brought back: id -> the entry as it stood."""
+        """Deleted entries that were not brought back: id -> last text."""
         query = (
             "SELECT entry_id, before FROM changes WHERE op='delete' AND state='done' AND NOT EXISTS "
             "(SELECT 1 FROM changes AS later WHERE later.entry_id=changes.entry_id AND later.seq>changes.seq AND later.state='done')"
@@ -348,7 +344,9 @@ class History:
         return {name: before.rstrip() for name, before in self._execute(query)}
 
     def last_done(self, memory: str = "", entry_id: str = "") -> list[Change]:
-        """The newest batch that can be undone, newest change first; empty where there is none."""
+        """The newest batch of changes that can be undone, newest change first; empty if there is
+        none.
+        """
         where, values = _scope(memory, entry_id)
         newest = self._select(
             f"state='done' AND {_HERE} AND {where} ORDER BY seq DESC LIMIT 1", values
@@ -356,7 +354,7 @@ class History:
         return self._batch(newest, "done", newest_first=True)
 
     def last_undone(self, memory: str = "", entry_id: str = "") -> list[Change]:
-        """The batch that ``redo`` would do again: the last one undone, unless its entries changed
+        """The batch that ``redo`` would apply: the last undone one, unless its entries changed
         since.
         """
         where, values = _scope(memory, entry_id)
@@ -385,9 +383,8 @@ class History:
         return self._select(f"{where} ORDER BY seq DESC LIMIT ?", (*values, limit))
 
     def first_since(self, memory: str, at: float) -> list[Change]:
-        """Of each entry of a memory folder that was changed after *at* (seconds since 1970) the
-        first of these changes, as far as they stand and are kept. That it was written down is none,
-        unless it had been deleted.
+        """For each entry changed after *at* (seconds since 1970), the first such change that still
+        holds. Being captured is no change, unless the entry had been deleted.
         """
         if self._is_new:
             return []
@@ -398,8 +395,8 @@ class History:
         )
 
     def begins(self) -> float:
-        """When the oldest change was made that is kept, where older ones were forgotten (seconds
-        since 1970); 0 where none was.
+        """Time of the oldest stored change if older ones were pruned, in seconds since 1970; else
+        0.
         """
         if self._is_new:
             return 0.0
@@ -409,9 +406,7 @@ class History:
         return float(row[1]) if row and row[0] > 1 else 0.0
 
     def undone_since(self, memory: str, at: float) -> list[Change]:
-        """Of each entry of a memory folder the last change that was made before *at* and taken back
-        after it.
-        """
+        """For each entry, the last change that was made before *at* and undone after it."""
         if self._is_new:
             return []
         return self._select(
@@ -423,8 +418,8 @@ class History:
         return next(iter(self._select("seq=?", (seq,))), None)
 
     def is_deleted(self, entry_id: str) -> bool:
-        """True where the owner's last word on this entry was to delete it: capture must not bring
-        it back.
+        """Whether the owner's last decision about this entry was to delete it: capture must not
+        bring it back.
         """
         if self._is_new:
             return False
@@ -434,19 +429,17 @@ class History:
         return bool(last) and last[0].op == "delete"
 
     def deleted_turn(self, turn: str) -> bool:
-        """True where the owner deleted an entry of this turn, under whatever session: a fork copies
-        turns.
-        """
+        """Whether the owner deleted an entry of this turn, in any session: a fork copies turns."""
         if self._is_new:
             return False
         query = "SELECT 1 FROM deleted_turns JOIN changes USING (seq) WHERE turn=? AND op='delete' AND state IN ('done','pruned')"
         return self._execute(query, (turn,)).fetchone() is not None
 
     def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> int:
-        """Forget the images of the oldest changes beyond a size or an age (0: no limit). Returns
-        how many.
+        """Delete the versions of the oldest changes beyond a size or an age (0: no limit). Returns
+        their number.
 
-        That an entry was deleted, and of which turn, stays known: capture must not bring it back.
+        Deletions of entries and turns stay known: capture must not bring them back.
         """
         if self._is_new:
             return 0

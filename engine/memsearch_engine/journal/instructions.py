@@ -1,8 +1,7 @@
-"""Lines in a note that talk to an agent instead of noting something.
+"""Finds lines in a note that address an agent.
 
-Looking for words stops no attacker (arXiv 2605.08442); it is a mark for the owner's eye, and a
-reason not to tell such a line to new sessions before he has seen it. What decides about trust is
-where a note came from.
+Matching words stops no attacker (arXiv 2605.08442). It is a mark for the owner's eye and a reason
+not to inject such a line before a decision. Trust is decided by where a note comes from.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ _OWNERS_WORDS = re.compile(r"^\s*[-*]\s+User asked: ")
 
 
 def instructs(text: str) -> bool:
-    """Whether a text that an agent wrote tells agents what to do. It finds more than ``orders``: an
-    agent's word is not its user's, and what waits needlessly costs its user one key.
+    """Whether a text written by an agent instructs agents. It finds more than ``orders``: a false
+    alarm costs the owner one key.
     """
     return bool(orders(text, his_words=False)) or any(
         _INSTRUCTS.search(line.strip().lstrip("-*+> ").strip()) for line in text.splitlines()
@@ -53,10 +52,10 @@ def instructs(text: str) -> bool:
 
 
 def orders(body: str, *, his_words: bool = True) -> list[str]:
-    """The lines of a note that read like instructions to an agent.
+    """Lines of a note that read like instructions to an agent.
 
     Args:
-        his_words: the first line may be the owner's own request; not where anybody may have
+        his_words: the first line may be the owner's own request. False if anyone may have
             written the file.
     """
     lines = body.splitlines()

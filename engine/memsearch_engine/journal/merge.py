@@ -1,15 +1,14 @@
-"""Three versions of a day file made into one, entry by entry: what two machines, or two branches,
-did to it since they were the same.
+"""Three-way merge of a day file, entry by entry.
 
-Pure bytes. An entry is known by its id, wherever it stands: what was added on either side stays, a
-deletion beats an entry that the other side left alone, an edit on one side wins, and where both
-sides changed the text both texts are kept, the older beside the newer as a note that says so.
-Sections keep their headings: the order of each side holds, and what was added at one place by both
-stands by its time. The outcome doesn't depend on who is called ``ours``.
+Works on bytes. Entries are matched by id, wherever they are. An addition on either side stays. A
+deletion wins against an unchanged entry, an edit on one side wins. If both sides changed a text,
+both texts stay, the older as a note beside the newer. Headings keep their order on each side;
+additions of both sides at one place are ordered by time. The result does not depend on which side
+is ``ours``.
 
-The order is a topological one of both sides' orders, the smallest key first (Kahn, "Topological
-sorting of large networks", 1962): with keys and edges that both sides agree on, merging is
-commutative, and associative as long as nobody moves entries about.
+The order is a topological sort of both sides' orders, smallest key first (Kahn, "Topological
+sorting of large networks", 1962). So merging is commutative, and associative as long as no one
+moves entries.
 """
 
 from __future__ import annotations
@@ -47,23 +46,23 @@ Newer = Callable[[Entry, Entry], bool]
 
 
 class Unmergeable(MemsearchError):
-    """The pieces can't be put together so that each is read as it was: the caller keeps both files."""
+    """The pieces cannot be joined so that each is read as before: the caller keeps both files."""
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """``conflicts``: ids of the entries whose text both sides had changed."""
+    """The merged file. ``conflicts``: ids of entries whose text both sides changed."""
 
     data: bytes
     conflicts: list[str] = []
 
 
 class _Piece(msgspec.Struct, frozen=True):
-    """A section of one version: its own lines, without those of the sections in it.
+    """A section of one version: its own lines, without those of sections inside it.
 
     Attributes:
-        key: the id of an entry; of a heading alone, what it says and for whom.
-        tail: the blank lines after it.
-        is_last: whether nothing follows it in its file.
+        key: the entry's id; for a bare heading, its words and what is below it. tail: blank
+            lines after it.
+        is_last: whether it ends its file.
     """
 
     key: str
@@ -77,7 +76,7 @@ class _Piece(msgspec.Struct, frozen=True):
 
 
 class _Version(msgspec.Struct, frozen=True):
-    """``head``: what stands before the first heading, front matter and all."""
+    """One version of the file. ``head``: everything before the first heading, with front matter."""
 
     document: Document
     head: bytes
@@ -94,18 +93,18 @@ def merge(
     dead: Dead = frozenset(),
     clean: Callable[[str], str] = str,
 ) -> Merged:
-    """One file of two that were *base* once (empty where they never were the same).
+    """Merge two versions with the common ancestor *base* (empty if there is none).
 
     Args:
-        name: the day, or the file's stem, as in ``parse``.
-        newer: decides which of two texts is shown; without it the same one on every machine.
-        dead: what was deleted or replaced elsewhere: not an addition where it turns up without
-            a base.
-        clean: takes secrets out of texts that were changed on both sides: one side may have
-            scrubbed what the other still has.
+        name: the day or the file's stem, as in ``parse``.
+        newer: decides which of two texts is shown; without it the choice is the same on every
+            machine.
+        dead: entries deleted or replaced elsewhere; they are no additions.
+        clean: removes secrets from texts changed on both sides: one side may have scrubbed what
+            the other still has.
 
     Raises:
-        Unmergeable: the outcome would not be read as it was written.
+        Unmergeable: the result would not be read as written.
     """
     if not dead:
         if ours == theirs or base == theirs:
@@ -119,9 +118,7 @@ def merge(
 
 
 def text_key(entry: Entry) -> str:
-    """What an entry says, as a name: heading and body, whatever its marks, anchors and line ends
-    are.
-    """
+    """Key of an entry's heading and body, whatever its marks, anchors and line ends."""
     heading = b"#" * entry.level + entry.heading.encode("utf-8", "surrogateescape")
     body = entry.raw[entry.body_start - entry.start :].replace(b"\r\n", b"\n").strip()
     return digest(heading, body, size=8)
@@ -176,7 +173,7 @@ def _below(i: int, found: _Sections, entries: dict[int, Entry]) -> Iterable[Entr
 
 
 def _heading_key(i: int, found: _Sections, entries: dict[int, Entry]) -> str:
-    """Two headings of one wording are two where they stand over different sessions, or notes."""
+    """Key of a heading: equal words over different sessions or notes are different headings."""
     level, heading = found[i][:2]
     first = next(iter(_below(i, found, entries)), None)
     whose = "" if first is None or level == 1 else first.session or first.id
@@ -184,9 +181,7 @@ def _heading_key(i: int, found: _Sections, entries: dict[int, Entry]) -> str:
 
 
 def _key_in(base: _Version, i: int, found: _Sections, entries: dict[int, Entry]) -> str:
-    """What a heading alone was called in the base: it is the one that an entry of its has stood
-    under.
-    """
+    """Key that a bare heading had in the base: the heading that one of its entries was under."""
     level, heading = found[i][:2]
     for entry in _below(i, found, entries):
         parent = base.pieces[entry.id].parent if entry.id in base.pieces else ""
@@ -249,9 +244,8 @@ class _Merge:
         return left if is_changed else None
 
     def _alive(self, piece: _Piece | None, other: _Version) -> _Piece | None:
-        """A piece that the base doesn't have, unless it is what the other side has deleted, or
-        replaced: known from elsewhere to be so, or kept beside a newer text by this side, which
-        could not know it.
+        """A piece that the base lacks, unless the other side deleted or replaced it, or this side
+        kept it only beside a newer text.
         """
         if piece is None or piece.entry is None:
             return piece
@@ -265,7 +259,7 @@ class _Merge:
         return piece
 
     def _settle_marks(self) -> None:
-        """No entry is in conflict that no other text waits beside any more."""
+        """Remove the conflict mark of entries without another text beside them."""
         for key, piece in self.pieces.items():
             of = piece.entry.marks.get(CONFLICT_OF, "") if piece.entry else ""
             if of in self.pieces and self.pieces[of].parent == piece.parent:
@@ -304,7 +298,7 @@ class _Merge:
     def _texts(
         self, base: _Piece | None, one: _Piece, other: _Piece
     ) -> tuple[_Piece, _Piece | None]:
-        """The text that stands, and the one that was changed, too."""
+        """The text that is shown, and the other changed text."""
         assert one.entry and other.entry
         was = text_key(base.entry) if base and base.entry else None
         texts = text_key(one.entry), text_key(other.entry)
@@ -321,7 +315,7 @@ class _Merge:
         return (one, other) if is_first else (other, one)
 
     def _keep_beside(self, key: str, rest: _Piece, parent: str) -> None:
-        """The other text as a note of its own, without anchors: the turn has one entry."""
+        """The other text as a separate note without anchors: a turn has one entry."""
         assert rest.entry
         name = digest("conflict", key, text_key(rest.entry))
         heading = rest.raw.splitlines()[0]
@@ -348,7 +342,7 @@ class _Merge:
         return marks
 
     def _rewritten(self, chosen: _Piece, marks: dict[str, str], anchors: list[Anchor]) -> bytes:
-        """The entry's lines with these marks and anchors; as they stand where those are its own."""
+        """The entry's lines with these marks and anchors; unchanged if it has them."""
         entry = chosen.entry
         assert entry is not None
         is_conflict = CONFLICT in marks and CONFLICT not in entry.marks
@@ -379,8 +373,8 @@ class _Merge:
         return min(ours.parent, theirs.parent)
 
     def _keep_headings(self) -> None:
-        """A heading that something stands under stays, whoever took it away; one of ours that
-        nothing stands under goes.
+        """Keep a heading with entries below it, even if one side deleted it; drop our generated
+        headings without any.
         """
         needed = {piece.parent for piece in self.pieces.values()}
         waiting = list(needed)
@@ -463,8 +457,10 @@ class _Merge:
         return first.rstrip() + b"\n\n" + b"\n".join(added) + b"\n\n" if added else first
 
     def _joined(self, head: bytes, order: list[_Piece], balance: bool) -> tuple[bytes, list[bytes]]:
-        """The file, and the entries as they have to be read in it. *balance*: close what a piece
-        leaves open, so that it can't take in the next one.
+        """Join the pieces. Returns the file and the entries as they must be read in it.
+
+        Args:
+            balance: close what a piece leaves open, so that it cannot swallow the next.
         """
         parts: list[bytes] = []
         expected: list[bytes] = []
@@ -532,8 +528,8 @@ def _anchors(base: Entry | None, one: Entry, other: Entry) -> list[Anchor]:
 def topological(
     orders: list[list[str]], keys: Set[str], sort_key: Callable[[str], tuple[str, str]]
 ) -> list[str]:
-    """All *keys*, so that those which are in *orders* keep their order; the smallest first where
-    that leaves a choice. A circle (an entry that was moved) is cut at its smallest key.
+    """All *keys* in an order that keeps *orders*, smallest first where there is a choice. A cycle
+    (a moved entry) is cut at its smallest key.
     """
     after: dict[str, set[str]] = {key: set() for key in keys}
     for order in orders:

@@ -1,7 +1,7 @@
-"""What a day file is made of: a Document holds Entries, an Entry may have an Anchor and marks.
+"""Documents, entries, anchors and marks of a day file.
 
-Offsets are bytes into the file as it was read, so that a change can replace exactly the lines of
-one entry.
+Offsets are bytes in the file as it was read, so that a change can replace exactly the lines of one
+entry.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from memsearch_engine.core import agent_registry
 
 
 class Waits(StrEnum):
-    """Why a note is told to no session before its owner's word: this home did not write it, it took
-    in content from outside, it reads like an order to agents, its file contradicts what the owner
-    decided. OUTSIDE and SUSPECT are values of the ``trust`` mark.
+    """Why a note is quarantined: this home did not write it, it contains outside content, it reads
+    like an instruction, or its file contradicts a decision. OUTSIDE and SUSPECT are values of
+    the ``trust`` mark.
     """
 
     ARRIVED = "arrived"
@@ -38,11 +38,11 @@ CONTRADICTS = "contradicts"
 
 
 class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The comment that ties an entry to the turn it came from.
+    """The comment that links an entry to its turn.
 
     ``kind`` is ``transcript`` (Claude Code, OpenClaw), ``rollout`` (Codex) or ``db`` (OpenCode,
-    OpenClaw), and ``path`` its value. Both are untrusted text: a reader checks where a path leads
-    before opening it.
+    OpenClaw); ``path`` is its value.
+    Both are untrusted: a reader checks where a path leads before it opens it.
     """
 
     session: str = ""
@@ -70,18 +70,16 @@ DIGEST = "Memory Compact"
 
 
 class Entry(msgspec.Struct):
-    """One memory: a ``###`` section with its anchor, or any other section or preamble that holds
-    text.
+    """A ``###`` section with its anchor, or another section or preamble with text.
 
     Attributes:
-        id: stable name; from the anchor's turn, an ``id`` comment, else the content.
-        hash: of the entry's bytes as they are now; what an edit compares.
-        start, end: byte span of the entry's own lines (heading included, trailing blank lines
-            excluded).
+        id: stable; from the anchor's turn, an ``id`` comment, or the content.
+        hash: of the entry's current bytes; an edit compares it.
+        start, end: byte span of its own lines, with heading, without trailing blank lines.
         body_start: byte offset of the first line after heading, anchors and marks.
-        stop: byte offset where the next section begins (blank lines included).
-        start_line, end_line: 1-based, inclusive.
-        trail: headings above this one, outermost first, each as written without ``#``.
+        stop: byte offset of the next section.
+        start_line, end_line: from 1, inclusive.
+        trail: headings above it, outermost first, without ``#``.
     """
 
     id: str
@@ -106,9 +104,7 @@ class Entry(msgspec.Struct):
 
     @property
     def agent(self) -> str:
-        """Whose turn it came from, or which agent wrote it of its own accord; '' for what a person
-        wrote.
-        """
+        """Agent of its turn, or agent that wrote it by itself; ``""`` for a person."""
         return self.anchor.agent if self.anchor else self.marks.get("by", "")
 
     @property
@@ -126,24 +122,24 @@ class Entry(msgspec.Struct):
 
     @property
     def body(self) -> str:
-        """The text alone: without heading, anchors and marks at its top."""
+        """The text without heading, anchors and marks."""
         return self.raw[self.body_start - self.start :].decode("utf-8", "replace").strip("\r\n")
 
     @property
     def is_digest(self) -> bool:
-        """Whether it only repeats other notes: nobody is told it beside them, and it is no newer
-        word on their matter.
+        """Whether it is a digest. Digests repeat other notes: they are not injected beside them and
+        supersede nothing.
         """
         return self.heading.startswith(DIGEST)
 
     @property
     def kind(self) -> str:
-        """``turn`` for what an agent's turn left, ``note`` for what a person wrote."""
+        """``turn`` if an agent's turn left it, ``note`` if a person wrote it."""
         return "turn" if self.anchors else "note"
 
     @property
     def title(self) -> str:
-        """The first line of text, without list and quote markers: what a list shows."""
+        """First line of text, without list and quote markers."""
         for line in self.body.splitlines():
             text = line.strip().lstrip("-*+> ").strip()
             if text and not text.startswith(("```", "~~~", "<!--")):
@@ -152,7 +148,7 @@ class Entry(msgspec.Struct):
 
 
 class Document(msgspec.Struct):
-    """A parsed file. ``newline`` is the file's own line end, kept by every write."""
+    """A parsed file. ``newline``: the file's line end, which every write keeps."""
 
     data: bytes
     entries: list[Entry]
@@ -163,13 +159,13 @@ class Document(msgspec.Struct):
 
 
 def agent_of(kind: str, path: str) -> str:
-    """Whose an anchor is that does not say it."""
+    """Agent of an anchor that does not name it."""
     return agent_registry.owner(kind, path)
 
 
 def path_said(value: str) -> str:
-    """A path as it was before ``clean_comment``: agents name folders after paths, in which two
-    dashes are nothing rare.
+    """A path as it was before ``clean_comment``: folders that agents name after paths often have
+    two dashes.
     """
     return value.replace("-\u2010", "--")
 
@@ -180,13 +176,13 @@ _BRANCH = re.compile(r"[\w./+@#=,-]{1,120}")
 
 
 def branch_said(value: str) -> str:
-    """A branch's name (``path_said``) as it may be repeated to agents; '' for one that may not."""
+    """A branch name (``path_said``) that may be repeated to agents, else ``""``."""
     name = path_said(value)
     return name if name != "HEAD" and _BRANCH.fullmatch(name) else ""
 
 
 def clean_comment(value: str) -> str:
-    """*value* as one line that can't end the comment it stands in."""
+    """*value* as one line that cannot end its comment."""
     return (
         " ".join(value.replace("--", "-\u2010").split())
         if "--" in value or "\n" in value

@@ -1,4 +1,4 @@
-"""An entry as callers get it: plain values, no bytes and no places in a file."""
+"""A note: an entry as plain values, without bytes and offsets."""
 
 from __future__ import annotations
 
@@ -10,22 +10,19 @@ from memsearch_engine.journal.model import Anchor, Entry
 
 
 class Note(msgspec.Struct, frozen=True):
-    """One memory as it stood in its file when it was read.
+    """A note as its file had it when it was read.
 
     Attributes:
-        id: its name for good. hash: of its bytes; ``if_match`` of an edit or a deletion
-            compares it.
-        day: ``YYYY-MM-DD``, '' in a file that is no day's. time: ``HH:MM``, may be ''.
-        agent, session, turn: of the turn that it came from; '' for what a person wrote. kind:
-            ``turn`` or ``note``.
-        title: its first line. text: without heading, anchors and marks. content: as written,
-            with them.
-        marks: ``pin``, ``expires``, ``confidence``, ``superseded`` ... by name.
-        path: the file; start_line, end_line: where it stands there, from 1, inclusive.
-        anchor: where the conversation behind it lies; None for what a person wrote.
-        replaced: placeholders of the secrets that were taken out when it was written just now.
+        id: stable. hash: of its bytes; ``if_match`` of an edit or deletion compares it.
+        day: ``YYYY-MM-DD``; ``""`` in a file that is no day. time: ``HH:MM`` or ``""``.
+        agent, session, turn: of its turn; ``""`` if a person wrote it. kind: ``turn`` or ``note``.
+        title: its first line. text: without heading, anchors and marks. content: as written.
+        marks: ``pin``, ``expires``, ``confidence``, ``superseded-by`` and others, by name.
+        path: the file. start_line, end_line: from 1, inclusive.
+        anchor: where its conversation is; None if a person wrote it.
+        replaced: placeholders of secrets that were removed when it was written just now.
         unconfirmed: why a note that was written just now could not be read again or prepared
-            for sessions; '' where it was.
+            for sessions, or ``""``.
     """
 
     id: str
@@ -49,7 +46,7 @@ class Note(msgspec.Struct, frozen=True):
 
     @property
     def author(self) -> str:
-        """Who shared it with the team; '' for the project's own notes."""
+        """Who shared it; ``""`` for the project's own notes."""
         return author_of(self.path)
 
     @classmethod

@@ -1,16 +1,13 @@
-"""Who wrote a note: this home, or somebody whose files arrived with a clone, a pull or a copy.
+"""Knows which notes this home wrote, and what its owner decided about notes.
 
-Agents are told unasked only what this home wrote itself or its owner has released. That is known
-here, by content, in ``state.db``: a mark in a file may have been written by anybody, and so may a
-file in a folder that was the owner's yesterday. What he typed into a file with another program
-waits like the rest, for one word of his.
+Only notes that this home wrote or its owner released are injected. This is stored in ``state.db``
+by content: a mark in a file, or a file in a folder, may come from anyone. What the owner types with
+another program waits for one release, too.
 
-What the owner decides about a note (to quarantine, supersede, edit or delete it) is recorded here,
-too, and not in the file alone: of each text that this home knows, the day on which it belongs, and
-whether a later decision replaced it. A file that contradicts this, since it was reverted, merged
-badly or checked out from an older branch, is shown and injected nowhere until the owner has
-answered once. Only what
-this program does changes a decision: a change of a file by another program never does.
+Decisions (quarantine, supersede, edit, delete) are stored here as well: for each known text the day
+it belongs to, and whether a later decision replaced it. A file that contradicts a decision (a
+revert, a bad merge, an older branch) is shown, injected nowhere, and asked about once. Only this
+program changes a decision.
 """
 
 from __future__ import annotations
@@ -43,8 +40,8 @@ _BODY = "body"
 
 
 class Verdict(IntEnum):
-    """What the owner has decided of a text on a day. ``MOVED`` is never stored: the text is known,
-    on other days alone.
+    """The owner's decision about a text on a day. ``MOVED`` is never stored: the text is known on
+    other days only.
     """
 
     ACCEPTED = 0
@@ -54,12 +51,12 @@ class Verdict(IntEnum):
 
 
 def key_of(raw: bytes) -> str:
-    """The name of an entry's bytes."""
+    """Key of an entry's bytes."""
     return digest(raw, size=16)
 
 
 class Origin:
-    """What one home wrote and released."""
+    """The texts that one home wrote or released."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -81,7 +78,7 @@ class Origin:
     # -- writing
 
     def wrote(self, raws: Iterable[bytes], how: str = "written") -> None:
-        """Note that these entries are this home's. Said before they are written: what then fails
+        """Record that this home writes these entries. It is called before the write; a failed write
         does no harm. Raises Unreachable.
         """
         rows = [(key_of(raw), how, time.time()) for raw in raws]
@@ -93,14 +90,14 @@ class Origin:
             freshness.changed(self.home)
 
     def take_back(self, raws: Iterable[bytes]) -> None:
-        """Forget these entries: what was released waits again. Raises Unreachable."""
+        """Forget these entries; released ones are quarantined again. Raises Unreachable."""
         rows = [(key_of(raw),) for raw in raws]
         with self._lock, complaining(self.home):
             self._db().executemany("DELETE FROM origin_notes WHERE key=?", rows)
         freshness.changed(self.home)
 
     def adopt(self, keys: Iterable[str]) -> None:
-        """Take over notes by ``key_of`` their bytes: another machine of the owner's has."""
+        """Accept notes by key: another machine of the owner wrote them."""
         rows = [(key, "written", time.time()) for key in keys if key]
         with self._lock, complaining(self.home):
             self._db().executemany(
@@ -109,17 +106,15 @@ class Origin:
         freshness.changed(self.home)
 
     def trust(self, memory: str) -> int:
-        """The owner's word for a folder and what is shared beside it: all that stands there now is
-        his; what reads like an order waits all the same. Returns how many notes.
+        """Release everything in a folder and what is shared beside it. Texts that read like
+        instructions still wait. Returns the number of notes.
         """
         found = {file.path: _entries(file.path) for file in shared.list_notes(memory).files}
         self.take_over(found)
         return sum(map(len, found.values()))
 
     def take_over(self, found: dict[str, list[Entry]]) -> None:
-        """The owner's word for entries of files as they stand. What was known before stays as it
-        was decided. Raises Unreachable.
-        """
+        """Release entries as they are. Earlier decisions stay. Raises Unreachable."""
         for path, entries in found.items():
             known = self._known(entries)
             self.stands(
@@ -130,8 +125,8 @@ class Origin:
     # -- asking
 
     def arrived(self, memory: str, entries: list[Entry], path: str) -> set[str]:
-        """Ids of the entries of a file that this home did not write and its owner did not release;
-        of shared ones, those that are not committed either. Raises Unreachable.
+        """Ids of entries that this home neither wrote nor released; of shared ones, also those that
+        are not committed. Raises Unreachable.
         """
         self._adopt(memory)
         known = self._known(entries)
@@ -149,12 +144,12 @@ class Origin:
         return {entry.id for entry in found} | self.contradicting(entries, day_of(path)).keys()
 
     def released(self, entries: list[Entry]) -> set[str]:
-        """Ids of the entries that the owner released as they stand, whatever they say."""
+        """Ids of entries that the owner released as they are, whatever they say."""
         known = self._known(entries)
         return {entry.id for entry in entries if known.get(key_of(entry.raw)) == "released"}
 
     def saw(self, body: str) -> None:
-        """Note that capture has made this of a turn: what it makes later is compared with it."""
+        """Record what capture made of a turn; a later version is compared with it."""
         self.wrote([body.encode("utf-8", "replace")], _BODY)
 
     def has_seen(self, body: str) -> bool:
@@ -166,13 +161,11 @@ class Origin:
             return self._db().execute(query, (key,)).fetchone() is not None
 
     def came_by(self, raw: bytes, *how: str) -> bool:
-        """Whether these bytes came in one of these ways: by ``CAPTURED``, nobody has edited what
-        capture wrote.
-        """
+        """Whether these bytes came in one of these ways. ``CAPTURED``: unedited since capture."""
         return bool(self.those([raw], *how))
 
     def those(self, raws: Iterable[bytes], *how: str) -> set[bytes]:
-        """Those of *raws* that came so."""
+        """The *raws* that came in one of these ways."""
         keys = {key_of(raw): raw for raw in raws}
         return {keys[key] for key, came in self._how(list(keys)).items() if came in how}
 
@@ -181,7 +174,7 @@ class Origin:
         return self.is_written_here(raw)
 
     def is_written_here(self, raw: bytes) -> bool:
-        """Whether this home wrote or took over these bytes, wherever they stand."""
+        """Whether this home wrote or accepted these bytes, wherever they are."""
         with self._lock, complaining(self.home):
             return (
                 self._db()
@@ -191,9 +184,7 @@ class Origin:
             )
 
     def known_keys(self, keys: Iterable[str]) -> set[str]:
-        """Those of *keys* (``key_of``) that this home wrote or released, and that no decision
-        replaced.
-        """
+        """The *keys* that this home wrote or released and that no decision replaced."""
         names = [key for key, how in self._how(list(keys)).items() if how != _BODY]
         blobs = [blob for key in names if (blob := _blob(key))]
         return set(names) - {
@@ -212,15 +203,17 @@ class Origin:
         clears: bool = True,
         strange: Collection[str] = (),
     ) -> None:
-        """Record what a change of ours made of the entries of a file of *day* ('' for none). Raises
-        Unreachable.
+        """Record the effect of one of our changes on the entries of a file.
 
         Args:
-            replaces: what is gone is gone by the owner's decision: were it back, he is asked.
-            clears: the new text is the owner's decision; else it contradicts one if the text
-                before it did.
-            strange: keys (``key_of``) of texts that another machine does not vouch for: no
-                decision.
+            day: of the file, or ``""``.
+            replaces: what is gone is gone by decision; if it comes back, the owner is asked.
+            clears: the new text is a decision; otherwise it contradicts one if the text before
+                it did.
+            strange: keys of texts that another machine does not vouch for.
+
+        Raises:
+            Unreachable: it cannot be written.
         """
         old, new = {entry.hash for entry in before}, {entry.hash for entry in after}
         doubted = {entry.id for entry in after if strange and key_of(entry.raw) in strange}
@@ -242,21 +235,17 @@ class Origin:
         self._record(day, rows, anew=replaces or clears)
 
     def stands(self, day: str, entries: Iterable[Entry]) -> None:
-        """Record on which day texts of this home belong, as far as nothing is known of them. Raises
-        Unreachable.
-        """
+        """Record the day of texts of this home that have none yet. Raises Unreachable."""
         self._record(day, [(entry, Verdict.ACCEPTED) for entry in entries], anew=False)
 
     def answer(self, day: str, entry: Entry, accepted: bool) -> None:
-        """The owner's answer about a text that contradicts a decision of his: the file is right, or
-        the decision holds. Raises Unreachable.
-        """
+        """Store the owner's answer: the file is right, or the decision holds. Raises Unreachable."""
         self._record(day, [(entry, Verdict.ACCEPTED if accepted else Verdict.REFUSED)])
         freshness.changed(self.home)
 
     def prefer(self, day: str, entry: Entry) -> None:
-        """The owner accepted this text of a note: its other texts, were they back, contradict that.
-        Raises Unreachable.
+        """Record that the owner accepted this text of a note: other texts of it would contradict
+        that. Raises Unreachable.
         """
         names = [(entry.id, entry.hash)]
         with self._lock, complaining(self.home):
@@ -268,8 +257,8 @@ class Origin:
         freshness.changed(self.home)
 
     def contradicting(self, entries: Sequence[Entry], day: str) -> dict[str, Verdict]:
-        """Ids of those entries of a file of *day* that contradict a decision of the owner, with
-        what he decided. Raises Unreachable.
+        """Ids of entries in a file of *day* that contradict a decision, with the decision. Raises
+        Unreachable.
         """
         names = {entry.id: _hashes(entry.raw) for entry in entries}
         verdicts = self.verdicts((name, day) for hashes in names.values() for name in hashes)
@@ -280,9 +269,7 @@ class Origin:
         }
 
     def verdicts(self, texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Verdict]:
-        """Of those (hash of an entry, day) that contradict a decision of the owner what he decided.
-        Raises Unreachable.
-        """
+        """Decisions that these (entry hash, day) pairs contradict. Raises Unreachable."""
         wanted = dict.fromkeys(texts)
         states: dict[bytes, dict[int, int]] = {}
         blobs = list({blob for hash_, _ in wanted if (blob := _blob(hash_))})
@@ -306,7 +293,7 @@ class Origin:
     def _record(
         self, day: str, rows: Sequence[tuple[Entry, Verdict]], *, anew: bool = True
     ) -> None:
-        """*anew*: in the place of what was recorded of the same text on the same day."""
+        """Store a record. *anew*: replace one of the same text on the same day."""
         values = [
             (
                 bytes.fromhex(name),
@@ -336,8 +323,8 @@ class Origin:
         return found
 
     def _read_once(self, memory: str) -> None:
-        """Make the records of a folder that a version before them has worked on: what the history
-        says that was replaced, and the day of each text that stands there now, the oldest first.
+        """Create the records of a folder that an earlier version used: replaced texts from the
+        history, and the day of each current text, oldest first.
         """
         with self._lock, complaining(self.home):
             if (
@@ -389,9 +376,7 @@ class Origin:
         return found
 
     def _adopt(self, memory: str) -> None:
-        """Take over, once, what an earlier version of this home had in a folder, with what its
-        owner had released by id.
-        """
+        """Import once what an earlier version stored for a folder, with releases by id."""
         if memory in self._adopted:
             return
         with self._lock, complaining(self.home):
@@ -428,7 +413,7 @@ class Origin:
 
 
 def _hashes(raw: bytes) -> list[str]:
-    """``Entry.hash`` of a text, and of the same with git's other line ends."""
+    """``Entry.hash`` of a text with either line end."""
     names = [digest(raw, size=8)]
     return [*names, digest(shared.with_lf(raw), size=8)] if b"\r\n" in raw else names
 

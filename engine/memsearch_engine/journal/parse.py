@@ -1,20 +1,16 @@
-"""Bytes -> Document: a line scanner for headings, fences, comments and anchors.
+"""Parses a day file: a line scanner for headings, fences, comments and anchors.
 
-It must read every dialect in the wild (memsearch's four plugins, hand-written notes, front matter,
-CRLF, CJK, 10 MB days) in one pass, and must not be fooled by headings inside code. Rules, after
-CommonMark 0.31:
+It reads every form in use (memsearch's four plugins, hand-written notes, front matter, CRLF, CJK,
+10 MB days) in one pass, and is not misled by headings inside code. Rules, after CommonMark 0.31:
 
 - an ATX heading is 1-6 ``#`` after at most three blanks; levels 1-3 divide a day, deeper ones
   belong to their entry;
-- a fence hides headings up to its closing line; a fence that never closes hides nothing, so that
-  one cut-off answer
-  can't swallow the rest of a day (here we leave CommonMark, which would run it to the end of the
-  file);
-- an HTML comment hides headings up to ``-->`` in the same way; one that another ``<!--`` begins
-  in never closed;
-- anchors and marks count only in the block of comment lines right under a heading: text further
-  down that looks like
-  one was written by somebody else.
+- a fence hides headings up to its closing line. A fence that never closes hides nothing, so that
+  a cut-off answer cannot swallow the
+  rest of a day (CommonMark would run it to the end of the file);
+- an HTML comment hides headings up to ``-->``; one in which another ``<!--`` begins never closed;
+- anchors and marks count only in the comment lines right under a heading: text further down may
+  come from anyone.
 """
 
 from __future__ import annotations
@@ -42,11 +38,11 @@ FLAG_MARKS = frozenset({"pin", "conflict"})
 
 
 def parse(data: bytes, name: str = "") -> Document:
-    """Parse a day file's bytes.
+    """Parse a day file.
 
     Args:
-        data: the file, any encoding; only ASCII characters are looked at.
-        name: the day or file stem; part of the id of entries that have nothing else to be known by.
+        data: the file, in any encoding; only ASCII characters matter.
+        name: the day or file stem, part of the id of entries without another name.
     """
     found = sections(data)
     lines = _LineCounter(data)
@@ -82,9 +78,10 @@ def parse(data: bytes, name: str = "") -> Document:
 
 
 def parse_end(data: bytes, name: str = "") -> Document:
-    """The last session of a long file, all of a short one: what it takes to add to it, in a time
-    that does not grow with the day. Offsets are those of the piece. Where code or a comment may
-    have begun before the piece, it has no entries.
+    """Parse the last session of a long file, or all of a short one, in a time that does not grow
+    with the day.
+
+    Offsets are within the piece. If code or a comment may have begun before it, it has no entries.
     """
     if len(data) <= _WHOLE:
         return parse(data, name)
@@ -101,13 +98,13 @@ def parse_end(data: bytes, name: str = "") -> Document:
 
 
 def heading_count(data: bytes) -> int:
-    """How many headings of levels 1-3 divide *data*."""
+    """Number of headings of levels 1-3 in *data*."""
     return sum(1 for level, *_ in sections(data) if level)
 
 
 def sections(data: bytes) -> list[tuple[int, str, int, int]]:
-    """(level, heading, start, offset after the heading line); level 0 is the text before the first
-    heading.
+    """(level, heading, start, offset after the heading line) of each section; level 0 is the text
+    before the first heading.
     """
     found: list[tuple[int, str, int, int]] = []
     start = _after_front_matter(data)
@@ -150,7 +147,7 @@ def sections(data: bytes) -> list[tuple[int, str, int, int]]:
 def _fence_end(
     data: bytes, fence: bytes, after: int, line_end: int, unclosed: dict[bytes, int]
 ) -> int | None:
-    """Offset after the closing line, or None where there is none (or the opener is inline code)."""
+    """Offset after the closing line; None if there is none or the opener is inline code."""
     sign, length = fence[:1], len(fence)
     if sign == b"`" and b"`" in data[after:line_end]:
         return None
@@ -175,7 +172,7 @@ def _after_front_matter(data: bytes) -> int:
 
 
 def _head(data: bytes, position: int, stop: int) -> tuple[list[Anchor], dict[str, str], int]:
-    """Anchors and marks in the comment lines right under a heading, and where the body begins."""
+    """Anchors and marks in the comment lines under a heading, and the offset of the body."""
     anchors: list[Anchor] = []
     marks: dict[str, str] = {}
     while position < stop:
@@ -198,7 +195,7 @@ def _head(data: bytes, position: int, stop: int) -> tuple[list[Anchor], dict[str
 
 
 def parse_anchor(text: str) -> Anchor | None:
-    """``session:… turn:… transcript:…`` -> Anchor; values may hold blanks and run to the next key."""
+    """Parse ``session:… turn:… transcript:…``. Values may contain blanks and run to the next key."""
     keys = list(_ANCHOR_KEY.finditer(text))
     if not keys or text[: keys[0].start()].strip() or "\n" in text:
         return None
@@ -271,7 +268,7 @@ def _entry(
 
 
 def turn_id(agent: str, session: str, turn: str) -> str:
-    """The entry id of a turn: the same whoever captured it, live or imported."""
+    """Entry id of a turn, the same for live capture and import."""
     return digest("turn", agent, session, turn)
 
 

@@ -1,4 +1,4 @@
-"""Which notes wait for the owner's word before sessions are told them."""
+"""Finds quarantined notes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from memsearch_engine.journal.origin import Origin, Verdict
 def held_back(
     origin: Origin, memory: str, entries: list[Entry], path: str
 ) -> list[tuple[Entry, Waits, list[str]]]:
-    """Those of the *entries* of a file that wait, each with why and its lines that read like
-    orders. Raises Unreachable.
+    """Quarantined *entries* of a file, each with the reason and its lines that read like
+    instructions. Raises Unreachable.
     """
     arrived, released = origin.arrived(memory, entries, path), origin.released(entries)
     wrong = origin.contradicting(entries, day_of(path))

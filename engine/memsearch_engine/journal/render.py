@@ -1,6 +1,4 @@
-"""The bytes of sections: how a note, its heading and its marks are written into a day file. Pure
-text, no files.
-"""
+"""Renders entries, headings and marks as bytes of a day file."""
 
 from __future__ import annotations
 
@@ -16,19 +14,17 @@ _SESSION_HEADING = re.compile(r"Session\b", re.I)
 
 
 def is_session(heading: str) -> bool:
-    """Whether a heading (without its ``#``) is one that capture writes over a session's turns."""
+    """Whether a heading (without ``#``) is one that capture writes above a session's turns."""
     return bool(_SESSION_HEADING.match(heading))
 
 
 def is_made(heading: str) -> bool:
-    """Whether a heading is one that is written here when something is to stand under it."""
+    """Whether we write this heading when an entry needs it."""
     return is_session(heading) or heading == "Notes"
 
 
 def apart(document: Document, position: int, text: bytes) -> bytes:
-    """*text* as it may be put in at *position*: on lines of its own, a blank one before and after
-    it.
-    """
+    """*text* for insertion at *position*: on its own lines, with a blank line before and after."""
     newline = document.newline.encode()
     before, after = document.data[:position], document.data[position:]
     body = text.strip(b"\r\n")
@@ -50,7 +46,7 @@ def apart(document: Document, position: int, text: bytes) -> bytes:
 
 
 def last_session(document: Document) -> str | None:
-    """The session whose heading a new entry at the end of the file would stand under."""
+    """The session whose heading a new entry at the end of the file would be under."""
     if not document.entries:
         return None
     last = document.entries[-1]
@@ -75,7 +71,7 @@ def as_lines(document: Document, lines: Iterable[str]) -> bytes:
 
 
 def joined(document: Document, lines: list[str]) -> bytes:
-    """*lines* as a block that begins on a line of its own after one blank line."""
+    """*lines* as a block after one blank line."""
     newline = document.newline.encode()
     tail = document.data[-4:]
     if not document.data or tail.endswith(newline * 2):
@@ -90,12 +86,12 @@ def joined(document: Document, lines: list[str]) -> bytes:
 
 
 def entry_lines(head: Iterable[str], body: CleanText) -> list[str]:
-    """The lines of an entry, with a blank one behind them. ``head``: heading, anchors and marks."""
+    """Lines of an entry, with a blank line at the end. ``head``: heading, anchors and marks."""
     return [*head, *body.split("\n"), ""]
 
 
 def as_bytes(document: Document, body: CleanText) -> bytes:
-    """A body with the file's own line ends."""
+    """A body with the file's line ends."""
     return body.replace("\n", document.newline).encode("utf-8")
 
 
@@ -107,7 +103,9 @@ def mark_lines(values: dict[str, str]) -> list[str]:
 
 
 def needs_id(entry: Entry) -> bool:
-    """An entry that is known by its content only must be given its id before that content changes."""
+    """Whether an entry is identified by its content only: it needs an id before the content
+    changes.
+    """
     if "id" in entry.marks:
         return False
     anchor = entry.anchor
@@ -129,7 +127,7 @@ def head_with_id(document: Document, entry: Entry) -> bytes:
 
 
 def with_marks(document: Document, entry: Entry, marks: dict[str, str]) -> bytes:
-    """The entry's bytes with its mark lines replaced; heading, anchors and body as they are."""
+    """The entry's bytes with other mark lines; heading, anchors and body unchanged."""
     if needs_id(entry):
         marks = {"id": entry.id, **marks}
     newline = document.newline.encode()
@@ -155,8 +153,8 @@ def _is_mark_line(line: bytes) -> bool:
 
 
 def body_of(text: str, entry: Entry) -> CleanText:
-    """The body in *text*, which has no secret and may repeat the entry's own heading and comments
-    (as `entries --json` shows them).
+    """The body in *text*. *text* has no secrets and may repeat the entry's heading and comments, as
+    `entries --json` shows them.
     """
     text = text.replace("\r\n", "\n").strip("\n")
     head = (

@@ -1,11 +1,11 @@
-"""Notes that a project's team shares: ``.memsearch/shared/<author>/YYYY-MM-DD.md``, committed with
-the project like any other file.
+"""Notes shared with a team: ``.memsearch/shared/<author>/YYYY-MM-DD.md``, committed with the
+project.
 
-A shared note is a copy of somebody's own note, with a name of its own (deleting one must not delete
-the other): same text without secrets and private paths, ``copy-of`` the note it was made from, when
-it was ``shared``, and when it is to be looked at again (``review``). Whose it is says the folder:
-as much as the name in a commit does, and the project's review is what stands behind it. What this
-home did not write is known here by what the last commit has; git is never run.
+A shared note is a copy with an id of its own, so that deleting one does not delete the other. It
+has no secrets and private paths,
+and marks: ``copy-of`` (the original), ``shared`` (day) and ``review`` (day to look at it again).
+The folder names the author; that is as reliable as the project's review. Which shared notes to
+trust is known from the last commit; git is never run.
 """
 
 from __future__ import annotations
@@ -29,20 +29,19 @@ WRITTEN, IMPORTED = "shared", "imported"
 
 
 def is_in(path: str, memory: str) -> bool:
-    """Whether a file is one of a project's shared notes."""
+    """Whether a file is a shared note file of a project."""
     folder = shared_beside(memory)
     return bool(folder) and path.startswith(folder + os.sep)
 
 
 def belongs(path: str, memory: str) -> bool:
-    """Whether a file is one of a project's notes, its own or shared ones."""
+    """Whether a file belongs to a project's notes, own or shared."""
     return path.startswith(memory + os.sep) or is_in(path, memory)
 
 
 def list_shared(folder: str) -> Listing:
-    """The shared notes of a project. Only what has a day and an author, and is no link: in a folder
-    that others write, a link would have their word lead to what is the owner's alone. What else
-    lies there is named as a problem, and read by nobody.
+    """The shared note files of a project: with a day and an author, and no links, since others
+    write in that folder. Anything else is reported as a problem and not read.
     """
     if not folder or not os.path.lexists(folder):
         return Listing([], [])
@@ -67,9 +66,7 @@ def list_shared(folder: str) -> Listing:
 
 
 def list_notes(memory: str) -> Listing:
-    """The files of both folders, the project's own first. A fresh clone may have shared notes and
-    no others.
-    """
+    """The files of both folders, own notes first. A fresh clone may have shared notes only."""
     folder = shared_beside(memory)
     if not os.path.lexists(folder):
         return list_files(memory)
@@ -85,27 +82,27 @@ def list_notes(memory: str) -> Listing:
 
 
 def list_dated(memory: str) -> list[DayFile]:
-    """The dated ones of both folders, newest first, without copies."""
+    """Day files of both folders, newest first, without copies."""
     return sorted(dated(list_notes(memory)), key=lambda file: (file.day, file.path), reverse=True)
 
 
 def path_for(memory: str, author: str, day: str) -> str:
-    """Where *author* (as ``author_name`` has it) shares notes of a day (ISO)."""
+    """The file where *author* (as ``author_name`` returns it) shares notes of a day (ISO)."""
     return os.path.join(shared_beside(memory), author, f"{date.fromisoformat(day).isoformat()}.md")
 
 
 def shared_id(entry_id: str) -> str:
-    """The name of a note's shared copy."""
+    """Id of a note's shared copy."""
     return digest("shared", entry_id)
 
 
 def is_due(marks: dict[str, str], today: date) -> bool:
-    """Whether a shared note was to be looked at again by now."""
+    """Whether the review day of a shared note has come."""
     return "" < marks.get(REVIEW, "") <= today.isoformat()
 
 
 def told_as(path: str, marks: dict[str, str], today: date) -> str:
-    """What is put before a shared note wherever it is told: whose word it is. '' for other notes."""
+    """The author label of a shared note when it is injected; ``""`` for other notes."""
     author = author_of(path)
     if not author:
         return ""
@@ -113,9 +110,7 @@ def told_as(path: str, marks: dict[str, str], today: date) -> str:
 
 
 def committed(path: str, memory: str) -> set[bytes]:
-    """The bytes of those entries of a shared file that the project's last commit has, as its review
-    let them in.
-    """
+    """Bytes of the entries of a shared file that the project's last commit has."""
     root, found, common = find(os.path.dirname(os.path.dirname(memory)), os.devnull)
     if not common or found != memory:
         return set()
@@ -131,5 +126,5 @@ def _at(common_dir: str, commit: str, relative: str) -> set[bytes]:
 
 
 def with_lf(raw: bytes) -> bytes:
-    """What git may have checked out with other line ends."""
+    """*raw* with LF line ends: git may have checked it out with others."""
     return raw.replace(b"\r\n", b"\n")

@@ -1,7 +1,7 @@
-"""Making model and transcript text safe to stand in a day file.
+"""Makes text of models and transcripts safe for a day file.
 
-Text that was not typed by the owner must not be able to forge a heading, an anchor, a mark or a
-comment, or leave a code fence open over the entries that follow.
+Such text must not forge a heading, an anchor, a mark or a comment, or leave a code fence open over
+the following entries.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.M)
 
 
 def escape_block(text: str) -> str:
-    """*text* as body lines of an entry: no heading, no comment, no front matter line, fences
-    balanced.
-    """
+    """*text* as body lines of an entry: no heading, comment or front matter line; fences balanced."""
     text = plain(text).replace("<!--", "<\u200b!--").replace("-->", "--\u200b>")
     text = _HEADING.sub(lambda m: f"{m[1]}\\{m[2]}", text)
     text = _SETEXT.sub(lambda m: f"{m[1]}\\{m[2]}", text)

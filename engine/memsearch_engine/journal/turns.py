@@ -1,8 +1,8 @@
-"""Which turns a memory folder holds, over all its days.
+"""Knows which turns a memory folder has, over all its days.
 
-A turn belongs to the day on which it began *here*: after a journey, or a change of the clock's
-zone, that is another day than the one it was written on. So whether a turn is known is never asked
-of one day's file. Files are scanned once and then only as far as they have grown.
+A turn belongs to the day on which it began here. After a journey or a change of time zone that is
+another day than the one it was written on. So whether a turn is known is never asked of one day
+file. Files are scanned once, later only their new parts.
 """
 
 from __future__ import annotations
@@ -48,15 +48,13 @@ class KnownTurns:
         *,
         look: bool = True,
     ) -> bool:
-        """Whether the turn of *anchor* has an entry: under its own session, or, copied by a fork,
-        under another one.
+        """Whether the turn of *anchor* has an entry, in its session or in a fork.
 
         Args:
             aliases: other ids of the turn.
-            times: ``YYYY-MM-DD HH:MM`` of the minutes in which memsearch may have noted it: its
-                anchors for Codex and OpenClaw name
-                a session and no turn.
-            look: at the files first; whoever asks for many turns looks once.
+            times: ``YYYY-MM-DD HH:MM`` in which memsearch may have noted it: its anchors for
+                Codex and OpenClaw have no turn.
+            look: scan the files first; a caller with many turns scans once.
         """
         if look:
             self.look()
@@ -66,7 +64,7 @@ class KnownTurns:
         return any(not wanted.isdisjoint(file.keys) for file in self._files.values())
 
     def where(self, anchor: Anchor, aliases: Iterable[str] = ()) -> list[str]:
-        """The files that have an entry of the turn."""
+        """Files with an entry of the turn."""
         self.look()
         wanted = _wanted(anchor, aliases)
         return [path for path, file in self._files.items() if not wanted.isdisjoint(file.keys)]
