@@ -1,6 +1,4 @@
-"""Asking how notes stand: a process of its own reads the history, which may take minutes, while the
-one that asks answers others.
-"""
+"""Starts the process that compares notes with a repository, and waits for its answer."""
 
 from __future__ import annotations
 
@@ -26,10 +24,10 @@ class NoteToCheck(msgspec.Struct):
     """A note to check.
 
     Attributes:
-        at: when it was made, or found still true; seconds since 1970. branch: that its turn ran
-            on, '' where that is not known.
-        references: what it names; None: look for it in ``text``. held: its owner has said that
-            it is still true.
+        at: when it was written, or confirmed to hold; seconds since 1970. branch: of its turn,
+            or ``""``.
+        references: what it names; None: find it in ``text``. held: the owner confirmed that it
+            holds.
     """
 
     entry_id: str
@@ -42,7 +40,9 @@ class NoteToCheck(msgspec.Struct):
 
 
 class Asked(msgspec.Struct):
-    """``root``: of the work tree; ``common_dir``: git's; ``database``: where the history is kept."""
+    """A question. ``root``: of the work tree. ``common_dir``: git's. ``database``: where the
+    history is stored.
+    """
 
     root: str
     common_dir: str
@@ -51,9 +51,7 @@ class Asked(msgspec.Struct):
 
 
 class GroundAnswer(msgspec.Struct):
-    """``head``: the commit that was compared with; ``problem``: why nothing can be said of any
-    note.
-    """
+    """An answer. ``head``: the compared commit. ``problem``: why nothing can be said."""
 
     head: str
     notes: list[Checked]
@@ -61,8 +59,8 @@ class GroundAnswer(msgspec.Struct):
 
 
 def moment(day: str, clock: str, marks: Mapping[str, str]) -> float:
-    """When a note was made, or found still true (``verified``); seconds since 1970. One without a
-    time may be of any hour of its day: it is taken for one of the last.
+    """When a note was written or confirmed (``verified``), in seconds since 1970. A note without a
+    time counts as late on its day.
     """
     at = 0.0
     for stamp in (f"{day}T{clock or '23:59'}", marks.get("verified", "")):
@@ -80,7 +78,7 @@ def check(
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> GroundAnswer | None:
-    """How notes stand against a repository; None where *stop* said so meanwhile.
+    """Compare notes with a repository. Returns None if *stop* said so.
 
     Raises:
         Unreachable: the process could not be started, or failed.

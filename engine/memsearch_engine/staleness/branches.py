@@ -1,9 +1,8 @@
-"""Which branches were merged, and which commits a branch still has: from git's references, its
-reflog and its objects, read as files.
+"""Knows which branches were merged, and which commits a branch has, from git's references, reflog
+and objects.
 
-A branch counts as merged where the main line has its last commit, a commit that says so, or,
-squashed or rebased, every file as the branch had it last. A branch that is gone and left no trace
-is not judged.
+A branch counts as merged if the main line has its last commit, a commit that says so, or, squashed
+or rebased, every file as the branch left it. A branch that is gone without a trace is not judged.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _MAX_PATHS = 2000
 
 
 class Branches:
-    """One repository's branches. ``current``: the one that HEAD is on, '' for none."""
+    """Branches of one repository. ``current``: the branch of HEAD, or ``""``."""
 
     def __init__(self, store: Any, folder: str, past: Past, shallow: set[bytes]) -> None:
         self._store, self._folder, self._past, self._cut = store, folder, past, shallow
@@ -64,13 +63,13 @@ class Branches:
         self._judged: dict[str, str] = {}
 
     def state(self, name: str) -> str:
-        """``there``, ``gone`` (it was here once), '' where this repository never knew it."""
+        """``there``, ``gone`` (it existed here once), or ``""`` if this repository never knew it."""
         if name in self._tips or name == self.current:
             return "there"
         return "gone" if name in self._last_tips else ""
 
     def merged(self, name: str) -> str:
-        """``merged``, ``unmerged``, or '' where that can't be told."""
+        """``merged``, ``unmerged``, or ``""`` if unknown."""
         if name not in self._judged:
             self._judged[name] = self._judge(name)
         return self._judged[name]
@@ -86,8 +85,8 @@ class Branches:
         return self._by_content(tip)
 
     def _by_content(self, tip: bytes) -> str:
-        """Whether the main line got each file as a branch that it never merged left it: squashed,
-        picked or rebased.
+        """Whether the main line has each file as an unmerged branch left it: squashed, picked or
+        rebased.
         """
         if self.current != self.main:
             return ""  # the history that is kept is another line's
@@ -131,9 +130,7 @@ class Branches:
         return "merged" if changed else "merged" if not own else ""
 
     def has_commit(self, name: str) -> bool | None:
-        """Whether a branch or a tag has a commit, by its first digits; None where this repository
-        knows none, or several, of that name.
-        """
+        """Whether a branch or tag has a commit, by its first digits; None if unknown or ambiguous."""
         try:
             found = {
                 bytes(sha)
@@ -148,7 +145,7 @@ class Branches:
 
     @cached_property
     def _mainline(self) -> set[bytes]:
-        """What the main line has, here or at a remote."""
+        """Commits of the main line, here or at a remote."""
         found: set[bytes] = set()
         for tip in self._named[self.main] or {self.head or b""}:
             found.update(walk(self._store, tip, self._cut, found))
@@ -175,7 +172,7 @@ class Branches:
 
     @cached_property
     def _last_tips(self) -> dict[str, bytes]:
-        """Where branches stood when HEAD left them, as far as the reflog goes back."""
+        """Last commits of branches when HEAD left them, as far as the reflog goes back."""
         try:
             text = safe_files.read(os.path.join(self._folder, "logs", "HEAD"), _MAX_REFLOG).decode(
                 "utf-8", "replace"
@@ -186,7 +183,7 @@ class Branches:
 
 
 def _target(folder: str) -> str:
-    """The remote's main branch, as a clone notes it."""
+    """The remote's main branch, as a clone records it."""
     try:
         text = safe_files.read(
             os.path.join(folder, "refs", "remotes", "origin", "HEAD"), 8192

@@ -1,8 +1,8 @@
-"""Names in notes, compared with what the repository's history and work tree have.
+"""Compares names in notes with the repository's history and work tree.
 
-A name is claimed to be gone or elsewhere only where the history shows it at the time of the note,
-or soon after it (what a turn made is committed later), and neither the last commit nor the work
-tree has it. What is there counts as fresh, whatever it was then.
+A name is stale only if the history has it at the time of the note, or soon after (a turn's work is
+committed later), and neither the last commit nor the work tree has it. A name that exists is fresh,
+whatever it was.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _MAKEFILES, _JUSTFILES = (
 
 
 class DatedReferences(NamedTuple):
-    """``at``: when it was made, or found still true; seconds since 1970. ``held``: its owner has
-    said that it is still true.
+    """References of a note. ``at``: when it was written or confirmed, in seconds since 1970.
+    ``held``: the owner confirmed it.
     """
 
     at: float
@@ -58,12 +58,12 @@ class DatedReferences(NamedTuple):
 
 
 class Checker:
-    """Compares the notes of one project. Made for one run.
+    """Compares the notes of one project, for one run.
 
     Args:
-        root: of the work tree. tracked: path -> (mtime, size) of what git's index has; modules:
-            where it has submodules. known: every commit that a branch has, by its first
-            digits; branches: those that there are, and were.
+        root: of the work tree. tracked: path -> (mtime, size) from git's index. modules: paths
+            of submodules.
+        known: all commits of branches, by first digits. branches: existing and former branches.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Checker:
         self._folders: set[str] | None = None
 
     def check(self, notes: list[DatedReferences]) -> list[list[Finding]]:
-        """How each reference of each note stands."""
+        """The findings for each note, one per reference."""
         symbols = {
             r.name for note in notes for r in note.references if r.kind in ("symbol", "setting")
         }
@@ -146,13 +146,13 @@ class Checker:
         return found if not now or found.state == "moved" else _unknown(reference)
 
     def _within(self, path: str) -> str:
-        """A path below the root; '' for one that is elsewhere."""
+        """The path relative to the root; ``""`` if it is outside."""
         if not path.startswith("/"):
             return path
         return path.removeprefix(f"{self.root}/") if path.startswith(f"{self.root}/") else ""
 
     def _meant(self, name: str) -> list[str]:
-        """The files that a name may stand for: the one of that path, and those whose path ends so."""
+        """Files that a name may mean: the file of that path, and files whose path ends so."""
         return [
             p
             for p in self.past.by_name.get(os.path.basename(name), ())
@@ -160,9 +160,7 @@ class Checker:
         ]
 
     def _around(self, path: str, at: float) -> Presence | None:
-        """The content that a file had at a time, or had first soon after it. None where it was not
-        there.
-        """
+        """Content of a file at a time, or the first one soon after. None if it did not exist."""
         first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
         for version in self.past.files.get(path, ()):
             if (version.end is None or version.end > first) and version.first <= last:
@@ -170,14 +168,12 @@ class Checker:
         return None
 
     def _then(self, files: Iterable[str], at: float) -> list[Presence]:
-        """Those of *files* that were there at a time; where none was, those that came soon after
-        it.
-        """
+        """The *files* that existed at a time, else those that appeared soon after."""
         found = [version for path in files if (version := self._around(path, at))]
         return [version for version in found if version.first <= self.past.number_at(at)] or found
 
     def _last_of(self, version: Presence) -> Presence:
-        """The content that the file had when it went, or has now."""
+        """The last content of a file."""
         for later in self.past.files[version.path]:
             if later.first == version.end:
                 version = later
@@ -187,9 +183,7 @@ class Checker:
         return self.past.is_present(path) or self._on_disk(path)
 
     def _on_disk(self, path: str) -> bool:
-        """Whether the work tree has it, also where git knows nothing of it. A link counts as
-        itself.
-        """
+        """Whether the work tree has the file, tracked or not. A link counts as itself."""
         return os.path.lexists(os.path.join(self.root, path))
 
     def _changed(self, reference: Reference, path: str, then: Presence | None) -> Finding:
@@ -203,9 +197,7 @@ class Checker:
         )
 
     def _went(self, reference: Reference, then: Presence) -> Finding:
-        """Where a file that is not there any more went, move by move, or with which commit it was
-        removed.
-        """
+        """Where a missing file moved, step by step, or the commit that removed it."""
         last = self._last_of(then)
         moved = last
         for _ in range(_MAX_MOVES):
@@ -227,16 +219,14 @@ class Checker:
         return self._at(reference, "gone", then.path, moved.end)
 
     def _can_tell(self, path: str) -> bool:
-        """Whether a file that is not there is nowhere: neither in a submodule, nor among what is
-        built.
-        """
+        """Whether a missing file is really absent: not in a submodule and not a build product."""
         return os.path.basename(path) not in self._built and not any(
             path.startswith(f"{m}/") for m in self._modules
         )
 
     @cached_property
     def _built(self) -> set[str]:
-        """The names of files that lie where a build puts them."""
+        """Names of files in build folders."""
         found: set[str] = set()
         for folder in _BUILT:
             for _, folders, files in os.walk(os.path.join(self.root, folder)):
@@ -247,8 +237,8 @@ class Checker:
         return found
 
     def _at(self, reference: Reference, state: Any, path: str, n: int, to: str = "") -> Finding:
-        """What became of a name with commit *n*. Paths are the repository's text, which agents may
-        be told: one that could be a sentence is not repeated.
+        """The finding for a name that changed with commit *n*. A path that could be a sentence is
+        not repeated: agents may read it.
         """
         if to and not _PLAIN.fullmatch(to):
             return _unknown(reference)
@@ -330,9 +320,7 @@ class Checker:
         return self._at(reference, "gone", latest.path, latest.end or 0)
 
     def _may_stand(self, name: str, lives: list[Presence]) -> bool:
-        """Whether one of the files that had a name has it still, or can't be looked into, as it is
-        or as it lies on the disk.
-        """
+        """Whether one of the files that had a name still has it or cannot be examined."""
         for path in {version.path for version in lives}:
             if not self._can_tell(path):
                 return True
@@ -351,9 +339,7 @@ class Checker:
         return False
 
     def _is_defined(self, name: str, blobs: list[bytes]) -> bool:
-        """Whether one of these contents gives a name its meaning. What a manifest lists is somebody
-        else's.
-        """
+        """Whether one of these contents defines a name. Names in a manifest are defined elsewhere."""
         return any(
             _defines(self.past.content(blob), name)
             for blob in blobs
@@ -364,8 +350,8 @@ class Checker:
 
     @cached_property
     def _loose(self) -> set[str] | None:
-        """The identifiers of files that are not as git's index has them, or not in it. None where
-        there are too many to look into.
+        """Identifiers in files that differ from git's index or are not in it. None if there are too
+        many.
         """
         found: set[str] = set()
         looked = 0
@@ -457,9 +443,7 @@ class Checker:
     def _defined_now(
         self, defines: Callable[[bytes], set[str] | None], names: tuple[str, ...]
     ) -> list[set[str] | None]:
-        """What files of these names define, as they lie on the disk and as the last commit has
-        them.
-        """
+        """Definitions in files of these names, on disk and in the last commit."""
         found = []
         for path in dict.fromkeys(
             [*self._called(names), *(name for name in names if name[0] != "*")]
@@ -492,9 +476,7 @@ class Checker:
 
 
 def _defines(text: bytes, name: str) -> bool:
-    """Whether a file gives a name its meaning: a function, a class, a constant, a key of a
-    configuration.
-    """
+    """Whether a text defines a name: function, class, constant, or configuration key."""
     word = rf"(?<![\w$]){re.escape(name)}(?![\w$])"
     patterns = (
         rf"\b(?:def|class|function\*?|func|fn|fun|const|let|var|val|type|interface|enum|struct|trait|module|object|record|static|define|sub|proc|rpc|message|service|table|view)\b[^\n(={{]{{0,60}}{word}",
@@ -521,21 +503,21 @@ def _fresh(reference: Reference) -> Finding:
 
 
 def _is_called(path: str, names: Iterable[str]) -> bool:
-    """Whether a file has one of these names, ``*.mk`` being any that ends so."""
+    """Whether a file has one of these names; ``*.mk`` matches any such ending."""
     base = os.path.basename(path)
     return any(base.endswith(name[1:]) if name[0] == "*" else base == name for name in names)
 
 
 def _as_command(found: Finding, reference: Reference) -> Finding:
-    """How a command stands whose file was found so: one that has changed runs."""
+    """The finding for a command whose file has this finding: a changed script still runs."""
     if found.state == "changed":
         return _fresh(reference)
     return msgspec.structs.replace(found, kind="command", name=reference.name)
 
 
 def _counts(path: str) -> bool:
-    """Whether what a file has counts as being there: notes that are committed have every name that
-    they ever named.
+    """Whether a file counts as evidence. Committed notes do not: they contain every name they ever
+    mentioned.
     """
     return not path.startswith(".memsearch/") and "/.memsearch/" not in path
 
@@ -547,7 +529,7 @@ def _identifiers(text: bytes) -> set[str]:
 
 
 def _script(words: list[str]) -> str:
-    """The file that a command runs; '' where it names none."""
+    """The script that a command runs, or ``""``."""
     if words[0].startswith("./"):
         return words[0].removeprefix("./")
     ends = _RUNS.get(words[0])
@@ -561,9 +543,7 @@ def _ends(word: str, ends: tuple[str, ...]) -> bool:
 
 
 def _make_targets(text: bytes) -> set[str] | None:
-    """The targets of a makefile, ``*`` in a pattern's place; None where there may be others: of
-    what it includes, or of a variable.
-    """
+    """Targets of a makefile, ``*`` for a pattern; None if includes or variables may define others."""
     names = {
         name.decode("utf-8", "replace") for line in _TARGET.findall(text) for name in line.split()
     }

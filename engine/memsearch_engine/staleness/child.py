@@ -1,7 +1,7 @@
-"""``python -m memsearch_engine.staleness.child``: reads what is asked from stdin, a line, answers
-on stdout, says on stderr how far it is (JSON each).
+"""``python -m memsearch_engine.staleness.child``: reads a question (a line of JSON) from stdin,
+answers on stdout, reports progress on stderr.
 
-It ends with whoever asked, and is nice to others.
+It ends with the process that asked, and runs at low priority.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _report(what: str, done: int, total: int) -> None:
 
 
 def answer(asked: Asked, report: Any) -> GroundAnswer:
-    """How notes stand. ``problem`` says why nothing can be said of them."""
+    """Compare the notes of a question. ``problem`` says why nothing can be said."""
     found: list[list[Reference]] = [
         find(note.text) if note.references is None else note.references for note in asked.notes
     ]
@@ -117,12 +117,12 @@ def _nothing(asked: Asked, found: list[list[Reference]], why: str) -> GroundAnsw
 
 
 def _unmerged(branches: Branches, name: str) -> str:
-    """The branch of a note that was not merged. Who works on it is told so by nobody."""
+    """The unmerged branch of a note, or ``""``; a session on that branch is not warned."""
     return name if name != branches.current and branches.merged(name) == "unmerged" else ""
 
 
 def _tracked(common_dir: str) -> tuple[dict[str, tuple[float, int]], set[str]]:
-    """path -> (mtime, size), as git's index has them; and where it has submodules."""
+    """(path -> (mtime, size) from git's index, paths of submodules)."""
     try:
         entries = list(
             read_index(io.BytesIO(safe_files.read(os.path.join(common_dir, "index"), _MAX_INDEX)))

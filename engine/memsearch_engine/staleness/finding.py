@@ -1,4 +1,4 @@
-"""What was found out about a name in a note, and about a note. Plain values."""
+"""Findings about a name in a note, and about a note. Plain values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Kind = Literal["file", "symbol", "setting", "command", "commit", "branch"]
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """A name, as it is looked for: a path without its line number, an identifier without what it
-    belongs to and without brackets.
+    """A name as it is searched: a path without line number, an identifier without qualifier and
+    brackets.
     """
 
     kind: Kind
@@ -24,15 +24,14 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A name, and how it stands.
+    """A name and its state.
 
     Attributes:
-        name: as the note has it.
-        path: the file that is meant, or had it last; to: where it is now, where it moved.
-        commit: the one with which it went or moved (the first 10 digits); day: that commit's,
-            ``YYYY-MM-DD``.
-        commits: how many have changed it since; share: of the lines that it had, how many are
-            not there any more, 0 to 1.
+        name: as in the note.
+        path: the file that is meant, or had it last. to: where it moved.
+        commit: that removed or moved it (10 digits). day: of that commit, ``YYYY-MM-DD``.
+        commits: number of commits that changed it since. share: share of its lines that are
+            gone, 0 to 1.
     """
 
     kind: Kind
@@ -47,7 +46,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def words(self) -> str:
-        """For people and agents, in a few words."""
+        """The finding in a few words, for people and agents."""
         name = self.path if self.kind == "file" and self.path else self.name
         with_commit = f" ({self.commit[:7]})" if self.commit else ""
         if self.state == "gone":
@@ -66,10 +65,10 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a note stands.
+    """The staleness of a note.
 
     Attributes:
-        unmerged: the branch that its turn ran on, where that was not merged; '' else.
+        unmerged: the branch of its turn if it was not merged, else ``""``.
     """
 
     findings: list[Finding] = []
@@ -77,8 +76,8 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def state(self) -> str:
-        """``gone``: all that could be checked of what it names is; ``partly``: some of it;
-        ``moved``: some is elsewhere; '' else.
+        """``gone``: everything that could be checked; ``partly``: some of it; ``moved``: some
+        moved; else ``""``.
         """
         states = [finding.state for finding in self.findings if finding.state != "unknown"]
         if "gone" in states:
@@ -87,21 +86,21 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def stale(self) -> list[Finding]:
-        """What is gone, then what is elsewhere."""
+        """Findings of gone names, then of moved ones."""
         return [f for f in self.findings if f.state == "gone"] + [
             f for f in self.findings if f.state == "moved"
         ]
 
     @property
     def words(self) -> str:
-        """The weightiest of it, in a few words; '' where nothing is stale."""
+        """The most important finding in a few words; ``""`` if nothing is stale."""
         stale = self.stale
         more = f", and {len(stale) - 1} more" if len(stale) > 1 else ""
         return f"{stale[0].words}{more}" if stale else ""
 
 
 class Checked(msgspec.Struct):
-    """A note that was compared as it was, with what it names."""
+    """A compared note, with its references."""
 
     entry_id: str
     hash: str

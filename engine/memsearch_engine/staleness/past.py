@@ -1,10 +1,9 @@
-"""A repository's history as far as notes need it: which file had which content when, along the
-first parents of HEAD.
+"""The history of a repository: which file had which content when, along the first parents of HEAD.
 
-Along first parents a history is a line, so that "there at that time" and "gone since that commit"
-have one meaning each; what a branch did counts from its merge on. It is read once and then as far
-as HEAD has moved, by dulwich from git's own files, and kept in a database that may be deleted at
-any time (SQLite). Renames are git's: files that went and came with one commit and are alike enough.
+Along first parents a history is a line, so "existed at that time" and "gone since that commit" have
+one meaning. A branch counts from its merge on. The history is read once, then from the last HEAD
+on, by dulwich from git's files, and stored in a database that may be deleted (SQLite). Renames are
+git's: a file that vanished and a similar one that appeared in one commit.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ _TELLING = re.compile(rb"[^_]_+[^_]|[a-z0-9][A-Z]|^[A-Z][A-Z0-9_]*$")
 
 
 class Presence(NamedTuple):
-    """A file with one content: from commit number *first* on, until *end* (None: still). ``moved``:
-    where it went at its end; its own path where that can't be told.
+    """A file with one content, from commit number *first* until *end* (None: still). ``moved``: its
+    new path; its own path if unknown.
     """
 
     path: str
@@ -65,11 +64,10 @@ class Presence(NamedTuple):
 
 
 class Past:
-    """What is known of one repository. Not shared between threads.
+    """The history of one repository. Not shared between threads.
 
     Args:
-        store: its objects (dulwich's). file: the database, made where it is missing and anew
-            where it is of no use.
+        store: its objects (dulwich). file: the database; created if it is missing or unusable.
     """
 
     def __init__(self, store: Any, file: Path) -> None:
@@ -94,11 +92,11 @@ class Past:
         since: float,
         report: Callable[[str, int, int], None],
     ) -> None:
-        """Take in what is new up to *head*.
+        """Read new commits up to *head*.
 
         Args:
-            shallow: commits whose parents were not fetched. since: when the oldest note was
-                made. report: what, done, of how many.
+            shallow: commits whose parents were not fetched. since: time of the oldest note.
+                report: (step, done, total).
         """
         known = dict(self._db.execute("SELECT id, n FROM commits"))
         meta = dict(self._db.execute("SELECT key, value FROM meta"))
@@ -133,13 +131,13 @@ class Past:
         self._load()
 
     def _forget_after(self, n: int) -> None:
-        """HEAD is on another line now: forget what came after the last commit that both have."""
+        """Forget commits after the last one that the new HEAD shares."""
         with self._db:
             self._db.execute("DELETE FROM touches WHERE n>?", (n,))
             self._db.execute("DELETE FROM commits WHERE n>?", (n,))
 
     def _begin(self, since: float, name: bytes, commit: Any, *, is_root: bool) -> None:
-        """Begin anew with the files of a commit."""
+        """Start with the files of a commit."""
         with self._db:
             for table in ("commits", "touches", "paths", "meta"):
                 self._db.execute(f"DELETE FROM {table}")
@@ -156,7 +154,7 @@ class Past:
                     self._touch(entry.path, 0, entry.sha)
 
     def _take(self, name: bytes, commit: Any, tree: Any) -> None:
-        """Note what a commit changed."""
+        """Store the changes of a commit."""
         n, at = self._db.execute("SELECT max(n) + 1, max(at) FROM commits").fetchone()
         # a clock that was set back puts no commit before its parent
         self._db.execute(
@@ -184,8 +182,8 @@ class Past:
     def _moves(
         self, old: Any, new: Any, went: dict[bytes, Any], came: dict[bytes, Any]
     ) -> dict[bytes, bytes]:
-        """Where files went that went and came with one commit, small ones with their folder. One
-        that may have gone anywhere goes to itself.
+        """Moves of one commit; small files follow their folder. A file with several candidates maps
+        to itself.
         """
         found: dict[bytes, bytes] = {}
         if (
@@ -269,7 +267,7 @@ class Past:
     # -- asking
 
     def number_at(self, at: float) -> int:
-        """The newest commit of a time; -1 for one before the beginning."""
+        """Number of the newest commit at a time; -1 before the beginning."""
         return bisect.bisect_right(self.times, at) - 1
 
     def is_present(self, path: str) -> bool:
@@ -280,7 +278,7 @@ class Past:
         return datetime.fromtimestamp(self.times[n]).date().isoformat()
 
     def content(self, blob: bytes) -> bytes:
-        """Of a file; b'' for what is too large to be looked into, or can't be read."""
+        """The content of a blob; ``b""`` if it is too large or unreadable."""
         try:
             found = self._store[blob.hex().encode()]
             return (
@@ -290,9 +288,7 @@ class Past:
             return b""
 
     def is_opaque(self, blob: bytes) -> bool:
-        """Whether a content can't be looked into: it is too large or no text, or stands for one
-        that lies elsewhere (Git LFS).
-        """
+        """Whether a content cannot be examined: too large, no text, or a placeholder (Git LFS)."""
         text = self.content(blob)
         return (
             not text
@@ -302,7 +298,7 @@ class Past:
         )
 
     def share_gone(self, old: bytes, new: bytes) -> float:
-        """Of the lines of a content, how many another one has not, 0 to 1."""
+        """Share of the lines of *old* that *new* lacks, 0 to 1."""
         row = self._db.execute(
             "SELECT share FROM differs WHERE old=? AND new=?", (old, new)
         ).fetchone()
@@ -329,8 +325,8 @@ class Past:
         counts: Callable[[str], bool],
         report: Callable[[str, int, int], None],
     ) -> dict[str, set[bytes]]:
-        """name -> the contents of files (whose path *counts*) that seem to have it; by chance, one
-        may not.
+        """name -> contents of files (whose path *counts*) that probably have it; a hash collision
+        is possible.
         """
         if self._names is None:
             self._read_names(counts, report)
@@ -340,7 +336,7 @@ class Past:
     def _read_names(
         self, counts: Callable[[str], bool], report: Callable[[str, int, int], None]
     ) -> None:
-        """Look into every content that was not looked into yet."""
+        """Examine all contents that were not examined yet."""
         known = {blob for (blob,) in self._db.execute("SELECT blob FROM names")}
         wanted = {
             v.blob for path, versions in self.files.items() if counts(path) for v in versions
@@ -357,7 +353,7 @@ class Past:
 
 
 class _Names:
-    """Which content has which identifiers, by their hashes."""
+    """Identifiers of contents, by hash."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         rows = db.execute("SELECT blob, hashes FROM names").fetchall()
@@ -383,8 +379,8 @@ class _Names:
 
 
 def names_in(text: bytes) -> np.ndarray:
-    """The hashes of a text's identifiers that are no plain words: of shape (n,), uint32, each once.
-    None for what is no text.
+    """Hashes of a text's identifiers that are no plain words: shape (n,), uint32, unique. None if
+    it is no text.
     """
     if b"\0" in text[:8000]:
         return np.zeros(0, dtype=np.uint32)
@@ -393,7 +389,7 @@ def names_in(text: bytes) -> np.ndarray:
 
 
 def words_in(text: bytes) -> set[bytes]:
-    """A text's identifiers. A ``$`` may be a part of one, or a shell's sign before it: both count."""
+    """Identifiers of a text. ``$`` may be part of one or a shell's sign: both forms count."""
     words = set(_IDENTIFIER.findall(text))
     return words.union(*(word.split(b"$") for word in words if b"$" in word)) - {b""}
 
@@ -424,7 +420,7 @@ def _opened(file: Path) -> sqlite3.Connection:
 
 
 def walk(store: Any, tip: bytes, cut: set[bytes], stop: set[bytes]) -> Iterator[bytes]:
-    """Every ancestor of a commit, itself included, but for those behind *stop*."""
+    """All ancestors of a commit, with itself, except those behind *stop*."""
     seen, waiting = {tip}, [tip]
     while waiting:
         name = waiting.pop()

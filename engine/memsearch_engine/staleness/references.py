@@ -1,10 +1,8 @@
-"""What a note names of its project's repository: files, symbols, settings, commands, commits and
-branches.
+"""Finds names in a note: files, symbols, settings, commands, commits, branches.
 
-Plain reading of text: whether any of it was ever there, is for ``check`` to find out. What is taken
-for a name and is none costs nothing, since nothing is claimed of what the repository's history
-never had. A name in a sentence that itself tells of a removal or a move is left
-out: that note has said it.
+This only reads text; ``check`` finds out whether they ever existed. A false candidate does no harm,
+since nothing is claimed about names that the history never had. Names in a sentence that itself
+reports a removal or move are left out.
 """
 
 from __future__ import annotations
@@ -64,9 +62,7 @@ _BRANCH = re.compile(
 
 
 def find(text: str) -> list[Reference]:
-    """What a note's text names, each once, in the order in which it stands there; of very long
-    texts what their beginning has.
-    """
+    """References in a text, each once, in order; of a very long text only its beginning."""
     found: dict[Reference, None] = {}
     for sentence in _SENTENCE.split(_COMMENT.sub(" ", text[:_MAX_TEXT])):
         if _TELLS.search(_without_names(sentence)):
@@ -79,8 +75,8 @@ def find(text: str) -> list[Reference]:
 
 
 def replaced(text: str, name: str, to: str) -> str:
-    """*text* with another path wherever ``find`` would find *name* in it: not in an address, a
-    longer path or an argument.
+    """*text* with another path wherever ``find`` would find *name*: not in an address, a longer
+    path or an argument.
     """
     named = re.compile(rf"{_BEFORE}(?:\./)?{re.escape(name)}{'' if name.endswith('/') else _AFTER}")
 
@@ -92,9 +88,7 @@ def replaced(text: str, name: str, to: str) -> str:
 
 
 def _without_names(sentence: str) -> str:
-    """*sentence* without paths and identifiers in code: ``move_to`` tells of no move; ``git mv a
-    b`` does.
-    """
+    """*sentence* without paths and code: ``move_to`` reports no move; ``git mv a b`` does."""
     return _PATH.sub(" ", _CODE.sub(lambda span: span[1] if " " in span[1] else " ", sentence))
 
 
@@ -138,7 +132,7 @@ def _in_code(code: str, named_commits: bool) -> Iterator[Reference]:
 
 
 def _is_telling(name: str) -> bool:
-    """Whether a word is only ever a name: with an underscore, or a capital inside."""
+    """Whether a word can only be a name: it has an underscore or an inner capital."""
     return len(name) >= 4 and ("_" in name.strip("_") or bool(re.search(r"[a-z0-9][A-Z]", name)))
 
 

@@ -1,10 +1,8 @@
-"""Our own bare repository between the notes and the remote: objects by dulwich, the way to the
-remote by git itself.
+"""Our bare repository between the notes and the remote: objects through dulwich, transport through
+git.
 
-git knows the owner's keys, agents and proxies. It is run in our clone alone, with hooks, prompts
-and remote helpers that run
-programs switched off, and never forces anything: a push that would take something away is refused
-by the remote.
+git knows the owner's keys, agents and proxies. It runs only in our clone, with hooks, prompts and
+remote helpers that run programs switched off. Nothing is forced.
 """
 
 from __future__ import annotations
@@ -47,13 +45,11 @@ _OURS = re.compile(
 
 
 class Away(Unreachable):
-    """The remote can't be reached now; what is here waits."""
+    """The remote cannot be reached now; local changes wait."""
 
 
 def checked(remote: str) -> str:
-    """*remote* as git may be given it: a folder, or an ssh, https or file address. Raises
-    UsageError.
-    """
+    """*remote* as a permitted address: a folder, or ssh, https or file. Raises UsageError."""
     remote = remote.strip()
     is_folder = remote.startswith(("/", "~", ".")) or ":" not in remote
     if (
@@ -76,7 +72,7 @@ def checked(remote: str) -> str:
 
 
 class Foreign(Unreachable):
-    """What is there is no memory."""
+    """The remote is no memsearch repository."""
 
 
 class Clone:
@@ -98,7 +94,7 @@ class Clone:
     # -- the way to the remote
 
     def fetch(self, remote: str) -> str:
-        """The remote's newest commit, its objects here; '' for an empty one. Raises Away, Foreign."""
+        """Fetch the remote's newest commit; ``""`` for an empty remote. Raises Away, Foreign."""
         names = {line.split("\t")[-1] for line in self._git("ls-remote", "--", remote).splitlines()}
         if not names:
             return ""
@@ -118,12 +114,12 @@ class Clone:
         return self.ref(_SEEN)
 
     def push(self, remote: str, commit: str) -> bool:
-        """Whether the remote took *commit*; False where somebody was faster. Raises Away."""
+        """Push *commit*. Returns False if another machine was faster. Raises Away."""
         return self._pushed("--", remote, f"{commit}:{_MAIN}")
 
     def replace(self, remote: str, commit: str, old: str) -> bool:
-        """Whether *commit* took the place of all that the remote had, *old* being its newest.
-        Raises Away.
+        """Replace the remote's history, whose newest commit is *old*, by *commit*. Returns False if
+        another machine was faster. Raises Away.
         """
         return self._pushed(f"--force-with-lease={_MAIN}:{old}", "--", remote, f"+{commit}:{_MAIN}")
 
@@ -180,7 +176,7 @@ class Clone:
 
     @functools.cached_property
     def _has_ssh(self) -> bool:
-        """Whether the owner's own configuration says how to reach servers."""
+        """Whether the owner's git configuration sets an ssh command."""
         words = ["git", "config", "--get", "core.sshCommand"]
         return (
             subprocess.run(
@@ -194,7 +190,7 @@ class Clone:
         )
 
     def _made(self) -> Path:
-        """The repository, made beside its place first: a process may die over it."""
+        """Create the repository beside its place first: the process may die meanwhile."""
         if not self.is_there:
             from dulwich.repo import Repo
 
@@ -213,14 +209,12 @@ class Clone:
         return (self.path / "HEAD").exists()
 
     def remove(self) -> None:
-        """Throw it away: what it holds is on the remote, or stands in the notes."""
+        """Delete the clone: its content is on the remote or in the notes."""
         self._reopen()
         shutil.rmtree(self.path, ignore_errors=True)
 
     def is_damaged(self, error: Exception) -> bool:
-        """Whether git finds the clone itself damaged after *error*; a remote that can't be reached
-        is not looked into.
-        """
+        """Whether git finds the clone damaged after *error*. An unreachable remote is not examined."""
         if str(error).startswith("git ls-remote") and not _OURS.search(str(error)):
             return False
         try:
@@ -230,7 +224,7 @@ class Clone:
         return False
 
     def tidy(self) -> None:
-        """Pack what has piled up, and have nobody else read it."""
+        """Pack objects and keep the clone private."""
         if self.is_there:
             self._git("gc", "--auto", "--quiet")
             self.home.close_to_others(self.path)
@@ -250,7 +244,7 @@ class Clone:
         self._opened = None
 
     def ref(self, name: str = _MAIN) -> str:
-        """A reference's commit, '' where there is none."""
+        """The commit of a reference, or ``""``."""
         try:
             return str(self._repo.refs[name.encode()].decode())
         except KeyError:
@@ -260,7 +254,7 @@ class Clone:
         return bool(commit) and commit.encode() in self._repo.object_store
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        """Whether *new* is *old*, or was made of it."""
+        """Whether *new* is *old* or a descendant."""
         waiting, known = [new.encode()], set()
         while waiting:
             commit = waiting.pop()
@@ -272,7 +266,7 @@ class Clone:
         return False
 
     def tree(self, commit: str) -> dict[str, str]:
-        """path -> name of its blob; nothing for ''. Not to be changed."""
+        """path -> blob id of a tree; empty for ``""``. Do not modify the result."""
         if not commit:
             return {}
         if commit in self._trees:
@@ -292,7 +286,7 @@ class Clone:
         return found
 
     def blob(self, sha: str) -> bytes:
-        """What a file says; nothing for ''. Raises NoKey."""
+        """The content of a blob; empty for ``""``. Raises NoKey."""
         data = bytes(self._repo[sha.encode()].data) if sha else b""
         if self.seals and data and not is_sealed(data):
             raise NoKey(
@@ -302,18 +296,18 @@ class Clone:
         return self.seal.open(data) if is_sealed(data) else data
 
     def read(self, sha: str) -> bytes:
-        """A file as it lies there, encrypted or not."""
+        """The stored bytes of a blob, encrypted or not."""
         return bytes(self._repo[sha.encode()].data) if sha else b""
 
     @property
     def seal(self) -> Seal:
-        """The owner's key. Raises NoKey, UsageError."""
+        """The encryption key. Raises NoKey, UsageError."""
         if self._seal is None:
             self._seal = Seal(self.home)
         return self._seal
 
     def name_of(self, sha: str) -> str:
-        """What git calls the text of a file, encrypted or not."""
+        """The blob id of a text, encrypted or not."""
         if not sha or not is_sealed(self._repo[sha.encode()].data):
             return sha
         if sha not in self._names:
@@ -321,11 +315,10 @@ class Clone:
         return self._names[sha]
 
     def put(self, tree: dict[str, str], key: str, data: bytes, *, plainly: bool = False) -> None:
-        """Have a tree say *data* of a file; the very same blob where it says so already, none for
-        b"".
+        """Store *data* as a file of a tree; the same blob if it is unchanged, none for ``b""``.
 
         Args:
-            plainly: not encrypted, whatever the rest is.
+            plainly: do not encrypt it.
         """
         if not data:
             tree.pop(key, None)
@@ -340,7 +333,7 @@ class Clone:
         return blob.id.decode()
 
     def commit(self, files: dict[str, str], parents: Iterable[str], message: str) -> str:
-        """A commit that has these files (path -> blob), and nothing else."""
+        """Create a commit with exactly these files (path -> blob)."""
         from dulwich.index import commit_tree
         from dulwich.objects import Commit
 
@@ -360,7 +353,7 @@ class Clone:
 
 
 def name_of(data: bytes) -> str:
-    """What a blob of these bytes is called, without storing it."""
+    """The id of a blob with these bytes, without storing it."""
     from dulwich.objects import Blob
 
     return Blob.from_string(data).id.decode()

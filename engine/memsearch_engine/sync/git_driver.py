@@ -1,10 +1,9 @@
-"""git's merge driver for notes: merge, rebase, cherry-pick and stash put day files together entry
-by entry.
+"""The git merge driver: merge, rebase, cherry-pick and stash merge day files entry by entry.
 
-It is two things: a line in ``.memsearch/.gitattributes`` (committed like the notes, so that it
-holds for the team) that says which files, and a section in the repository's own ``config`` (never
-committed) that says what to run. Both are planned as patches, shown first, and taken out again byte
-for byte. The driver is a filter: it reads three files that git names and writes one of them.
+It consists of a line in ``.memsearch/.gitattributes`` (committed) that names the files, and a
+section in the repository's ``config`` (not committed) with the command. Both are planned as
+patches, shown first, and removed byte for byte. The driver reads three files that git names and
+writes one.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ _TAKEN, _CONFLICT = 0, 1
 
 
 class DriverState(msgspec.Struct, frozen=True):
-    """``runs``: this clone's configuration names a driver; ``says``: the project says which files
-    it is for; ``command``: what git runs; ``problem``: why it would not work.
+    """State of the driver. ``runs``: the clone's configuration names it. ``says``: the project
+    names its files. ``command``: what git runs. ``problem``: why it would not work.
     """
 
     runs: bool
@@ -56,7 +55,7 @@ class DriverState(msgspec.Struct, frozen=True):
 
 
 def planned(place: Place) -> list[Patch]:
-    """What installing changes. Raises UsageError where the project is in no repository of this
+    """Patches of an installation. Raises UsageError if the project is in no repository of this
     user.
     """
     config, attributes = _files(place)
@@ -80,20 +79,18 @@ def planned(place: Place) -> list[Patch]:
 
 
 def install(home: Home, place: Place) -> list[Patch]:
-    """Do so. Returns what was changed."""
+    """Install the driver. Returns what changed."""
     return patches.apply(home, _name(place), planned(place))
 
 
 def uninstall(home: Home, place: Place, *, dry_run: bool = False) -> list[Patch]:
-    """Take it out again: byte for byte where nobody has changed those files since, else what is
-    ours.
-    """
+    """Remove the driver: byte for byte if those files are unchanged since, else only our lines."""
     _files(place)
     return patches.revert(home, _name(place), _stripped, dry_run=dry_run)
 
 
 def state(place: Place) -> DriverState:
-    """Whether it works here."""
+    """The state of the driver in this project."""
     config, attributes = _files(place)
     text = (patches.read(config) or b"").decode("utf-8", "replace")
     match = re.search(r'(?ms)^[ \t]*\[merge[ \t]+"memsearch"\].*?^\s*driver\s*=\s*(.*?)\s*$', text)
@@ -104,13 +101,12 @@ def state(place: Place) -> DriverState:
 
 
 def run(home: Home, base: str, ours: str, theirs: str, path: str) -> tuple[int, list[str]]:
-    """What git calls (gitattributes(5), "Defining a custom merge driver"): merge three files into
-    *ours*.
+    """Merge three files into *ours*, as git calls it (gitattributes(5), "Defining a custom merge
+    driver").
 
     Returns:
-        git's answer (0: merged; 1: the two stand in the file between conflict markers) and the ids
-        of notes that were changed on
-        both sides: both texts are in the file, so git has nothing left to ask.
+        git's exit code (0: merged; 1: conflict markers are in the file) and ids of notes changed on
+        both sides, of which both texts are in the file.
     """
     was, one, other = (Path(name).read_bytes() for name in (base, ours, theirs))
     name = os.path.splitext(os.path.basename(path))[0]
@@ -132,8 +128,8 @@ def run(home: Home, base: str, ours: str, theirs: str, path: str) -> tuple[int, 
 
 
 def _adopt(home: Home, sides: list[bytes], merged: Merged, name: str) -> None:
-    """What was this home's on a side is so with the marks of the other, too, unless a mark of ours
-    is lost: a merge takes back no decision. Without the home it waits for a word like what arrives.
+    """Keep this home's notes trusted after the merge changed their marks, unless one of our marks
+    was lost. Without the home they are quarantined.
     """
     origin, day = Origin(home), day_of(name)
     try:

@@ -1,10 +1,8 @@
-"""The conversations behind notes on their way between machines, where their owner wants that
-(``sync.evidence``).
+"""Sync of archived conversations (``sync.evidence``).
 
-A turn is a file of its own, named by a hash of its name, and never put together with another: the
-machine that has changed it since both had the same sends it; where both have, what was taken out on
-one side is out on both. What one machine forgets (its archive has limits) stays on the others, and
-does not come back to it.
+A turn is a file named by a hash, never merged: the machine that changed it sends it. If both did,
+what either side removed stays removed. What one machine forgets (its archive has limits) stays on
+the others and does not come back to it.
 """
 
 from __future__ import annotations
@@ -35,8 +33,8 @@ _AT_ONCE, _BYTES_AT_ONCE = 1_000, 20_000_000
 
 
 class Exchanged(msgspec.Struct):
-    """What a round did. ``hold``: path -> (digest of it here, the blob's name) once what was sent
-    has arrived; ``left``: whether there is more for the next one.
+    """Result of a round. ``hold``: path -> (digest here, blob id), valid once the push arrived.
+    ``left``: more remains for the next round.
     """
 
     received: int = 0
@@ -47,7 +45,7 @@ class Exchanged(msgspec.Struct):
 
 
 def path_of(name: TurnName) -> str:
-    """Where a turn lies in the repository."""
+    """Path of a turn in the repository."""
     found = digest("evidence", *name, size=16)
     return f"{FOLDER}{found[:2]}/{found}.json"
 
@@ -59,11 +57,10 @@ def exchange(
     tree: dict[str, str],
     stop: Callable[[], bool] = lambda: False,
 ) -> Exchanged:
-    """Take the turns of *tree* that are new here, and put those into it that are new there. What
-    stands here changes at once, what goes there with the caller's push.
+    """Exchange turns with *tree*. Local changes are written at once, others with the caller's push.
 
     Raises:
-        NoKey: it is encrypted, and the key is not here. Unreachable: the archive can't be written.
+        NoKey: it is encrypted and the key is missing. Unreachable: the archive cannot be written.
     """
     done, archive, size = Exchanged(), Archive(home), 0
     try:
@@ -115,13 +112,13 @@ def exchange(
 
 
 def _packed(archive: Archive, name: TurnName, home: Home) -> bytes:
-    """A turn as it travels; b"" where it can't be read."""
+    """A turn in the form of the repository; ``b""`` if it cannot be read."""
     turn = archive.get(*name)
     return msgspec.json.encode(without_secrets(turn, home)) if turn is not None else b""
 
 
 def _turn(data: bytes, path: str) -> Turn | None:
-    """The turn of a file; None for what is none, or another's."""
+    """The turn in a file; None if it is none, or another one."""
     if len(data) > _MAX_BYTES:
         return None
     try:
@@ -132,16 +129,15 @@ def _turn(data: bytes, path: str) -> Turn | None:
 
 
 def _when(turn: Turn) -> float:
-    """When it ended: limits of age and size take the oldest ones, wherever they come from."""
+    """End of a turn; limits of age and size remove the oldest ones."""
     with contextlib.suppress(ValueError, OverflowError):
         return min(time.time(), datetime.fromisoformat(turn.ended or turn.started).timestamp())
     return time.time()
 
 
 def _keeps(ours: bytes, theirs: bytes) -> bool | None:
-    """Whether ours stands where both sides have changed a text: the one from which all was taken
-    out that was out of the other, else the longer one. None where from each something was taken
-    that stands in the other.
+    """Whether our version wins after both sides changed: the one from which more was redacted, else
+    the longer. None if each side redacted something the other has.
     """
     one, other = set(_TAKEN_OUT.findall(ours)), set(_TAKEN_OUT.findall(theirs))
     if one == other:

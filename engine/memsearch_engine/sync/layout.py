@@ -1,14 +1,12 @@
-"""What the repository looks like in which machines meet: names, the mark that tells it from any
-other, what was deleted.
+"""Layout of the sync repository.
 
-memsearch.json                          Mark: the format, and whether all else is encrypted
-projects/<identity>/project.json        what it is called
-projects/<identity>/memory/…            its notes, as they stand on the machines
-projects/<identity>/tombstones          Stones
-projects/<identity>/arrived             names of notes that came to a machine with a clone, and wait
-there for their owner's word evidence/<hash of its name>.json        a kept conversation (``kept``),
-where its owner wants them to travel longterm/…                              MEMORY.md,
-memory_summary.md, remembered facts
+memsearch.json                      Mark: format, and whether the rest is encrypted
+projects/<identity>/project.json    the project's name
+projects/<identity>/memory/…        its notes
+projects/<identity>/tombstones      deleted and replaced entries
+projects/<identity>/arrived         ids of quarantined notes that came with a clone
+evidence/<hash>.json                an archived turn (``kept``), if the owner wants that
+longterm/…                          MEMORY.md, memory_summary.md, facts
 """
 
 from __future__ import annotations
@@ -34,23 +32,21 @@ _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def owner(path: str) -> str:
-    """Whose a path in the repository is: a project's identity, or LONGTERM."""
+    """Owner of a path: a project identity, or LONGTERM."""
     return (
         LONGTERM if path.startswith(BELOW_LONGTERM) else path.split("/")[1] if "/" in path else ""
     )
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What tells a memory from any other repository. ``sealed``: the name of the key that all else
-    is encrypted with.
-    """
+    """The mark of a sync repository. ``sealed``: name of the encryption key."""
 
     format: int = 0
     sealed: str = ""
 
 
 def called(data: bytes) -> str:
-    """What a project is called, by whoever wrote it there: a word to show, nothing else."""
+    """Display name of a project; untrusted."""
     try:
         return shown_line(msgspec.json.decode(data, type=dict[str, str]).get("name", ""))[:80]
     except msgspec.DecodeError:
@@ -58,9 +54,7 @@ def called(data: bytes) -> str:
 
 
 def travels(name: str) -> bool:
-    """Whether a file of the long-term memory is synced: what it says and what was remembered, not
-    what it is made of.
-    """
+    """Whether a long-term file is synced: results and facts, not their sources."""
     return name in (workspace.MEMORY, workspace.SUMMARY) or (
         name.startswith(f"{workspace.NOTES}/") and is_note(name)
     )
@@ -81,9 +75,7 @@ def is_note(name: str) -> bool:
 
 
 class Stones:
-    """What was deleted, or replaced, in a project: lines of an entry's id, a hash of what it said,
-    and when.
-    """
+    """Tombstones of a project: entry id, hash of the text, time."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         found = (line.split(" ") for line in lines)
@@ -95,7 +87,7 @@ class Stones:
         return set(self._at)
 
     def last(self, entry_id: str) -> float:
-        """When a text of an entry was replaced last (seconds since 1970), 0 where none was."""
+        """Time of the last replacement of an entry, in seconds since 1970; 0 for none."""
         return max(
             (_seconds(at) for (name, _), at in self._at.items() if name == entry_id), default=0.0
         )

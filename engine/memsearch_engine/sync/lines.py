@@ -1,8 +1,7 @@
-"""Documents of the long-term memory put together: sections, and in each section its bullets and
-paragraphs, whole.
+"""Merges long-term documents by section and, in a section, by whole bullets and paragraphs.
 
-What either side added stays under its own heading, what one side took away of what both had goes;
-what both changed stands in both forms.
+Additions of both sides stay under their heading. A deletion on one side wins. What both changed
+stays in both forms.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _HEAD = "\x00"
 
 
 def merge_lines(base: str, ours: str, theirs: str) -> str:
-    """One text of two that were *base* once."""
+    """Merge two texts with the common ancestor *base*."""
     if ours in (theirs, base):
         return theirs
     if theirs == base:
@@ -49,7 +48,7 @@ def merge_lines(base: str, ours: str, theirs: str) -> str:
 
 
 def _merged(versions: list[dict[str, str]]) -> dict[str, str]:
-    """The pieces of one section, in an order that both sides agree to."""
+    """The pieces of one section, in an order that does not depend on the side."""
     was, one, other = (set(version) for version in versions)
     kept = {key for key in was | one | other if key in (one & other if key in was else one | other)}
     texts = {key: piece for version in versions for key, piece in version.items()}
@@ -91,5 +90,5 @@ def _sections(text: str) -> _Sections:
 
 
 def _named(key: str, piece: str) -> str:
-    """A piece is known by all that it says: a bullet with another second line is another one."""
+    """Pieces by content: a bullet with another second line is another bullet."""
     return key if key == _HEAD else f"{piece.strip()}\x01{key.rpartition(chr(1))[2]}"

@@ -1,6 +1,4 @@
-"""Where machines meet, and who takes part: looking at a remote, leaving it, giving it a new
-history.
-"""
+"""Checks, leaves and rewrites the remote; decides which projects take part."""
 
 from __future__ import annotations
 
@@ -24,11 +22,11 @@ _WAIT_S = 30.0  # for a round of another process
 
 
 class Refused(Unreachable):
-    """The remote is not what it was, or not ours: nothing was changed here or there."""
+    """The remote was changed or is not ours. Nothing was changed here or there."""
 
 
 class Elsewhere(msgspec.Struct, frozen=True):
-    """A project that the remote has and this machine has no folder for. ``files``: of notes."""
+    """A project on the remote without a folder here. ``files``: number of note files."""
 
     id: str
     name: str
@@ -36,12 +34,12 @@ class Elsewhere(msgspec.Struct, frozen=True):
 
 
 class SyncState(msgspec.Struct, frozen=True):
-    """Where this machine stands.
+    """State of sync on this machine.
 
     Attributes:
-        remote: where it meets the others, '' where it meets none. last: the last round. worked:
-            when one went well (seconds since
-            1970, 0: never). elsewhere: projects of other machines that have no folder here.
+        remote: its address, or ``""``. last: the last round. worked: time of the last good
+            round, in seconds since 1970; 0: never.
+        elsewhere: projects of other machines without a folder here.
     """
 
     remote: str
@@ -52,7 +50,7 @@ class SyncState(msgspec.Struct, frozen=True):
 
 
 def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
-    """Whether the machines can meet there. Raises Away, Foreign, Refused, NoKey."""
+    """Check a remote. Raises Away, Foreign, Refused, NoKey."""
     clone = Clone(home)
     try:
         head = clone.fetch(remote)
@@ -63,8 +61,8 @@ def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
 
 
 def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False) -> None:
-    """Raises Refused where a commit is of something else than memories, of a newer program, or can
-    be read though it must not; NoKey.
+    """Raise Refused if a commit is no memsearch data, of a newer program, or readable though it
+    must be encrypted; NoKey without the key.
     """
     mark = clone.tree(head).get(MARK, "")
     try:
@@ -88,11 +86,10 @@ def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False)
 
 
 def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
-    """What takes part in a round: one folder for each identity, the one that took part before where
-    it is still there.
+    """One folder per project identity: the one that took part before if it still exists.
 
     Args:
-        projects: every path where a project lives, the newest first.
+        projects: all known paths, newest first.
     """
     places, held = state.places(), state.held()
     found: dict[str, Project] = {}
@@ -106,8 +103,8 @@ def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
 
 
 def _name(state: State, project: Project) -> str:
-    """What a project is called there. One that is known by its path alone is another one on each
-    machine, until its owner says it is not.
+    """Identity of a project on the remote. A project known by path only differs on each machine
+    until the owner attaches it.
     """
     if project.id != identity_of("", "", project.root):
         return project.id
@@ -115,7 +112,7 @@ def _name(state: State, project: Project) -> str:
 
 
 def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
-    """What the remote had at the last round that has no folder here."""
+    """Projects of the last round without a folder here."""
     clone = Clone(home)
     try:
         with opened(home) as state:
@@ -137,12 +134,12 @@ def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
 
 
 def rewrite(home: Home, where: Sync) -> None:
-    """Put one commit of what stands there now in the place of the remote's history, after a round;
-    our own clone begins anew, too. The other machines refuse that until their owner says
-    ``rejoin``.
+    """Replace the remote's history by one commit of its current content, after a round.
+
+    The other machines refuse that until their owner says ``rejoin``.
 
     Raises:
-        Refused: somebody has written there meanwhile. Away, Unreachable: as ``sync``.
+        Refused: another machine wrote meanwhile. Away, Unreachable: as ``sync``.
     """
     remote = checked(where.remote)
     with alone(home) as (clone, state):
@@ -166,7 +163,7 @@ def rewrite(home: Home, where: Sync) -> None:
 
 
 def leave(home: Home) -> None:
-    """Throw our clone away, and what is known of the remote. Raises Unreachable."""
+    """Delete our clone and the state of the remote. Raises Unreachable."""
     with alone(home) as (clone, state):
         clone.remove()
         state.leave()
@@ -174,7 +171,7 @@ def leave(home: Home) -> None:
 
 @contextlib.contextmanager
 def alone(home: Home) -> Iterator[tuple[Clone, State]]:
-    """Our clone and what is known of it, for one process at a time. Raises Unreachable."""
+    """Our clone and its state, exclusively for one process. Raises Unreachable."""
     import filelock  # 50 ms
 
     home.ensure()

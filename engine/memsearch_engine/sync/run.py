@@ -1,11 +1,9 @@
-"""A round of sync: what the remote has and what stands here are put together, written here, and
-offered to the remote.
+"""A round of sync: merge the remote and the local files, write the result here, push it.
 
-The base of each merge is the commit that this machine's files are known to hold. It moves only when
-they do, so that a process
-that is killed anywhere is as if it had not been, and nothing that is missing here by accident is
-taken for deleted: where more is gone than its owner is known to have deleted, the project is left
-alone and the owner is asked.
+The base of each merge is the commit that the local files are known to contain. It moves only with
+the files, so a process can be killed anywhere. Missing files are not taken
+for deletions: if more is gone than the owner is known to have deleted, the project is skipped and
+the owner is asked.
 """
 
 from __future__ import annotations
@@ -59,8 +57,8 @@ _LEAST, _FEW = 3, 10
 
 
 class SyncAnswer(msgspec.Struct, frozen=True):
-    """What the owner says to what needs his word: deletions on a large scale are meant; what is
-    gone here comes back; a remote whose history was rewritten is met as a new one.
+    """The owner's answers: mass deletions are intended; missing notes come back; a rewritten remote
+    is met as new.
     """
 
     accept_deletions: bool = False
@@ -69,8 +67,8 @@ class SyncAnswer(msgspec.Struct, frozen=True):
 
 
 class _File(msgspec.Struct):
-    """One file on its way through a round. ``path`` is the file here, ``memory`` its folder; '' for
-    the long-term memory's.
+    """A file in a round. ``path``: the local file. ``memory``: its folder; ``""`` for long-term
+    files.
     """
 
     key: str
@@ -96,15 +94,14 @@ def sync(
     answer: SyncAnswer | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Round:
-    """A whole round.
+    """Do a round.
 
     Args:
-        where: the remote, and whether it is encrypted.
-        projects: those that take part, one folder for each identity.
+        where: the remote, and whether it is encrypted. projects: one folder per identity.
 
     Raises:
-        Refused: see there. NoKey: it is encrypted, and the key is not here. Away: the remote
-            can't be reached. Unreachable: another process is at it, or a file can't be written.
+        Refused: see there. NoKey: encrypted without the key. Away: the remote cannot be
+            reached. Unreachable: another process syncs, or a file cannot be written.
     """
     remote = checked(where.remote)
     network.check(remote)
@@ -181,7 +178,7 @@ class _Round:
         self.received = self.sent = self.gone = 0
 
     def run(self) -> Round | None:
-        """The round, or None where the remote has moved on meanwhile: then another one."""
+        """Do the round; None if the remote moved on meanwhile and another round is needed."""
         self._recover()
         self.head = self._fetch()
         self.tree = self.clone.tree(self.head)
@@ -229,7 +226,7 @@ class _Round:
         )
 
     def _exchange(self, tree: dict[str, str]) -> Exchanged:
-        """Notes travel whatever becomes of conversations."""
+        """Exchange conversations; a failure does not stop the notes."""
         try:
             return exchange(self.home, self.clone, self.state, tree, self.stop)
         except NoKey:
@@ -272,13 +269,13 @@ class _Round:
         )
 
     def _recover(self) -> None:
-        """Find out what became of files that a round was about to write when its process died."""
+        """Find out which files an interrupted round had written."""
         for key, (_, seq) in self.state.taken().items():
             if seq and not self.journal.was_taken(seq):
                 self.state.drop(key)
 
     def _done(self) -> dict[str, str]:
-        """The projects whose files hold what was merged, and their folders."""
+        """Projects whose files contain the merge, and their folders."""
         done = {LONGTERM: str(self.home.longterm)} | {
             name: project.root
             for name, project in self.projects.items()
@@ -289,9 +286,7 @@ class _Round:
     # -- what there is
 
     def _base(self, project: str) -> str:
-        """The commit that a project's files hold; '' where this folder held none yet: nothing of it
-        is gone then.
-        """
+        """The commit that a project's files contain; ``""`` if the folder contains none yet."""
         root, commit = self.held.get(project, ("", ""))
         folder = str(self.home.longterm) if project == LONGTERM else self.projects[project].root
         return commit if root == folder and self.clone.has(commit) else ""
@@ -305,9 +300,7 @@ class _Round:
         return self.clone.tree(self._base_of(key)).get(key, "")
 
     def _here(self) -> dict[str, str]:
-        """The files that stand here, by their path in the repository. What can't be read is left
-        alone, there and here.
-        """
+        """Local files by their repository path. An unreadable file is left alone on both sides."""
         here: dict[str, str] = {}
         for name, project in self.projects.items():
             here.update(self._of_project(name, project))
@@ -352,9 +345,7 @@ class _Round:
         self.left.add(key)
 
     def _files(self) -> Iterator[_File]:
-        """Every file that stands here, or stood, or stands there, and is not the same in all three
-        places.
-        """
+        """Files that exist here, existed, or exist there, and differ in the three places."""
         takes_part = [name for name in (LONGTERM, *self.projects) if name not in self.skipped]
         keys = {*self.here, *self.tree, *self.taken}
         for name in takes_part:
@@ -382,8 +373,8 @@ class _Round:
                 yield _File(key, path, memory, self.clone.blob(base), ours, self.clone.blob(theirs))
 
     def _place(self, key: str) -> tuple[str, str] | None:
-        """Where a file of the repository belongs here; None where its project has no folder here,
-        or the name is none of a note.
+        """Local place of a repository file; None without a folder here or for a name that is no
+        note.
         """
         if key.startswith(BELOW_LONGTERM):
             name = key.removeprefix(BELOW_LONGTERM)
@@ -433,13 +424,13 @@ class _Round:
         return True
 
     def _shrunk(self, file: _File) -> bytes:
-        """The base without what is gone here: so that it comes back."""
+        """The base without what is missing here, so that it comes back."""
         ours = _ids(file.ours or b"", file.name)
         return _joined([entry for entry in parse(file.base, file.name).entries if entry.id in ours])
 
     def _remembered(self, file: _File) -> bytes:
-        """Where this machine holds nothing of the remote: what of it its owner has deleted, or
-        changed since, as his history says.
+        """For a machine without a base: entries of the remote that the owner deleted or changed
+        since, by the history.
         """
         found = []
         for entry in parse(file.theirs, file.name).entries:
@@ -453,9 +444,8 @@ class _Round:
         return _joined(found)
 
     def _replaced(self, file: _File, base: bytes) -> set[tuple[str, str]]:
-        """What the others have and the base has not, in a text that this machine's owner has
-        changed or deleted since: two machines that met the same two texts have each put the older
-        one beside, and one of them was worked on before they met again.
+        """Entries of the others whose text this owner has changed or deleted since both sides kept
+        an older text beside.
         """
         known, ours = _ids(base, file.name), _texts(file.ours or b"", file.name)
         found = set()
@@ -471,8 +461,8 @@ class _Round:
         return found
 
     def _fallen(self, file: _File) -> dict[tuple[str, str], float]:
-        """What this machine has deleted, or replaced, since the base, and when. Of what stands in a
-        file of this round the stone is dropped again (``_new_tree``): it was moved.
+        """Entries deleted or replaced here since the base, with times. Tombstones of moved entries
+        are dropped again (``_new_tree``).
         """
         ours = _texts(file.ours or b"", file.name)
         entries = [
@@ -486,7 +476,7 @@ class _Round:
         }
 
     def _stands_elsewhere(self, file: _File, entry: Entry) -> bool:
-        """Whether an entry stands in another file of its project here."""
+        """Whether another file of the project here has the entry."""
         project = owner(file.key)
         if project not in self.read:
             self.read[project] = {}
@@ -499,9 +489,8 @@ class _Round:
         )
 
     def _dead(self, project: str, file: _File) -> set[tuple[str, str]]:
-        """What was deleted, or replaced, elsewhere while this machine didn't look: it must not come
-        back from a copy. What turns up here after this machine had seen it go is a new act; what
-        the owner has brought back, or what stands there in another file, lives.
+        """Entries deleted or replaced elsewhere: they must not come back from a copy. An entry that
+        reappears here after that was seen is a new decision and lives.
         """
         stones, seen = (
             self.stones[project],
@@ -520,7 +509,7 @@ class _Round:
         return found
 
     def _lives_there(self, project: str, entry: Entry) -> bool:
-        """Whether the remote has an entry in any file of its project."""
+        """Whether any file of the project on the remote has the entry."""
         prefix = f"projects/{project}/memory/"
         return any(
             _holds(self.clone.blob(sha), entry)
@@ -529,7 +518,7 @@ class _Round:
         )
 
     def _newer(self, project: str, file: _File) -> Callable[[Entry, Entry], bool]:
-        """By when each text took the place of what both had."""
+        """Decides which of two texts is newer, by the time it replaced the common one."""
         ours = _texts(file.ours or b"", file.name)
 
         def when(entry: Entry) -> float:
@@ -540,7 +529,7 @@ class _Round:
         return lambda one, other: when(one) > when(other)
 
     def _clean(self, data: bytes) -> bytes:
-        """What comes is cleaned of secrets before it is written, like everything."""
+        """Remove secrets from incoming text."""
         text = data.decode("utf-8", "surrogateescape")
         clean, found = redact(text, self.home)
         return clean.encode("utf-8", "surrogateescape") if found else data
@@ -549,16 +538,14 @@ class _Round:
         return redact(text, self.home)[0]
 
     def _lines(self, tree: dict[str, str], project: str, name: str) -> set[str]:
-        """A list that travels beside a project's notes."""
+        """Lines of a list that is synced beside a project's notes."""
         key = f"projects/{project}/{name}"
         return set(self.clone.blob(tree.get(key, "")).decode("utf-8", "replace").split("\n")) - {""}
 
     # -- what may not be lost
 
     def _unless_too_much_goes(self, files: list[_File]) -> list[_File]:
-        """Leave projects out of which more would go, here or there, than anybody is known to have
-        deleted.
-        """
+        """Skip projects that would lose more, here or there, than anyone is known to have deleted."""
         if self.answer.accept_deletions:
             return files
         for project in dict.fromkeys(owner(file.key) for file in files):
@@ -582,8 +569,8 @@ class _Round:
         return [file for file in files if owner(file.key) not in self.skipped]
 
     def _lost(self, file: _File, others: list[_File]) -> tuple[int, int, bool]:
-        """How much of a file is gone here that nobody is known to have deleted, how much would go
-        here, and whether all that has tombstones. What another text took the place of is not gone.
+        """(entries missing here without a known deletion, entries that would be deleted here,
+        whether all of those have tombstones).
         """
         if not file.memory:
             said, ours_, merged_ = (
@@ -619,7 +606,7 @@ class _Round:
         return _not_replaced(here, ours - known), _not_replaced(going, merged - ours), is_meant
 
     def _is_much(self, project: str, lost: int, *, is_meant: bool = False) -> bool:
-        """*is_meant*: each has a tombstone: it was deleted by somebody."""
+        """Whether a loss is large. *is_meant*: each entry has a tombstone."""
         if not lost:
             return False
         base = self.clone.tree(self._base(project))
@@ -635,7 +622,7 @@ class _Round:
         return lost > _FEW or (lost >= total and not is_meant) or _LEAST <= lost > total / 2
 
     def _refuse_secrets(self, tree: dict[str, str]) -> None:
-        """Raises Refused where a secret is in what would go."""
+        """Raise Refused if outgoing text has a secret."""
         for key, sha in tree.items():
             if self.tree.get(key) != sha and key.lower().endswith(MARKDOWN):
                 found = find(self.clone.blob(sha).decode("utf-8", "replace"), self.home)
@@ -649,12 +636,14 @@ class _Round:
     # -- writing
 
     def _write(self, file: _File, standing: set[str]) -> bool:
-        """Make the file here what was merged; what was written here meanwhile is merged, too.
-        Whether it holds that now.
+        """Write the merge into the local file, with what was written there meanwhile.
 
         Args:
-            standing: ids of the entries of all files that were merged: what goes from one of
-                them and is in another was moved.
+            standing: ids of entries in all merged files; an entry that left one file and is in
+                another was moved.
+
+        Returns:
+            Whether the file now contains the merge.
         """
         if self.stop():
             raise Away("stopped", "it goes on with the next round")
@@ -734,8 +723,8 @@ class _Round:
         return msgspec.json.encode(Mark(FORMAT, self.clone.seal.name if self.clone.seals else ""))
 
     def _adopt(self, files: list[_File], tree: dict[str, str]) -> None:
-        """Whose the notes are travels with them: what is the owner's on one of his machines is so
-        on all; what came there with a clone waits for his word here, too.
+        """Sync trust: notes of the owner on one machine are the owner's on all; notes that came
+        with a clone are quarantined here, too.
         """
         origin = self.journal.origin
         for project, known in self.projects.items():
@@ -781,24 +770,20 @@ def _texts(data: bytes, name: str) -> set[tuple[str, str]]:
 
 
 def _not_replaced(gone: list[Entry], new: set[str]) -> int:
-    """How many entries are gone for good: one that is known by its words alone is another one as
-    soon as they are changed by hand.
-    """
+    """Number of deleted entries. An entry without id becomes another one when it is edited by hand."""
     by_words = sum(render.needs_id(entry) for entry in gone)
     return len(gone) - by_words + max(0, by_words - len(new))
 
 
 def _thoughts(key: str, data: bytes) -> set[bytes]:
-    """What a document of the long-term memory says, counted as its owner would: a remembered fact
-    is one, a line of the others is.
-    """
+    """Statements of a long-term document, as its owner would count: a fact, or a line."""
     if key.startswith(f"{BELOW_LONGTERM}{workspace.NOTES}/"):
         return {key.encode()} if data.strip() else set()
     return {line for line in data.splitlines() if line.strip() and not line.startswith(b"#")}
 
 
 def _holds(data: bytes, entry: Entry) -> bool:
-    """Whether a file has an entry, as it stands."""
+    """Whether a file has an entry with these bytes."""
     return entry.raw in data and (
         entry.raw + b"\n" in data or entry.raw + b"\r\n" in data or data.endswith(entry.raw)
     )

@@ -1,9 +1,9 @@
-"""Encryption of what lies on the remote: age (https://age-encryption.org/v1) with one key that the
-owner carries to each machine.
+"""Encryption of the remote with age (https://age-encryption.org/v1), with one key that the owner
+copies to each machine.
 
-age keeps others from reading, not from writing: whoever knows the public half can encrypt for it.
-So each text carries an HMAC-SHA-256 (RFC 2104) made with the private half, inside. File names (a
-project's identity, the days) stay readable, and so does how much there is.
+age keeps others from reading, not from writing: anyone with the public half can encrypt. So each
+text contains an HMAC-SHA-256 (RFC 2104) made with the private half. File names (project identity,
+day) stay readable, and so does the commit history.
 """
 
 from __future__ import annotations
