@@ -117,7 +117,7 @@ def _answer(agent: str, event: str, payload: dict[str, Any], start: float) -> di
     if known.transcript and not payload.get("transcript_path"):
         payload = {**payload, "transcript_path": _transcript(known, payload)}
     if event in FINISHING:
-        # where the path is null, the agent keeps nothing of this session
+        # where the path is null, the agent stores nothing of this session
         if payload.get("transcript_path", "") is not None:
             _queue_event(home, agent, event, payload, start)
             wire.start_service(home)

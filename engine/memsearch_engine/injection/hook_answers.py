@@ -124,7 +124,7 @@ class HookAnswers:
             text = without_lines(text, own)
         self._session_began(payload, str(context.get("id") or "") if text else "")
         found = [text] if isinstance(text, str) and text else []
-        # where the agent keeps nothing that is injected at a start, a session that was compacted
+        # where the agent stores nothing that is injected at a start, a session that was compacted
         # lacks it again whenever it goes on
         source, known = payload.get("source"), self._known
         is_compacted = source == "compact" or (
@@ -270,7 +270,7 @@ class HookAnswers:
         would add another copy.
 
         A fork brings its parent's along. A resumed session has it where its transcript names it
-        after the last compaction, in a line in which its agent keeps what hooks answer.
+        after the last compaction, in a line in which its agent stores what hooks answer.
         """
         source = payload.get("source")
         if source != "resume":
@@ -331,7 +331,7 @@ def _mapped(path: object) -> mmap.mmap:
 
     if not isinstance(path, str) or not path:
         raise ValueError("no path")
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would keep us
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would block
     with open(fd, "rb"):
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise ValueError("no file")
@@ -339,7 +339,7 @@ def _mapped(path: object) -> mmap.mmap:
 
 
 def _problem(home: str, ready: dict[str, Any]) -> str:
-    """What keeps memory from working as its owner has set it, in one line; '' for nothing. The
+    """Why memory does not work as its owner has set it, in one line; '' where it does. The
     settings are read only where they have changed since the context was prepared.
     """
     from memsearch_engine.core import freshness

@@ -60,13 +60,15 @@ class CaptureHandlers:
             for draft in pages.pending(self._state.home, project)
         )
         with self._counting:
-            held = self._waiting.count(
+            quarantined = self._waiting.count(
                 sorted({project.memory for project in projects}),
                 lambda: call.cancelled() or self._state.stopping.is_set(),
             )
         capturing = CapturePipeline(self._state.home, self._state.journal)
         try:
-            return Standing(capturing.ledger.captured_since(), self.alarms(), held + proposed)
+            return Standing(
+                capturing.ledger.captured_since(), self.alarms(), quarantined + proposed
+            )
         finally:
             capturing.close()
 
@@ -92,7 +94,7 @@ class CaptureHandlers:
         return True
 
     def inbox(self, call: Call) -> Inbox:
-        """Drain the inbox now and say what waits."""
+        """Process the event queue now, and return what waits in it."""
         outcome = self._tasks.capture.drain()
         return Inbox(
             captured=outcome.captured,

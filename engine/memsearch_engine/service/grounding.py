@@ -1,4 +1,4 @@
-"""When notes are compared with their projects' repositories (``ground``): after HEAD moved or notes
+"""When notes are compared with their projects' repositories : after HEAD moved or notes
 came, at rest, one project at a time.
 
 The comparing is another process's work; here it is decided when, and what came of it is put into
@@ -38,7 +38,7 @@ _Stamp = tuple[tuple[int, int], ...]
 
 
 class _Seen(msgspec.Struct):
-    """Of a project: when it was compared last (monotonic), how git's files stood then, and how
+    """Of a project: when it was compared last (monotonic), the state of git's files then, and how
     often in a row that has failed.
     """
 
@@ -133,7 +133,8 @@ class Grounder:
         common_dir = self._common_dir(project)
         if not common_dir:
             raise Unreachable(
-                f"{project.root} has no git repository", "notes are compared with what git has kept"
+                f"{project.root} has no git repository",
+                "notes are compared with what git has stored",
             )
         with self._one:
             self.busy = project.slug

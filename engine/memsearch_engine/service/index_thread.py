@@ -403,7 +403,7 @@ class IndexThread:
 
     def _with_space(self, work: Work, space: VectorIndex) -> None:
         """Store what has a vector already, and note what has none, newest first. A damaged Milvus
-        folder is built again from the kept vectors.
+        folder is built again from the stored vectors.
         """
         project = work.job.project
 
@@ -530,8 +530,8 @@ class IndexThread:
 
 
 def give_back_memory() -> None:
-    """Return freed memory to the system, where the C library can be told to (glibc keeps 50 to 100
-    MB otherwise).
+    """Return freed memory to the system, where the C library has a function for it (glibc retains 50 to
+    100 MB otherwise).
     """
     gc.collect()
     if sys.platform == "linux":

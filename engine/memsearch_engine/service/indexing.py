@@ -249,7 +249,7 @@ class Indexer:
         return True
 
     def failed(self, space: VectorIndex | None, error: Exception) -> None:
-        """A search met an error of the store: open it again, and say what a server said. One that
+        """A search met an error of the store: open it again, and report what a server answered. One that
         serves no more was closed under it.
         """
         if space is not None and space not in (self.spaces.serving, self.spaces.second):

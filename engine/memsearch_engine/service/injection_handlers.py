@@ -51,11 +51,11 @@ class InjectionHandlers:
         session: str = "",
         dry: bool = False,
     ) -> Telling:
-        """What a session is told at a prompt; nothing where that is not known at once. What it says
-        has its receipt.
+        """What is injected at a prompt; nothing where the index is not ready.
 
         Args:
-            dry: only look, and wait for the index; as if to a new session where none is named.
+            dry: inject and record nothing, and wait for the index; as for a new session where none
+                is named.
         """
         indexer, settings = self._state.indexer, self._state.settings
         if not settings.recall.prompt:
@@ -78,8 +78,8 @@ class InjectionHandlers:
         event_queue.note_starts(self._state.home, agent, session)
         if not self._injecting.acquire(timeout=min(call.remaining(), _LONGEST_WAIT_S)):
             return Telling(reason="too late")
-        try:  # two prompts of one session at once are told a note once
-            telling, notes = at_prompt.select(
+        try:  # of two prompts of one session at once, only one gets a note
+            injected, notes = at_prompt.select(
                 self._state.home,
                 settings.recall,
                 self._state.journal.origin,
@@ -90,9 +90,11 @@ class InjectionHandlers:
                 session,
             )
             return (
-                telling
+                injected
                 if dry
-                else self._record(call, telling, notes, agent, session, project, "UserPromptSubmit")
+                else self._record(
+                    call, injected, notes, agent, session, project, "UserPromptSubmit"
+                )
             )
         finally:
             self._injecting.release()
@@ -100,7 +102,7 @@ class InjectionHandlers:
     def prepare(
         self, call: Call, place: dict[str, str], agent: str = "", session: str = ""
     ) -> Telling:
-        """Make what new sessions are given anew: a hook found that it is out of date."""
+        """Prepare the context of new sessions anew: a hook found that it is out of date."""
         project = self._state.project_at(place)
         self._state.look_at_settings()
         self._state.prepare_context(project.memory, project.id)
@@ -115,7 +117,7 @@ class InjectionHandlers:
         transcript: str = "",
         dry: bool = False,
     ) -> Telling:
-        """What a session is told that goes on after a compaction."""
+        """What is injected into a session that goes on after a context compaction."""
         settings, project = self._state.settings.recall, self._state.project_at(place)
         if not settings.compaction:
             return Telling(reason="`recall.compaction` is off")
@@ -124,7 +126,7 @@ class InjectionHandlers:
         )
         archive = Archive(self._state.home)
         try:
-            telling, notes = compaction.carried(
+            injected, notes = compaction.carried(
                 self._state.home,
                 self._state.indexer.catalog,
                 self._state.journal.origin,
@@ -138,10 +140,10 @@ class InjectionHandlers:
         finally:
             archive.close()
         return (
-            telling
+            injected
             if dry
             else self._record(
-                call, telling, notes, agent, session, project, injection_log.AFTER_COMPACTION
+                call, injected, notes, agent, session, project, injection_log.AFTER_COMPACTION
             )
         )
 
@@ -157,11 +159,11 @@ class InjectionHandlers:
         output: str = "",
         cwd: str = "",
     ) -> Telling:
-        """What a session is told about an action: before it, or after it where *output* tells of an
-        error.
+        """What is injected before an action, or after one that failed.
 
         Args:
             given: the tool's input, as the agent has it.
+            output: what a failed action printed; '' before an action.
         """
         settings, project = self._state.settings.recall, self._state.project_at(place)
         if not settings.action:
@@ -178,10 +180,10 @@ class InjectionHandlers:
             session,
             self._state.overrides.read(),
         )
-        said = input_text(given)
+        text = input_text(given)
         found = list(
             islice(
-                adviser.after(tool, said, output) if output else adviser.before(tool, said, cwd),
+                adviser.after(tool, text, output) if output else adviser.before(tool, text, cwd),
                 _KNOWN,
             )
         )
@@ -189,27 +191,27 @@ class InjectionHandlers:
         if not self._injecting.acquire(timeout=min(call.remaining(), _LONGEST_WAIT_S)):
             return Telling(reason="too late")
         try:
-            telling, notes = select_advice(self._state.home, settings, found, agent, session)
+            injected, notes = select_advice(self._state.home, settings, found, agent, session)
             event = injection_log.AFTER_ERROR if output else injection_log.BEFORE_ACTION
-            return self._record(call, telling, notes, agent, session, project, event)
+            return self._record(call, injected, notes, agent, session, project, event)
         finally:
             self._injecting.release()
 
     def _record(
         self,
         call: Call,
-        telling: Telling,
+        injected: Telling,
         notes: list[injection_log.InjectedNote],
         agent: str,
         session: str,
         project: Project,
         event: str,
     ) -> Telling:
-        """Give a telling its receipt. Where nobody hears it any more when that is written, it was
-        not told.
+        """Record what is injected in the injection log. The record is withdrawn where the hook has
+        stopped waiting when it is written.
         """
-        if not telling.text or call.is_late():
-            return telling if not telling.text else Telling(reason="too late")
+        if not injected.text or call.is_late():
+            return injected if not injected.text else Telling(reason="too late")
         try:
             wait_s = min(call.remaining(), _LONGEST_WAIT_S)
             at = injection_log.record(
@@ -218,14 +220,14 @@ class InjectionHandlers:
                 session,
                 event,
                 project.root,
-                telling.text,
-                telling.tokens,
+                injected.text,
+                injected.tokens,
                 notes,
                 wait_s,
             )
-        except Unreachable as error:  # what has no receipt is not told
+        except Unreachable as error:  # without a record nothing is injected
             return Telling(reason=str(error))
         if call.is_late():
             injection_log.withdraw(self._state.home, at, agent, session)
             return Telling(reason="too late")
-        return telling
+        return injected

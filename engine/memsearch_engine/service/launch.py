@@ -155,7 +155,7 @@ def _end_starting(home: Home, wait_s: float) -> bool:
     while (
         left := [process for process in starting if _is_alive(process)]
     ) and time.monotonic() < end:
-        time.sleep(0.02)  # of another's child nothing tells that it has ended
+        time.sleep(0.02)  # the end of another process's child can't be awaited
     for process in left:
         with contextlib.suppress(psutil.Error):
             process.kill()

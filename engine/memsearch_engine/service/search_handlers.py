@@ -50,11 +50,11 @@ def searching(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H,
     """Have what a request searches stay open until it is done, whatever takes its place meanwhile."""
 
     @wraps(method)
-    def held(self: H, *args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapped(self: H, *args: P.args, **kwargs: P.kwargs) -> T:
         with self._state.indexer.spaces.searching():
             return method(self, *args, **kwargs)
 
-    return held
+    return wrapped
 
 
 class SearchHandlers:
@@ -62,7 +62,7 @@ class SearchHandlers:
 
     def __init__(self, state: ServiceState) -> None:
         self._state = state
-        #: Whether the last queries were English; the queries themselves are not kept.
+        #: Whether the last queries were English; the queries themselves are not stored.
         self.asked_in_english: deque[bool] = deque(maxlen=_RECENT_QUERIES)
 
     @searching

@@ -36,11 +36,11 @@ log = logging.getLogger("memsearch.service")
 _NO_USE = ("hello", "status", "shutdown")
 _TICK_S = 1.0
 _LOCK_TRIES = 4
-_MAX_REQUESTS = 256  # a screen keeps one open all the time; threads are made as they are needed
+_MAX_REQUESTS = 256  # a screen has one open all the time; threads are made as they are needed
 
 
 class Server:
-    """Accepts connections until it is idle for too long, told to stop, or its home is gone."""
+    """Accepts connections until it is idle for too long, asked to stop, or its home is gone."""
 
     def __init__(self, home: Home, engine: Engine, idle_s: float) -> None:
         self.home, self.engine, self.idle_s = home, engine, idle_s

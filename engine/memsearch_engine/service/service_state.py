@@ -40,7 +40,7 @@ class ServiceState:
         started: seconds since 1970.
         stopping: set when the service ends.
         version: grows with every change that a screen should show.
-        overrides: what the owner said about which note supersedes which.
+        overrides: the owner's decisions on which note supersedes which.
         paused: why capture waits: the settings can't be read ('': it does not).
         config_stamp: of the settings file as it was read last.
     """

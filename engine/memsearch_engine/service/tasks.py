@@ -1,5 +1,5 @@
-"""What the service does between requests: it keeps the index, the contexts, the summaries, the
-long-term memory and the other machines up to date.
+"""What the service does between requests: it updates the index, the contexts, the summaries, the
+long-term memory and the other machines.
 
 Each task has a thread of its own, and none ends for an error: one bad file must not stop the rest.
 """
@@ -55,7 +55,7 @@ class CaptureTask:
         self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
 
     def drain(self) -> event_queue.Outcome:
-        """Work the inbox off, and index what came of it."""
+        """Process the event queue, and index what came of it."""
         if self._state.paused:
             waiting = [
                 (event.path, self._state.paused) for event in event_queue.events(self._state.home)
@@ -133,7 +133,7 @@ class CaptureTask:
         )
 
     def note_actions(self) -> None:
-        """Note what kept turns did that were captured by an earlier version, some at a time."""
+        """Note the actions of archived turns that an earlier version captured, some at a time."""
         if self._unnoted is None:
             if not self._state.indexer.ready.is_set():
                 return
@@ -174,7 +174,9 @@ class CaptureTask:
         try:
             gone = archive.prune(max_bytes=int(limits.max_mb * 1e6), max_days=limits.max_days)
             if gone:
-                log.info("%d kept conversations were over the limits and went", len(gone))
+                log.info(
+                    "%d archived conversations were over the limits and are deleted", len(gone)
+                )
         except (OSError, MemsearchError) as error:
             log.warning("evidence not pruned: %s", error)
         finally:
@@ -182,7 +184,7 @@ class CaptureTask:
 
 
 class LongTermTask:
-    """Runs the long-term pipeline, and keeps pages and skills up to date."""
+    """Runs the long-term pipeline, and updates pages and skills."""
 
     def __init__(self, state: ServiceState) -> None:
         self._state = state
@@ -296,7 +298,7 @@ class SyncTask:
 
     def run(self) -> None:
         """Meet the owner's other machines now and then, later and later while that fails. What goes
-        wrong is kept with the round: the header, `sync status` and `doctor` say it.
+        wrong is stored with the round: the header, `sync status` and `doctor` say it.
         """
         while not self._state.stopping.is_set():
             now = self.sync_now.wait(_SYNC_S)
@@ -375,7 +377,7 @@ class BackgroundTasks:
         return not self.longterm.is_asked_for and self.sync.is_done()
 
     def _keep_up(self) -> None:
-        """Reconcile now and then: the inbox fills, watches can be lost, settings can change,
+        """Look at everything once a second: the event queue fills, watches can be lost, settings can change,
         projects appear.
         """
         for project in self._state.registered():
@@ -421,7 +423,7 @@ class BackgroundTasks:
         )
 
     def _prepare_contexts(self) -> None:
-        """Keep ready what new sessions are told; hooks only print it."""
+        """Prepare what new sessions are given; hooks only print it."""
         for memory, identity in {
             project.memory: project.id for project in self._state.registered()
         }.items():

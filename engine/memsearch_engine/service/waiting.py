@@ -1,5 +1,4 @@
-"""How many decisions the owner owes, kept up to date file by file: a screen asks for the number all
-day.
+"""How many decisions wait for the owner, counted file by file: a screen asks for the number all day.
 
 A count of decisions, as Review shows them, not of notes: what arrived with one file is one.
 """
