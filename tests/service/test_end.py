@@ -13,11 +13,11 @@ from dulwich.repo import Repo
 from memsearch_engine.core.home import Home
 from memsearch_engine.search.supersession import background
 from memsearch_engine.service import (
-    grounding,
     index_state,
     index_thread,
     indexing,
     launch,
+    repository_checks,
     tasks,
 )
 from memsearch_engine.service.activity import Activity
@@ -82,10 +82,10 @@ def test_what_it_does_by_itself_and_repeats_in_vain_does_not_keep_it_up(
 ):
     caplog.set_level(logging.INFO, "memsearch.service")
     for module, name, value in (
-        (grounding, "_TICK_S", 0.05),
-        (grounding, "_FIRST_S", 0.0),
-        (grounding, "_MOVED_S", 0.0),
-        (grounding, "_NOTED_S", 0.01),
+        (repository_checks, "_TICK_S", 0.05),
+        (repository_checks, "_FIRST_S", 0.0),
+        (repository_checks, "_MOVED_S", 0.0),
+        (repository_checks, "_NOTED_S", 0.01),
         (index_state, "FIRST_PAUSE_S", 0.1),
         (index_thread, "_RETRY_S", 0.1),
         (indexing, "_MAX_PAUSE_S", 0.1),
@@ -132,7 +132,7 @@ def test_what_it_does_by_itself_and_repeats_in_vain_does_not_keep_it_up(
 
 
 def test_a_comparison_that_fails_is_repeated_later_and_later():
-    pauses = [grounding._Seen(0.0, (), failures).pause_s for failures in range(9)]
+    pauses = [repository_checks._Seen(0.0, (), failures).pause_s for failures in range(9)]
     assert pauses == sorted(pauses) and pauses[:3] == [300, 600, 1200] and pauses[-1] < 6 * 3600
 
 

@@ -16,7 +16,7 @@ from memsearch_engine.service.answers import (
     Status,
 )
 from memsearch_engine.service.commands import Call
-from memsearch_engine.service.grounding import Grounder
+from memsearch_engine.service.repository_checks import RepositoryChecker
 
 if TYPE_CHECKING:
     pass
@@ -44,9 +44,11 @@ class Engine:
     def __init__(self, home: Home) -> None:
         self.state = ServiceState(home)
         self.tasks = BackgroundTasks(self.state)
-        self.grounder = Grounder(home, self.state.indexer, self.state.stopping, self.state.bump)
+        self.checker = RepositoryChecker(
+            home, self.state.indexer, self.state.stopping, self.state.bump
+        )
         search = SearchHandlers(self.state)
-        index = IndexHandlers(self.state, search, self.grounder)
+        index = IndexHandlers(self.state, search, self.checker)
         injection = InjectionHandlers(self.state, search)
         self._capture = CaptureHandlers(self.state, self.tasks)
         parts = (self, search, index, injection, self._capture)
@@ -58,7 +60,7 @@ class Engine:
 
     def close(self) -> None:
         self.tasks.stop()
-        self.grounder.close()
+        self.checker.close()
         self.state.close()
 
     @property
@@ -95,8 +97,8 @@ class Engine:
             ),
             *self.state.indexer.own_work,
             *(
-                [f"comparing the notes of {self.grounder.busy} with the repository"]
-                if self.grounder.busy
+                [f"comparing the notes of {self.checker.busy} with the repository"]
+                if self.checker.busy
                 else []
             ),
             *(

@@ -25,7 +25,7 @@ from memsearch_engine.service.answers import (
     Verified,
 )
 from memsearch_engine.service.commands import Call, IndexJob, distinct
-from memsearch_engine.service.grounding import Grounder
+from memsearch_engine.service.repository_checks import RepositoryChecker
 
 if TYPE_CHECKING:
     pass
@@ -41,8 +41,10 @@ _WORTH_A_SECOND, _ENOUGH_QUERIES = 0.1, 20
 class IndexHandlers:
     """Requests about the index."""
 
-    def __init__(self, state: ServiceState, search: SearchHandlers, grounder: Grounder) -> None:
-        self._state, self._search, self._grounder = state, search, grounder
+    def __init__(
+        self, state: ServiceState, search: SearchHandlers, checker: RepositoryChecker
+    ) -> None:
+        self._state, self._search, self._grounder = state, search, checker
 
     def index(
         self,

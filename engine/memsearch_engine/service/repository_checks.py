@@ -1,8 +1,8 @@
-"""When notes are compared with their projects' repositories : after HEAD moved or notes
-came, at rest, one project at a time.
+"""When notes are compared with the repositories of their projects: after HEAD moved or notes came,
+at rest, one project at a time.
 
-The comparing is another process's work; here it is decided when, and what came of it is put into
-the catalog.
+Another process compares (``staleness``); here it is decided when, and the result is put into the
+catalog.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from memsearch_engine.staleness import ask
 
 log = logging.getLogger("memsearch.service")
 _TICK_S, _FIRST_S = 5.0, 10.0
-#: How long after a comparing the next one of the project is made: where HEAD has moved, and where
+#: Seconds from one comparison of a project to the next: where HEAD has moved, and where
 #: only notes came.
 _MOVED_S, _NOTED_S = 20.0, 300.0
-_MOST_DOUBLED = 6  # a comparing that fails is repeated after 10 minutes, 20, … up to five hours
+_MOST_DOUBLED = 6  # a comparison that fails is repeated after 10 minutes, 20, … up to five hours
 #: What git writes when HEAD moves (a commit, a checkout, a fetch).
 _MOVES = ("HEAD", "logs/HEAD", "packed-refs", "FETCH_HEAD", "ORIG_HEAD")
 
@@ -38,8 +38,10 @@ _Stamp = tuple[tuple[int, int], ...]
 
 
 class _Seen(msgspec.Struct):
-    """Of a project: when it was compared last (monotonic), the state of git's files then, and how
-    often in a row that has failed.
+    """The last comparison of a project.
+
+    Attributes:
+        at: when (monotonic). stamp: of git's files then. failures: in a row.
     """
 
     at: float
@@ -48,12 +50,12 @@ class _Seen(msgspec.Struct):
 
     @property
     def pause_s(self) -> float:
-        """How long the next comparing waits where git's files stand as they did."""
+        """Seconds until the next comparison, where git's files are unchanged."""
         return float(_NOTED_S * 2 ** min(self.failures, _MOST_DOUBLED))
 
 
-class Grounder:
-    """One thread; ``check`` may be called by others."""
+class RepositoryChecker:
+    """A thread that compares when it is due. ``check`` may be called by other threads."""
 
     def __init__(
         self, home: Home, indexer: Indexer, stopping: threading.Event, changed: Callable[[], None]
