@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import memsearch_engine as engine
 import msgspec
 from memsearch_engine import Conflict, Memory, MemsearchError, agent_named, agents_live
 
@@ -50,7 +49,7 @@ def agents(memory: Memory) -> list[Agent]:
 
 
 def _agent(memory: Memory, name: str) -> Agent:
-    plugins = engine.Plugins(memory)
+    plugins = memory.plugins
     state = plugins.status(name)
     changes, refused = [], ""
     try:
@@ -66,7 +65,7 @@ def _agent(memory: Memory, name: str) -> Agent:
 
 def connect(memory: Memory, name: str) -> str:
     """Write what was shown. Says what came of it. Raises MemsearchError, OSError."""
-    plugins = engine.Plugins(memory)
+    plugins = memory.plugins
     done, problems = plugins.install(name), plugins.status(name).problems
     said = f"{agent_named(name).title} is connected: {many(len(done), 'file')} written"
     return f"{said}, but {problems[0]}" if problems else f"{said}. Its next session is captured."
@@ -74,13 +73,13 @@ def connect(memory: Memory, name: str) -> str:
 
 def disconnect(memory: Memory, name: str) -> str:
     """Put the agent's configuration back byte for byte. Raises MemsearchError, OSError."""
-    done = engine.Plugins(memory).uninstall(name)
+    done = memory.plugins.uninstall(name)
     return f"{agent_named(name).title} is as it was before: {many(len(done), 'file')} put back"
 
 
 def plan(memory: Memory, name: str, progress: Progress) -> ImportPlan:
     """What an import of the agent's old sessions would write. Nothing is written."""
-    with engine.Import(memory, (name,)) as old:
+    with memory.import_sessions(name) as old:
         return old.plan(progress)
 
 
@@ -90,7 +89,7 @@ def take_in(
     """Write what was planned, without a model: years of sessions must not spend what nobody agreed
     to. Says what came of it.
     """
-    with engine.Import(memory, (name,)) as old:
+    with memory.import_sessions(name) as old:
         report = old.run(made, progress, stopped)
     failed = (
         f", {many(len(report.failed), 'turn')} failed: {report.failed[0][1]}"

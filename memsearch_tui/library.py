@@ -196,11 +196,7 @@ class Library:
         for file in self._files.get(day, ()):
             titles = None
             with contextlib.suppress(MemsearchError):
-                titles = (
-                    self.memory.catalog.files.titles(file)
-                    if self.memory.catalog is not None
-                    else None
-                )
+                titles = self.memory.files.titles(file)
             if titles is not None:
                 project = self._project_of(file.path)
                 items += [
@@ -221,7 +217,7 @@ class Library:
                 ]
                 continue
             try:
-                entries = self.memory.read(file)
+                entries = self.memory.files.read(file)
             except OSError:
                 continue
             items += [self._item(entry, file.path, day) for entry in entries]
@@ -237,7 +233,7 @@ class Library:
         found = []
         for file in self._files.get(day, ()):
             try:
-                text = self.memory.source(file.path)
+                text = self.memory.files.source(file.path)
             except OSError as error:
                 text = str(error)
             found.append((self.short(file.path), text))
@@ -260,7 +256,7 @@ class Library:
         )
 
     def _project_of(self, path: str) -> str:
-        project = self.memory.project_of(path)
+        project = self.memory.files.project_of(path)
         return project.name if project else ""
 
     def is_as_listed(self, item: Item, entry: Entry) -> bool:
@@ -301,7 +297,7 @@ class Library:
         """
         found: dict[str, set[str]] = {}
         request = engine.parse_query(query)
-        for target in self.memory.admitted(request):
+        for target in self.memory.files.admitted(request):
             found.setdefault(target.path, set()).add(target.entry_id)
         if request.projects:
             return Library(
@@ -339,7 +335,7 @@ class Library:
         """
         if item.as_of:
             if self._then is None or self._then.day != item.as_of:
-                self._then = self.memory.then(item.as_of)
+                self._then = self.memory.queries.then(item.as_of)
             stood = self._then.entries.get((item.path, item.entry_id))
             if stood is not None:
                 return stood
@@ -349,7 +345,7 @@ class Library:
         """The same by its file and id. Called by threads, too."""
         file, read = DayFile.at(path), self._read
         if read is None or read[0] != file:
-            read = self._read = file, self.memory.document(path)
+            read = self._read = file, self.memory.files.document(path)
         entry = read[1].find(entry_id)
         if entry is None:
             raise NotFound(f"the entry {entry_id} is no longer in {path}")
@@ -381,36 +377,28 @@ class Library:
         """``live``, ``archived`` or ``lost``; '' where no conversation stands behind the entry."""
         key = (entry.agent, entry.session, entry.turn)
         if key not in self._evidence:
-            self._evidence[key] = self.memory.evidence(entry)
+            self._evidence[key] = self.memory.transcripts.state(entry)
         return self._evidence[key]
 
     def amendments(self, entry: Entry) -> list[Supersession]:
         """What the entry amends and what amends it, as far as that is likely enough to be heeded.
         Called by threads.
         """
-        return [found for found in self.memory.amendments(entry.id) if found.holds]
+        return [found for found in self.memory.supersession.amendments(entry.id) if found.holds]
 
     def standing_of(self, entry: Entry, path: str) -> GroundStanding | None:
         """How what a note names stands in its project's repository, as far as that was compared."""
-        project = self.memory.project_of(path) or self.memory.project
-        catalog = self.memory.catalog
-        with contextlib.suppress(MemsearchError):  # the note tells without it
-            return (
-                catalog.staleness.standing(project.id, entry.id, entry.hash)
-                if catalog is not None
-                else None
-            )
-        return None
+        return self.memory.staleness.of_entry(entry, path)
 
     def still_true(self, names: Sequence[str]) -> None:
         """Remember that notes are true as of now, whatever went before. Raises MemsearchError."""
         for name in names:
-            engine.Ground(self.memory).holds(name)
+            self.memory.staleness.holds(name)
 
     def with_new_paths(self, names: Sequence[str]) -> None:
         """Put the new paths of files that moved into notes. Raises MemsearchError."""
         for name in names:
-            engine.Ground(self.memory).moved(name)
+            self.memory.staleness.moved(name)
 
     def conversation(self, entry: Entry, day: str = "") -> Excerpt:
         """The conversation around the entry's turn; where it lacks that, around the one nearest to
@@ -419,11 +407,11 @@ class Library:
         near = None
         with contextlib.suppress(ValueError):
             near = datetime.fromisoformat(f"{day} {entry.time or '12:00'}").astimezone()
-        return self.memory.conversation(entry, context=AROUND, near=near)
+        return self.memory.transcripts.conversation(entry, context=AROUND, near=near)
 
     def stretch(self, entry: Entry, place: int) -> Excerpt:
         """The conversation behind an entry around its turn number *place*, counted from 0."""
-        return self.memory.turns_around(entry, place, AROUND)
+        return self.memory.transcripts.turns_around(entry, place, AROUND)
 
     def place_of_new(self, beside: Item | None) -> Project:
         """The project that a new note goes to: the one that is shown; of all, that of the note
@@ -431,7 +419,7 @@ class Library:
         """
         memory = self.memory
         if memory.everything and beside:
-            return memory.project_of(beside.path) or memory.project
+            return memory.files.project_of(beside.path) or memory.project
         return memory.project
 
     def add(self, text: str, day: str, root: str = "") -> Note:
@@ -452,23 +440,23 @@ class Library:
         """
         project = self._project_of_all(items)
         with Memory(project.root, home=self.memory.home) as memory:
-            return project.root, engine.Sharing(memory).plan([item.entry_id for item in items])
+            return project.root, memory.sharing.plan([item.entry_id for item in items])
 
     def share(self, root: str, planned: list[PlannedShare]) -> list[str]:
         """Write what was planned; the files. Raises MemsearchError."""
         with Memory(root, home=self.memory.home) as memory:
-            return engine.Sharing(memory).share(planned)
+            return memory.sharing.share(planned)
 
     def withdraw(self, items: Sequence[Item]) -> list[Note]:
         """Take shared notes back. Raises MemsearchError."""
         with Memory(self._project_of_all(items).root, home=self.memory.home) as memory:
-            return engine.Sharing(memory).withdraw([item.entry_id for item in items])
+            return memory.sharing.withdraw([item.entry_id for item in items])
 
     def _project_of_all(self, items: Sequence[Item]) -> Project:
         projects = {
             project.root: project
             for item in items
-            if (project := self.memory.project_of(item.path))
+            if (project := self.memory.files.project_of(item.path))
         }
         if len(projects) != 1:
             raise UsageError(
@@ -485,7 +473,7 @@ class Library:
         """What agents remember by themselves; *compare*: with what of it may be outdated, which the
         service knows.
         """
-        return engine.NativeMemories(self.memory).all(compare=compare)
+        return self.memory.agent_files.all(compare=compare)
 
     def native_path(self, path: str) -> str:
         """As people write it: below the project, or below the user's home."""
@@ -493,13 +481,13 @@ class Library:
 
     def take_native(self, chosen: list[tuple[NativeMemory, NativeSection]]) -> list[Note]:
         """Copy sections into today's notes. Raises UsageError, Unreachable."""
-        natives = engine.NativeMemories(self.memory)
+        natives = self.memory.agent_files
         return [natives.take(memory, section) for memory, section in chosen]
 
     def memory_of_turn(self, turn: Turn) -> Item | None:
         """The entry that came from a turn, or None."""
         try:
-            return self._noted(self.memory.note_of_turn(turn).id)
+            return self._noted(self.memory.transcripts.note_of_turn(turn).id)
         except MemsearchError:
             return None
 
@@ -511,7 +499,7 @@ class Library:
             for session in sessions:
                 found += [
                     self._of_row(hit.row)
-                    for hit in everywhere.lexical(f"session:{session}", 1).hits
+                    for hit in everywhere.queries.lexical(f"session:{session}", 1).hits
                 ]
         finally:
             everywhere.close()
@@ -519,20 +507,18 @@ class Library:
 
     def agents_here(self) -> list[str]:
         """Agents that have sessions on this machine."""
-        return [agent for agent in agent_names() if self.memory.folders.here(agent)]
+        return [agent for agent in agent_names() if self.memory.plugins.has_sessions(agent)]
 
     def standing(self, *, start: bool = False) -> Standing:
         """What holds now. Takes a moment; *start*: the service is started for it, else what only it
         knows is left out.
         """
-        projects, catalog = sorted({p.id for p in self.memory.projects}), self.memory.catalog
         agents, pinned = [], []
         with contextlib.suppress(MemsearchError):
-            if catalog is not None:
-                agents = catalog.statistics.agents(projects)
-                pinned = [self._of_row(row) for row in catalog.marked(projects, "pin", _PINNED)]
+            agents = self.memory.files.agents()
+            pinned = [self._of_row(row) for row in self.memory.files.marked("pin", _PINNED)]
         try:
-            known = engine.Capture(self.memory).standing(start=start)
+            known = self.memory.capture.standing(start=start)
         except MemsearchError:
             return Standing(agents=agents, pinned=pinned)
         sync, synced = self._met()
@@ -553,7 +539,7 @@ class Library:
 
         The screen for connecting agents and the doctor read the same.
         """
-        plugins, found = engine.Plugins(self.memory), []
+        plugins, found = self.memory.plugins, []
         for name in engine.agents_live():
             with contextlib.suppress(MemsearchError, OSError):
                 state = plugins.status(name)
@@ -564,9 +550,9 @@ class Library:
     def _met(self) -> tuple[str, bool]:
         """When the other machines were met last, and whether nothing there needs a word."""
         try:
-            if not engine.Configuration(self.memory).value("sync.remote"):
+            if not self.memory.config.value("sync.remote"):
                 return "", True
-            state = engine.Sync(self.memory).state(elsewhere=False)
+            state = self.memory.sync.state(elsewhere=False)
         except MemsearchError:
             return "", True
         last = state.last
@@ -583,7 +569,7 @@ class Library:
         found: list[Related] = []
         problem = ""
         try:
-            words = self.memory.trace(note=item.entry_id)
+            words = self.memory.supersession.trace(note=item.entry_id)
             days = {word.row.entry_id: word.row.day for word in words}
             for word in words:
                 row, amends = word.row, tuple(name for name in word.replaces if name in days)
@@ -606,7 +592,7 @@ class Library:
                 found.append(Related("comes from", source))
         for path in dict.fromkeys([*files_named(entry.body), *_PATH.findall(entry.body)][:_FILES]):
             try:
-                acts = self.memory.blame(path)
+                acts = self.memory.actions.blame(path)
             except MemsearchError as error:
                 problem = problem or str(error)
                 break
@@ -617,7 +603,7 @@ class Library:
 
     def _noted(self, entry_id: str) -> Item | None:
         try:
-            section = self.memory.section(entry_id)
+            section = self.memory.files.section(entry_id)
         except MemsearchError:
             return None
         return self._item(section.entry, section.path, section.day)
@@ -636,7 +622,7 @@ class Library:
         if not argv:  # nothing but its own window opens one
             return [], ""
         try:
-            folder = self.memory.conversation(entry, context=0).turns[0].cwd
+            folder = self.memory.transcripts.conversation(entry, context=0).turns[0].cwd
         except (MemsearchError, OSError, IndexError):
             folder = self.memory.place.root
         return argv, folder
@@ -690,7 +676,7 @@ class Library:
         everything = Memory(self.memory.place.root, home=self.memory.home, everything=True)
         rows, files = [], everything.days()
         for project in everything.projects:
-            own = [file for file in files if everything.project_of(file.path) == project]
+            own = [file for file in files if everything.files.project_of(file.path) == project]
             counts = {day: n for day, n in _count_notes(everything, own).items() if n}
             here = os.path.isdir(project.root)
             notes, newest = sum(counts.values()), max(counts, default="")
@@ -700,7 +686,7 @@ class Library:
 
     def activity(self) -> dict[str, Any]:
         """Capture at work, for the activity screen."""
-        capture = engine.Capture(self.memory)
+        capture = self.memory.capture
         state: dict[str, Any] = {
             "capturing": {},
             "percent": 100,
@@ -729,7 +715,7 @@ class Library:
             state |= {
                 "spend": capture.spent(),
                 "today_tokens": capture.spent_today(),
-                "told": self.memory.receipts(),
+                "told": self.memory.injection.log(),
             }
             state["waiting"] = msgspec.to_builtins(capture.inbox().waiting)
             state["missed"] = capture.missed(["failed", "homeless", "new"])
@@ -747,19 +733,19 @@ class Library:
         """Let waiting events and failed summaries be tried again; how many. ``activity`` says what
         comes of it.
         """
-        return engine.Capture(self.memory).retry()
+        return self.memory.capture.retry()
 
     def bring_model(self, name: str) -> None:
         """Raises Unreachable where its files are not to be had."""
-        engine.Models(self.memory).pull(name)
+        self.memory.models.pull(name)
 
     def health(self) -> dict[str, Any]:
         """The service's view of itself, or why there is none."""
-        service = engine.Service(self.memory)
+        service = self.memory.service
         try:
             state: dict[str, Any] = msgspec.to_builtins(service.health())
             state["service"] = msgspec.to_builtins(service.status())
-            state["sync"] = msgspec.to_builtins(engine.Sync(self.memory).state())
+            state["sync"] = msgspec.to_builtins(self.memory.sync.state())
             return state
         except MemsearchError as error:
             return {"error": str(error), "hint": error.hint}
@@ -777,9 +763,7 @@ def _count_notes(memory: Memory, files: Sequence[DayFile]) -> dict[str, int]:
     """
     known: dict[str, tuple[int, int, int]] = {}
     with contextlib.suppress(MemsearchError):  # a damaged catalog is being rebuilt
-        if memory.catalog is not None:
-            for project in {p.id for p in memory.projects}:
-                known.update(memory.catalog.files.entry_counts(project))
+        known = memory.files.indexed()
     counts: dict[str, int] = {}
     for file in files:
         mtime_ns, size, count = known.get(file.path, (0, 0, 0))

@@ -262,7 +262,7 @@ class Plain:
 
     def _delete(self, number: str) -> None:
         item = self._item(number)
-        self.memory.remove([item.target])
+        self.memory.delete_each([item.target])
         self.say(f"deleted {plain(item.title)}; undo brings it back")
 
     def _mark(self, words: str, off: bool = False) -> None:

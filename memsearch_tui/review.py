@@ -127,7 +127,7 @@ def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> De
 
 
 def _proposed(memory: Memory) -> list[Case]:
-    learned = engine.LongTerm(memory)
+    learned = memory.longterm
     proposal = learned.pending()
     if proposal is None:
         return []
@@ -166,7 +166,7 @@ def _proposed(memory: Memory) -> list[Case]:
 
 
 def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    learned = engine.LongTerm(memory)
+    learned = memory.longterm
     proposal, numbers = case.subject
     before = learned.pending()
     for chosen in (
@@ -189,7 +189,7 @@ def _pages(memory: Memory) -> list[Case]:
     """Changes to PROJECT.md and USER.md that are proposed, and lines of them that nobody has
     accepted.
     """
-    pages, found = engine.Pages(memory), []
+    pages, found = memory.pages, []
     for page in ("project", "user"):
         try:
             state = pages.get(page)
@@ -256,7 +256,7 @@ def _pages(memory: Memory) -> list[Case]:
 
 
 def _decide_page(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    pages = engine.Pages(memory)
+    pages = memory.pages
     page, number, seen = case.subject
     if not number:
         pages.release(page, seen)
@@ -286,7 +286,7 @@ def _decide_page(memory: Memory, case: Case, yes: bool, text: str | None) -> Dec
 
 def _skills(memory: Memory) -> list[Case]:
     """Skills that were drafted and are not installed as they stand."""
-    skills, found = engine.Skills(memory), []
+    skills, found = memory.skills, []
     for item in skills.all():
         if not item.is_pending:
             continue
@@ -354,7 +354,7 @@ def _skills(memory: Memory) -> list[Case]:
 
 
 def _decide_skill(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    skills = engine.Skills(memory)
+    skills = memory.skills
     name, planned = case.subject
 
     def back() -> str:
@@ -377,7 +377,7 @@ def _decide_skill(memory: Memory, case: Case, yes: bool, text: str | None) -> De
 def _held(memory: Memory) -> list[Case]:
     found = []
     arrived: dict[str, list[Held]] = {}
-    for note in engine.Trust(memory).held():
+    for note in memory.trust.held():
         if note.why is engine.Waits.ARRIVED:
             arrived.setdefault(note.path, []).append(note)
             continue
@@ -468,7 +468,7 @@ def _arrived(path: str, notes: list[Held]) -> Case:
 
 
 def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    waiting = engine.Trust(memory)
+    waiting = memory.trust
     if isinstance(case.subject, str):
         return Decision(f"{many(waiting.release_files([case.subject]), 'note')} released")
     note: Held = case.subject
@@ -484,12 +484,12 @@ def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> Dec
             return "it waits again"
 
         return Decision("released: sessions may be told · u takes it back", held)
-    memory.remove([note.target])
+    memory.delete_each([note.target])
     return Decision("deleted · u brings it back", partial(_undo, memory, note.entry_id))
 
 
 def _decide_contradicting(memory: Memory, note: Held, yes: bool) -> Decision:
-    waiting = engine.Trust(memory)
+    waiting = memory.trust
     if yes:
         (entry,) = waiting.accept([note.target])
 
@@ -522,7 +522,7 @@ def _undo(memory: Memory, name: str) -> str:
 def _contested(memory: Memory) -> list[Case]:
     """Notes whose text was changed on two machines, or branches."""
     found = []
-    for case in engine.Sync(memory).conflicts():
+    for case in memory.conflicts.all():
         shown, other = case.entry, case.other
         first = shown.body.splitlines() if shown else []
         detail: list[Line] = [
@@ -569,13 +569,13 @@ def _against(lines: list[str], others: list[str], sign: str, tone: Tone) -> list
 
 
 def _decide_contested(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    engine.Sync(memory).decide(case.subject, "shown" if yes else "other", text)
+    memory.conflicts.decide(case.subject, "shown" if yes else "other", text)
     return Decision("decided · u takes it back", partial(_undo, memory, case.notes[0]))
 
 
 def _repairs(memory: Memory) -> list[Case]:
     found = []
-    for finding in engine.Repair(memory).findings():
+    for finding in memory.repair.findings():
         keep, *others = finding.notes
         detail: list[Line] = [[(finding.why, "warn"), (f": {finding.evidence}", "text")], []]
         for note in finding.notes:
@@ -602,13 +602,13 @@ def _repairs(memory: Memory) -> list[Case]:
 def _decide_repair(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     if not yes:
         return Decision("left as it is · u has it decided again", lambda: "it waits again")
-    engine.Repair(memory).mend(case.subject)
+    memory.repair.mend(case.subject)
     return Decision("mended · u takes it back", partial(_undo, memory, case.notes[0]))
 
 
 def _amendments(memory: Memory) -> list[Case]:
     found = []
-    for pair in memory.amendments():
+    for pair in memory.supersession.amendments():
         detail: list[Line] = [
             [(f"{pair.sure:.0%} sure that the newer one amends the older", "warn")],
             [(pair.why, "dim")],
@@ -649,10 +649,10 @@ def _said(row: Row) -> str:
 
 def _decide_amends(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     newer, older = case.subject
-    before = memory.amends(newer, older, yes)
+    before = memory.supersession.amends(newer, older, yes)
 
     def back() -> str:
-        memory.amends(newer, older, before)
+        memory.supersession.amends(newer, older, before)
         return "it waits again"
 
     return Decision(
@@ -663,7 +663,7 @@ def _decide_amends(memory: Memory, case: Case, yes: bool, text: str | None) -> D
 
 def _contradictions(memory: Memory) -> list[Case]:
     found = []
-    for pair in memory.contradictions():
+    for pair in memory.supersession.contradictions():
         detail: list[Line] = [
             [
                 (pair.name, "strong"),
@@ -710,7 +710,7 @@ def _contradictions(memory: Memory) -> list[Case]:
 def _stale(memory: Memory) -> list[Case]:
     """The newest notes of which something is gone from the repository, or elsewhere."""
     found = []
-    for note in engine.Ground(memory).stale(_MAX_STALE)[:_MAX_STALE]:
+    for note in memory.staleness.stale(_MAX_STALE)[:_MAX_STALE]:
         if "superseded-by" in note.row.marks:
             continue
         row, has_gone = note.row, any(finding.state == "gone" for finding in note.standing.findings)
@@ -749,7 +749,7 @@ def _stale(memory: Memory) -> list[Case]:
 
 
 def _decide_stale(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    ground, (name,) = engine.Ground(memory), case.notes
+    ground, (name,) = memory.staleness, case.notes
     verb = ground.holds if not yes else ground.superseded if case.subject else ground.moved
     verb(name)
     said = "still true" if not yes else "overtaken" if case.subject else "it has the new path"
@@ -761,7 +761,7 @@ def _decide_stale(memory: Memory, case: Case, yes: bool, text: str | None) -> De
 
 def _secrets(memory: Memory) -> list[Case]:
     places: dict[tuple[str, str], list[str]] = {}
-    for place in engine.Secrets(memory).found():
+    for place in memory.secrets.found():
         line = f":{place.line}" if place.line else ""
         places.setdefault((place.rule, place.fingerprint), []).append(place.where + line)
     found = []
@@ -788,7 +788,7 @@ def _secrets(memory: Memory) -> list[Case]:
 
 def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     rule, fingerprint = case.subject
-    ours = engine.Secrets(Memory(memory.place.root, home=memory.home, everything=True))
+    ours = Memory(memory.place.root, home=memory.home, everything=True).secrets
     if not yes:
         ours.allow(fingerprint)
 

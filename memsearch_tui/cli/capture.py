@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
-import memsearch_engine as engine
 from memsearch_engine import Memory, UsageError, agents_live
 
 from memsearch_tui.cli import output
@@ -36,7 +35,7 @@ def inbox(ctx: click.Context, json_: bool) -> int:
     """Work off what hooks have left, then list what still waits."""
     if ctx.invoked_subcommand is not None:
         return 0
-    state = engine.Capture(Memory()).inbox()
+    state = Memory().capture.inbox()
     if json_:
         output.emit(state)
     else:
@@ -60,7 +59,7 @@ def inbox_retry(json_: bool) -> None:
     """Try events again that could not be read, and summaries that failed."""
     from msgspec import to_builtins
 
-    capture = engine.Capture(Memory())
+    capture = Memory().capture
     count, state = capture.retry(), capture.inbox()
     if json_:
         output.emit({"retried": count, **to_builtins(state)})
@@ -82,7 +81,7 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool)
     output.confirm(
         "Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes
     )
-    count = engine.Capture(Memory()).drop(list(names))
+    count = Memory().capture.drop(list(names))
     output.emit({"dropped": count}) if json_ else output.echo(f"{many(count, 'event')} forgotten")
 
 
@@ -111,7 +110,7 @@ _OUTCOMES: dict[str, list[Outcome]] = {
 def coverage(since: str | None, listed: str | None, json_: bool) -> int:
     """Turns seen in transcripts against turns in memory, by agent and day, since capture began."""
     day = days_of(since or "")[0]
-    capture = engine.Capture(Memory())
+    capture = Memory().capture
     state = capture.coverage(day)
     if listed:
         rows = capture.missed(_OUTCOMES[listed])
@@ -192,7 +191,11 @@ def context(
     """
     memory = Memory()
     if less is not None or more is not None:
-        found = memory.less(less) if less is not None else memory.more(more or "")
+        found = (
+            memory.injection.demote(less)
+            if less is not None
+            else memory.injection.promote(more or "")
+        )
         if json_:
             output.emit({"notes": found})
         else:
@@ -204,11 +207,11 @@ def context(
             output.say(f"{', '.join(found)}: {how}")
         return 0
     if prompt:
-        return _told(memory.told_at(prompt, agent=agent, session=session), json_)
+        return _told(memory.injection.preview(prompt, agent=agent, session=session), json_)
     if compacted:
-        return _told(memory.told_after_compaction(agent, compacted), json_)
+        return _told(memory.injection.preview_after_compaction(agent, compacted), json_)
     if log_ or session:
-        return _log(memory.receipts(session), json_)
+        return _log(memory.injection.log(session), json_)
     made = memory.context(agent)
     if json_:
         output.emit(
@@ -285,7 +288,7 @@ def spend(since: str, json_: bool) -> int:
     """
     day = days_of(since or "")[0]
     memory = Memory()
-    settings, capture = memory.settings, engine.Capture(memory)
+    settings, capture = memory.settings, memory.capture
     rows, used = capture.spent(day), capture.spent_today()
     state: dict[str, Any] = {
         "today_tokens": used,

@@ -87,7 +87,7 @@ def compact(
         prompt=prompt,
         prompt_file=prompt_file,
     )
-    compact = engine.Compact(memory, engine.Compact.WEEK if week else source or day, asked)
+    compact = memory.compact(engine.Compact.WEEK if week else source or day, asked)
     planned = compact.plan
     if not json_:
         _tell(planned)

@@ -58,7 +58,7 @@ def transcript(
     """
     memory = Memory()
     if os.path.sep in target or os.path.exists(target):
-        found = memory.transcript_file(
+        found = memory.transcripts.file(
             target, turn=turn, session=session, context=context, full=full, raw=raw
         )
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import memsearch_engine as engine
 from memsearch_engine import Memory, MemsearchError, agents_live
 
 from memsearch_tui.counted import many
@@ -39,7 +38,7 @@ def _check(what: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
 
 def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
     """The undo history: a damaged one takes no more changes, so it can be set aside."""
-    repair = engine.Repair(memory)
+    repair = memory.repair
     try:
         wrong = repair.history_fault()
     except MemsearchError as error:  # in use, or a newer version's: nothing to set aside
@@ -62,7 +61,7 @@ def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
 def _sync(memory: Memory) -> list[dict[str, Any]]:
     """The other machines, where there are some."""
     try:
-        state = engine.Sync(memory).state(elsewhere=False)
+        state = memory.sync.state(elsewhere=False)
     except MemsearchError as error:
         return [_check("sync", False, str(error), error.hint)]
     if not state.remote:
@@ -105,7 +104,7 @@ def _home(memory: Memory, *, fix: bool) -> dict[str, Any]:
 
 def _settings(memory: Memory) -> dict[str, Any]:
     try:
-        settings = engine.Configuration(memory).load()
+        settings = memory.config.load()
     except MemsearchError as error:
         return _check("settings", False, str(error), error.hint)
     if settings.warnings:
@@ -145,17 +144,17 @@ def _peer(memory: Memory) -> dict[str, Any]:
 def _files(memory: Memory) -> dict[str, Any]:
     if not os.path.isdir(memory.place.memory):
         return _check("notes", True, f"none yet in {memory.place.memory}")
-    if problems := memory.unreadable():
+    if problems := memory.files.unreadable():
         text = "; ".join(f"{path}: {reason}" for path, reason in problems)
         return _check("notes", False, text, "correct the permissions, or move these away")
-    found = f"{many(len(memory.files()), 'file')} in {memory.place.memory}"
-    if copies := [os.path.basename(path) for path, _ in memory.copies()]:
+    found = f"{many(len(memory.files.all()), 'file')} in {memory.place.memory}"
+    if copies := [os.path.basename(path) for path, _ in memory.files.copies()]:
         found += f"; copies of days, searched only: {', '.join(copies)} (merge what they alone have, then delete them)"
     return _check("notes", True, found)
 
 
 def _model(memory: Memory) -> dict[str, Any]:
-    models = engine.Models(memory)
+    models = memory.models
     try:
         embedding = memory.settings.embedding
         if embedding.provider != "onnx":
@@ -171,7 +170,7 @@ def _model(memory: Memory) -> dict[str, Any]:
 
 
 def _agents(memory: Memory) -> dict[str, Any]:
-    plugins = engine.Plugins(memory)
+    plugins = memory.plugins
     try:
         rows = [row for agent in agents_live() if (row := plugins.status(agent)).installed]
     except MemsearchError as error:
@@ -186,7 +185,7 @@ def _agents(memory: Memory) -> dict[str, Any]:
 
 def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
     """Conversations that memories cite and whose agent will delete them soon."""
-    evidence = engine.Evidence(Memory(memory.place.root, home=memory.home, everything=True))
+    evidence = Memory(memory.place.root, home=memory.home, everything=True).evidence
     found = evidence.survey()
     soon = [expiring for expiring in found.expiring if expiring.unkept]
     if soon and fix:
@@ -208,7 +207,7 @@ def _readers(memory: Memory) -> dict[str, Any]:
     lines.
     """
     try:
-        rows = engine.Capture(memory).unknown_records()
+        rows = memory.capture.unknown_records()
     except MemsearchError as error:
         return _check("transcripts", False, str(error), error.hint)
     text = ", ".join(
@@ -227,11 +226,11 @@ def _readers(memory: Memory) -> dict[str, Any]:
 
 def _trust(memory: Memory) -> dict[str, Any]:
     """A scrub that did not come to its end. What waits for the owner's word is no fault."""
-    if left := engine.Secrets(memory).interrupted():
+    if left := memory.secrets.interrupted():
         text = f"a scrub was interrupted ({', '.join(left)})"
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
     try:
-        waiting = len(engine.Trust(memory).held())
+        waiting = len(memory.trust.held())
     except MemsearchError as error:
         return _check("trust", False, str(error), error.hint)
     return _check(
@@ -248,7 +247,7 @@ def _repair(memory: Memory) -> dict[str, Any]:
     from collections import Counter
 
     try:
-        kinds = Counter(finding.kind for finding in engine.Repair(memory).findings())
+        kinds = Counter(finding.kind for finding in memory.repair.findings())
     except MemsearchError as error:
         return _check("notes' quality", False, str(error), error.hint)
     text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
@@ -261,12 +260,12 @@ def _repair(memory: Memory) -> dict[str, Any]:
 
 def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     try:
-        service = engine.Service(memory)
+        service = memory.service
         state, health = service.status(), service.health()
         if fix and (health.problems or health.notice):
             memory.index(force=True)
             health = service.health()
-        inbox = engine.Capture(memory).inbox(timeout_s=60)
+        inbox = memory.capture.inbox(timeout_s=60)
     except MemsearchError as error:
         return [
             _check(

@@ -35,7 +35,7 @@ def how(
 
     Kept are the commands of every captured turn with how they ended; secrets are out.
     """
-    ways = memory_at(project, everything).how(" ".join(asked), limit=limit)
+    ways = memory_at(project, everything).actions.how(" ".join(asked), limit=limit)
     if json_:
         output.emit(
             {
@@ -92,7 +92,7 @@ def fix(
     if not text.strip():
         raise UsageError("there is no error to look for", 'memsearch fix "the error\'s text"')
     memory = memory_at(project, everything)
-    found = memory.fix(text, limit=limit)
+    found = memory.actions.fix(text, limit=limit)
     if json_:
         output.emit(
             {
@@ -148,7 +148,7 @@ def blame(path: str, limit: int, project: str | None, everything: bool, json_: b
     path are enough.
     """
     memory = memory_at(project, everything)
-    acts = memory.blame(path, limit=limit)
+    acts = memory.actions.blame(path, limit=limit)
     if json_:
         output.emit({"turns": [{"path": act.path, **_act_json(act)} for act in acts]})
         return 0 if acts else 1

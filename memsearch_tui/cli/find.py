@@ -206,7 +206,7 @@ def expand(
 def supersessions(memory: Memory, name: str) -> list[Supersession]:
     """The pairs of a note and a newer version of it that count; [] where the catalog is damaged."""
     try:
-        return [pair for pair in memory.amendments(name) if pair.holds]
+        return [pair for pair in memory.supersession.amendments(name) if pair.holds]
     except Unreachable:
         return []
 
@@ -223,7 +223,7 @@ def why_not(query: str, name: str, project: str | None, everything: bool, json_:
 
 def explain_absence(memory: Memory, query: str, name: str, *, json_: bool) -> int:
     """Print the reasons why a note is not among the hits of a query."""
-    found = memory.why_not(query, name)
+    found = memory.queries.why_not(query, name)
     if json_:
         output.emit(found)
         return 0

@@ -33,7 +33,7 @@ def agents(versions: bool, json_: bool) -> int:
     """
     progress = output.Progress()
     try:
-        rows = engine.Capture(Memory()).agents(versions=versions, progress=progress.told)
+        rows = Memory().capture.agents(versions=versions, progress=progress.told)
     finally:
         progress.close()
     if json_:
@@ -142,9 +142,8 @@ def import_(
             "no model is chosen for summaries",
             "memsearch config set capture.summarize.provider native (or a provider's name)",
         )
-    old = engine.Import(
-        memory,
-        names,
+    old = memory.import_sessions(
+        *names,
         since=days_of(since or "")[0],
         into=_memory_of(memory, project),
         orphans=_folder(orphans),
@@ -292,7 +291,7 @@ def evidence() -> None:
 @as_json
 def evidence_status(json_: bool) -> None:
     """How many cited conversations are live, kept or lost, and which their agent will delete soon."""
-    evidence = engine.Evidence(Memory(everything=True))
+    evidence = Memory(everything=True).evidence
     status, found = evidence.kept(), evidence.survey()
     state = {
         "archived_turns": status.turns,
@@ -336,7 +335,7 @@ def evidence_archive(json_: bool) -> int:
     """Keep every conversation that a memory cites and its agent still has."""
     progress = output.Progress()
     try:
-        kept, failed = engine.Evidence(Memory(everything=True)).archive(progress.told)
+        kept, failed = Memory(everything=True).evidence.archive(progress.told)
     finally:
         progress.close()
     if json_:
@@ -375,7 +374,7 @@ def evidence_prune(
     limits = memory.settings.evidence
     size = limits.max_mb if max_mb is None else max_mb
     age = limits.max_days if max_days is None else max_days
-    kept = engine.Evidence(memory)
+    kept = memory.evidence
     gone, only = kept.prune(max_bytes=int(size * 1e6), max_days=age, dry_run=True)
     lost = f", {only} of them the only copy: their agent has deleted it" if only else ""
     if gone and not dry_run:

@@ -6,7 +6,7 @@ import os
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import IndexResult, Memory, Unreachable
+from memsearch_engine import Memory, Unreachable
 from memsearch_engine.core import compatibility
 from msgspec import structs
 
@@ -14,7 +14,7 @@ from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at, scope, tolerated
 from memsearch_tui.counted import many
 
-_LONG_S = 24 * 3600
+_LOOK_S = 60.0
 
 
 @click.command(
@@ -100,39 +100,20 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
     memory = memory_at(project, False, paths)
     own = os.path.realpath(memory.place.memory)
     more = [os.path.abspath(path) for path in paths if os.path.realpath(path) != own]
-    connection = memory.connect()
-    try:
-        connection.call(
-            "index",
-            list[IndexResult],
-            timeout_s=_LONG_S,
-            progress=output.Progress(),
-            place=memory.place_param,
-            paths=more,
-        )
-        output.say(
-            f"watching {memory.place.memory} - ctrl+c ends this, the service goes on until it is idle"
-        )
-        version = 0
-        last: dict = {}
-        while True:
-            version = connection.call(
-                "wait", engine.State, timeout_s=90, deadline_s=60, version=version
-            ).version
-            (indexed, *_) = connection.call(
-                "health", engine.Health, place=memory.place_param
-            ).projects
-            counts = {
-                key: getattr(indexed, key) for key in ("files", "entries", "chunks", "vectors")
-            }
-            if counts != last:
-                if json_:
-                    output.emit({"event": "indexed", **counts})
-                else:
-                    output.echo("  ".join(f"{value} {key}" for key, value in counts.items()))
-                last = counts
-    finally:
-        connection.close()
+    memory.index(*more, progress=output.Progress())
+    output.say(
+        f"watching {memory.place.memory} - ctrl+c ends this, the service goes on until it is idle"
+    )
+    last: dict[str, int] = {}
+    for _ in memory.changes(every_s=_LOOK_S):
+        (indexed, *_) = memory.service.health().projects
+        counts = {key: getattr(indexed, key) for key in ("files", "entries", "chunks", "vectors")}
+        if counts != last:
+            if json_:
+                output.emit({"event": "indexed", **counts})
+            else:
+                output.echo("  ".join(f"{value} {key}" for key, value in counts.items()))
+            last = counts
 
 
 @click.command(epilog="\b\nExample:\n  memsearch stats --all")
@@ -143,10 +124,15 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
 def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> None:
     """Count what is indexed (from our own ledger)."""
     memory = memory_at(project, everything)
-    if not memory.counts():
+    if not memory.files.counts():
         raise Unreachable("there is no index yet", "`memsearch index` makes one")
     rows = [
-        {"project": p.slug, "collection": p.collection, "memory": p.memory, **memory.counts(p)}
+        {
+            "project": p.slug,
+            "collection": p.collection,
+            "memory": p.memory,
+            **memory.files.counts(p),
+        }
         for p in memory.projects
     ]
     if json_ or bare:
@@ -165,7 +151,7 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
 def health(project: str | None, everything: bool, json_: bool) -> int:
     """State of files, index, model and service, each problem with what mends it."""
     memory = Memory(everything=everything, project=project)
-    service = engine.Service(memory)
+    service = memory.service
     state, process = service.health(), service.status()
     if json_:
         output.emit({**structs.asdict(state), "service": process})
@@ -225,7 +211,7 @@ def reset(everything: bool, yes: bool, json_: bool) -> None:
     """
     output.confirm("Throw the index away and build it again? (notes stay)", yes)
     memory = memory_at(everything=everything)
-    projects = engine.Service(memory).reset()
+    projects = memory.service.reset()
     if json_:
         output.emit({"projects": projects})
     else:
@@ -245,7 +231,7 @@ def models(ctx: click.Context, json_: bool) -> None:
 @as_json
 def models_list(json_: bool) -> None:
     """Which models there are; * marks the one in use, + the one that is asked beside it."""
-    rows = engine.Models(Memory()).known()
+    rows = Memory().models.known()
     if json_:
         output.emit({"models": rows})
         return
@@ -262,7 +248,7 @@ def models_list(json_: bool) -> None:
 @as_json
 def models_pull(name: str, json_: bool) -> None:
     """Fetch a model from its hub (the only command that does)."""
-    models = engine.Models(Memory())
+    models = Memory().models
     folder = models.pull(name)
     if json_:
         output.emit({"model": name, "folder": str(folder)})
@@ -286,12 +272,12 @@ def models_use(name: str, yes: bool, json_: bool) -> None:
     embedded again once.
     """
     memory = Memory(everything=True)
-    models = engine.Models(memory)
+    models = memory.models
     if models.can_be_made(name):
         output.say(f"making {name} from the weights that are installed …")
         models.pull(name)
     models.find(name)
-    chunks = sum(memory.counts(project).get("chunks", 0) for project in memory.projects)
+    chunks = sum(memory.files.counts(project).get("chunks", 0) for project in memory.projects)
     output.confirm(
         f"{many(chunks, 'chunk')} will be embedded with {name} in the background. Go ahead?",
         yes or chunks < 100,

@@ -26,7 +26,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
         output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
         return 0 if files else 1
     for file in files:
-        output.echo(output.safe(memory.source(file.path)), nl=False)
+        output.echo(output.safe(memory.files.source(file.path)), nl=False)
     if not files:
         output.say(f"no memories on {day} - `memsearch days` lists the days that have some")
     return 0 if files else 1
@@ -42,9 +42,10 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     files = memory.days()[:limit]
     output.say_shortfall(memory)
     rows: list[dict[str, Any]] = [
-        {"day": file.day, "entries": len(memory.read(file)), "source": file.path} for file in files
+        {"day": file.day, "entries": len(memory.files.read(file)), "source": file.path}
+        for file in files
     ]
-    copies = memory.copies()
+    copies = memory.files.copies()
     if json_:
         output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
     else:

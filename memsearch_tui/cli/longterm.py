@@ -48,7 +48,7 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
             )
             output.say(f"`memsearch trust review` shows it ({note.waits}, by {note.by})")
         return
-    if note.id not in engine.LongTerm(memory).told():
+    if note.id not in memory.longterm.told():
         output.say(
             "! there is more than a session is told: raise `longterm.max_tokens`, or forget something"
         )
@@ -137,7 +137,7 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
 
     day = days_of(since or "")[0]
     begin = datetime.fromisoformat(day).timestamp() if day else 0.0
-    learned = engine.LongTerm(Memory())
+    learned = Memory().longterm
     if not wait:
         state = (
             "started"
@@ -202,7 +202,7 @@ def _tell(report: Any) -> None:
 @as_json
 def status(everything: bool, json_: bool) -> int:
     """What is on, what was done, what waits, and why sessions were not read."""
-    state = engine.LongTerm(Memory()).status()
+    state = Memory().longterm.status()
     if json_:
         output.emit(state)
         return 0
@@ -248,7 +248,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
     import msgspec
 
     memory = Memory()
-    learned = engine.LongTerm(memory)
+    learned = memory.longterm
     if name:
         found = learned.get(name)
         if found is None:
@@ -324,7 +324,7 @@ def review(
     """
     import msgspec
 
-    learned = engine.LongTerm(Memory())
+    learned = Memory().longterm
     if verdict == "show":
         proposal = learned.pending()
         if json_:
@@ -384,7 +384,7 @@ def _show_proposal(learned: engine.LongTerm, proposal: engine.Proposal) -> None:
 @as_json
 def restore(name: str, json_: bool) -> None:
     """Bring back what was forgotten: a memory by its id, or what `forget` took by its number."""
-    count = engine.LongTerm(Memory()).restore(name)
+    count = Memory().longterm.restore(name)
     output.emit({"restored": count}) if json_ else output.echo(
         "brought back; the next consolidation works it in"
     )
@@ -401,7 +401,7 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_:
     """Whether a session may be learned from. `enabled` also releases one that took in content from
     outside.
     """
-    engine.LongTerm(Memory()).set_mode(agent, session, mode)
+    Memory().longterm.set_mode(agent, session, mode)
     output.emit({"agent": agent, "session": session, "mode": mode}) if json_ else output.echo(
         f"{session} is {mode}"
     )
@@ -413,7 +413,7 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_:
 def clear(yes: bool, json_: bool) -> None:
     """Remove the whole long-term memory; a backup is made first. Daily notes stay."""
 
-    learned = engine.LongTerm(Memory())
+    learned = Memory().longterm
     output.confirm(f"Remove everything in {learned.folder}, and what sessions taught?", yes)
     backup = learned.clear()
     if json_:

@@ -40,7 +40,7 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
     """
     here = memory_at(project, everything)
     root = "" if everything else here.place.root
-    memories = engine.NativeMemories(here).all(agent=agent or "", compare=True)
+    memories = here.agent_files.all(agent=agent or "", compare=True)
     if json_:
         output.emit({"memories": memories})
         return 0
@@ -98,7 +98,7 @@ def show(name: str, project: str | None, everything: bool, json_: bool) -> int:
     """Show a file (by its path, or the end of one) or one section (by its id). Secrets in it are
     not shown.
     """
-    memory, sections = engine.NativeMemories(memory_at(project, everything)).get(name)
+    memory, sections = memory_at(project, everything).agent_files.get(name)
     if json_:
         memory.sections = sections
         output.emit(memory)
@@ -133,7 +133,7 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> in
     """Take sections into today's notes, each with where it is from. What was taken before is left
     out; `memsearch undo ID` takes a note back.
     """
-    natives = engine.NativeMemories(memory_at())
+    natives = memory_at().agent_files
     chosen = {
         s.id: (memory, s)
         for name in names

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import click
-import memsearch_engine as engine
 from memsearch_engine import Hunk, Patch, agent_names
 
 from memsearch_tui.cli import output
@@ -46,7 +45,7 @@ def review(provider: str, model: str, page: Page, json_: bool) -> int:
     """Have a model propose what PROJECT.md (or USER.md) should say. Nothing is written before you
     accept it.
     """
-    pages = engine.Pages(memory_at())
+    pages = memory_at().pages
     if not json_:
         output.say(f"asking for {_NAMES[page]} …")
     result = pages.review(page, provider=provider, model=model)
@@ -100,7 +99,7 @@ def show(page: Page, json_: bool) -> int:
     """Show PROJECT.md (or USER.md), what waits for your word, and which of its lines sessions are
     not told.
     """
-    state = engine.Pages(memory_at()).get(page)
+    state = memory_at().pages.get(page)
     if json_:
         output.emit(state)
         return 0 if state.text else 1
@@ -127,7 +126,7 @@ def _decide(
     text: str | None,
     json_: bool,
 ) -> None:
-    done = engine.Pages(memory_at()).decide(page, verdict, numbers, text=text)
+    done = memory_at().pages.decide(page, verdict, numbers, text=text)
     if json_:
         output.emit({"state": verdict, "changes": done})
         return
@@ -163,7 +162,7 @@ def reject(numbers: tuple[int, ...], page: Page, json_: bool) -> None:
 @as_json
 def undo(page: Page, json_: bool) -> int:
     """Take the last accepted change to PROJECT.md (or USER.md) back."""
-    path = engine.Pages(memory_at()).undo(page)
+    path = memory_at().pages.undo(page)
     if json_:
         output.emit({"path": path})
     else:
@@ -179,7 +178,7 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
     """Say that lines of PROJECT.md (or USER.md) that you have not accepted are yours as they stand:
     sessions may be told. They are shown first.
     """
-    pages = engine.Pages(memory_at())
+    pages = memory_at().pages
     strange = pages.get(page).strange
     for _, line in strange if not json_ else ():
         output.echo(output.safe(line))
@@ -219,7 +218,7 @@ def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool, 
     """Give an instruction file of the project (AGENTS.md, CLAUDE.md) what was accepted into
     PROJECT.md, in a marked block of its own.
     """
-    pages = engine.Pages(memory_at())
+    pages = memory_at().pages
     if take_out:
         done = pages.withdraw(name)
         if json_:

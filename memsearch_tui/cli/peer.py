@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import click
-import memsearch_engine as engine
 from memsearch_engine import Memory, agent_names
 
 from memsearch_tui.cli import output
@@ -34,5 +33,5 @@ def summarize(plugin: str, agent_name: str, json_: bool) -> None:
     text = sys.stdin.buffer.read(_MAX).decode("utf-8", "replace")
     if not text.strip():
         return
-    notes = engine.Capture(Memory()).summarised(plugin.replace("_", "-"), text, agent_name)
+    notes = Memory().capture.summarised(plugin.replace("_", "-"), text, agent_name)
     output.emit({"notes": notes}) if json_ else output.echo(output.safe(notes))

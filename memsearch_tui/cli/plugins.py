@@ -25,7 +25,7 @@ class _Live(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value in agent_names() and value not in self.choices:
-            engine.Plugins(Memory()).installer(value)  # says so
+            Memory().plugins.installer(value)  # says so
         return super().convert(value, param, ctx)
 
 
@@ -91,7 +91,7 @@ def plugins_install(
         _install_mcp(names, client, shown, dry_run=dry_run, json_=json_)
         return
     memory = Memory()
-    plugins = engine.Plugins(memory)
+    plugins = memory.plugins
     done: dict[str, Any] = {}
     allow = _choose_rules(plugins, names, allow, ask=not (json_ or dry_run))
     for agent in names:
@@ -118,7 +118,7 @@ def plugins_install(
 def _install_mcp(
     names: tuple[str, ...], client: str | None, shown: bool, *, dry_run: bool, json_: bool
 ) -> None:
-    clients = engine.McpClients(Memory())
+    clients = Memory().mcp_clients
     _only_mcp(clients, names, client, shown)
     if shown:
         output.echo(clients.entry_text(client or ""))
@@ -214,7 +214,7 @@ def _choose_summaries(
             "Notes by", type=click.Choice(["extractive", "native"]), default="extractive", err=True
         )
     if wanted != now:
-        engine.Configuration(memory).set("capture.summarize.provider", wanted)
+        memory.config.set("capture.summarize.provider", wanted)
         output.say(
             f"capture.summarize.provider = {wanted} (`memsearch config set` changes it, `memsearch spend` watches it)"
         )
@@ -248,7 +248,7 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
     since = (date.today() - timedelta(days=14)).isoformat()
     progress = output.Progress()
     try:
-        with engine.Import(memory, names, since=since) as old:
+        with memory.import_sessions(*names, since=since) as old:
             counts = old.plan(progress.told).counts.values()
     finally:
         progress.close()
@@ -266,7 +266,7 @@ def plugins_uninstall(
     """Put the agents' configuration back as it was. Memories stay."""
     memory = Memory()
     if _MCP in names or client:
-        clients = engine.McpClients(memory)
+        clients = memory.mcp_clients
         _only_mcp(clients, names, client)
         assert client is not None
         gone = clients.uninstall(client, dry_run=dry_run)
@@ -287,7 +287,7 @@ def plugins_uninstall(
         return
     done: dict[str, Any] = {}
     for agent in names:
-        changes = engine.Plugins(memory).uninstall(agent, dry_run=dry_run)
+        changes = memory.plugins.uninstall(agent, dry_run=dry_run)
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
         if not json_:
             _tell(agent, changes, "would change" if dry_run else "taken out", "is not installed")
@@ -306,7 +306,7 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
     """Which agents memsearch is installed in, and what keeps it from working."""
     import msgspec
 
-    plugins = engine.Plugins(Memory())
+    plugins = Memory().plugins
     rows = [plugins.status(agent) for agent in names or agents_live()]
     if json_:
         output.emit({"plugins": msgspec.to_builtins(rows)})

@@ -38,9 +38,9 @@ def status(json_: bool = False) -> None:
     counts: dict[str, int] = {}
     service: engine.Status
     with contextlib.suppress(MemsearchError):  # a damaged catalog: `doctor` says so
-        counts = memory.counts()
+        counts = memory.files.counts()
     try:
-        service = engine.Service(memory).status(start=False)
+        service = memory.service.status(start=False)
     except MemsearchError:
         service = engine.Status(running=False)
     state: dict[str, Any] = {
@@ -149,7 +149,7 @@ def config() -> None:
 def config_list(which: str, bare: bool, default_collection: str | None, json_: bool) -> None:
     """Every setting with its value and type."""
     memory = Memory()
-    own = engine.Configuration(memory)
+    own = memory.config
     if bare or which != "resolved":
         _nested(own, which, default_collection, bare or json_)
         return
@@ -219,7 +219,7 @@ def config_get(key: str, default_collection: str | None, json_: bool) -> None:
     """The value of one setting; memsearch's own keys are answered, too."""
     from memsearch_engine.core import compatibility
 
-    own = engine.Configuration(Memory())
+    own = Memory().config
     value: Any
     if key in own.types():
         value = _value(own.load(), key)
@@ -289,7 +289,7 @@ def _named(own: engine.Configuration, key: str) -> object:
 def config_set(key: str, value: str, project: bool, json_: bool) -> None:
     """Change one setting; comments in the file stay."""
     memory = Memory()
-    own = engine.Configuration(memory)
+    own = memory.config
     if project:
         file, typed = own.project_file, own.set_in_project(key, value)
         output.emit({"key": key, "value": typed, "file": str(file)}) if json_ else output.say(
@@ -310,7 +310,7 @@ def config_set(key: str, value: str, project: bool, json_: bool) -> None:
 @as_json
 def config_unset(key: str, json_: bool) -> None:
     """Let a setting's default hold again."""
-    own = engine.Configuration(Memory())
+    own = Memory().config
     own.unset(key)
     if json_:
         output.emit({"key": key, "file": str(own.file)})
@@ -322,9 +322,9 @@ def config_init() -> None:
     """Ask for the settings that matter at first. Nothing is written before the last answer."""
     memory = Memory()
     own, models, plugins = (
-        engine.Configuration(memory),
-        engine.Models(memory),
-        engine.Plugins(memory),
+        memory.config,
+        memory.models,
+        memory.plugins,
     )
     current = memory.settings
     if not sys.stdin.isatty():
@@ -386,7 +386,7 @@ def config_init() -> None:
     if changed:
         own.set_all(changed)
     if model != using or answers["milvus.uri"] != current.milvus.uri:
-        engine.Service(memory).stop()  # the next command starts it with these
+        memory.service.stop()  # the next command starts it with these
     output.say(f"\nwritten to {own.file}: {', '.join(changed)}" if changed else "\nnothing changed")
     if missing:
         output.say(
@@ -433,7 +433,7 @@ def service() -> None:
 @as_json
 def service_start(json_: bool) -> None:
     """Start it now."""
-    state = engine.Service(Memory()).status()
+    state = Memory().service.status()
     output.emit(state) if json_ else output.say(f"running, pid {state.pid}")
 
 
@@ -441,7 +441,7 @@ def service_start(json_: bool) -> None:
 @as_json
 def service_stop(json_: bool) -> None:
     """Stop it; nothing is lost, the next command starts it again."""
-    stopped = engine.Service(Memory()).stop()
+    stopped = Memory().service.stop()
     output.emit({"stopped": stopped}) if json_ else output.say(
         "stopped" if stopped else "it was not running"
     )
@@ -452,7 +452,7 @@ def service_stop(json_: bool) -> None:
 def service_status(json_: bool) -> int:
     """Whether it runs, for how long and with how much memory."""
     try:
-        state = engine.Service(Memory()).status(start=False)
+        state = Memory().service.status(start=False)
     except MemsearchError:
         state = engine.Status(running=False)
     if json_:
@@ -481,7 +481,7 @@ def service_status(json_: bool) -> int:
 @as_json
 def service_logs(lines: int, json_: bool) -> int:
     """The end of its log."""
-    service = engine.Service(Memory())
+    service = Memory().service
     try:
         tail = service.tail(lines)
     except FileNotFoundError:

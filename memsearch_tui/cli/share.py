@@ -86,7 +86,7 @@ def share(
     reads like an order to agents waits for each reader's word. `memsearch undo` takes a share back.
     """
     memory, wanted = Memory(), bool(names or query)
-    sharing = engine.Sharing(memory)
+    sharing = memory.sharing
     if withdraw:
         if query or pack:
             raise UsageError(
@@ -280,7 +280,7 @@ def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
 def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool) -> int:
     """What ``memsearch import FILE`` does with a pack."""
     memory = Memory()
-    sharing = engine.Sharing(memory)
+    sharing = memory.sharing
     received = sharing.open(path, expected)
     new = [one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)]
     if not json_:

@@ -7,7 +7,6 @@ import os
 from typing import TextIO
 
 import click
-import memsearch_engine as engine
 from memsearch_engine import Patch, SkillCandidate, agent_names
 
 from memsearch_tui.cli import output
@@ -47,7 +46,7 @@ def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) ->
     """
     if not json_:
         output.say("asking for what recurs …")
-    result = engine.Skills(memory_at()).distill(
+    result = memory_at().skills.distill(
         agent=plugin.replace("_", "-"),
         provider=provider,
         model=model,
@@ -89,7 +88,7 @@ def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) ->
 @as_json
 def add(name: str, description: str, body_file: TextIO, json_: bool) -> None:
     """Write a draft by hand."""
-    candidate = engine.Skills(memory_at()).add(name, description, body_file.read())
+    candidate = memory_at().skills.add(name, description, body_file.read())
     if json_:
         output.emit(_json(candidate))
     else:
@@ -105,7 +104,7 @@ def add(name: str, description: str, body_file: TextIO, json_: bool) -> None:
 def status(hint: bool, bare: bool, json_: bool) -> None:
     """Say which drafts wait to be installed."""
     memory = memory_at()
-    found = engine.Skills(memory).all()
+    found = memory.skills.all()
     new = [item.name for item in found if item.state == "new"]
     updated = [item.name for item in found if item.state == "update ready"]
     if bare or json_:
@@ -142,7 +141,7 @@ def status(hint: bool, bare: bool, json_: bool) -> None:
 @as_json
 def list_(bare: bool, json_: bool) -> None:
     """List the drafts, how each stands, and what has become of the notes that it rests on."""
-    found = engine.Skills(memory_at()).all()
+    found = memory_at().skills.all()
     if bare or json_:
         output.emit({"skills": [_json(item) for item in found]})
         return
@@ -183,7 +182,7 @@ def _evidence(item: SkillCandidate) -> list[str]:
 @as_json
 def show(name: str, json_: bool) -> None:
     """Show a draft, the notes that it rests on, and where it is installed."""
-    found = engine.Skills(memory_at())
+    found = memory_at().skills
     item = found.get(name)
     if json_:
         output.emit({**_json(item), "text": item.text})
@@ -217,7 +216,7 @@ def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool, json_: 
     """Copy a draft into folders where agents look for skills. The files are shown first; `memsearch
     skills uninstall` takes them out again.
     """
-    found = engine.Skills(memory_at())
+    found = memory_at().skills
     planned = found.planned(name, paths)
     changes = [patch for patch in planned if patch.changes]
     if not json_:
@@ -265,7 +264,7 @@ def uninstall(name: str, json_: bool) -> int:
     """Take the installed copies of a draft out, as it was before. One that was edited since stays
     where it is.
     """
-    done = engine.Skills(memory_at()).uninstall(name)
+    done = memory_at().skills.uninstall(name)
     if json_:
         output.emit({"changed": done})
     else:
@@ -284,7 +283,7 @@ def remove(name: str, yes: bool, json_: bool) -> None:
     """Take a draft away, and its installed copies out. `memsearch skills restore` brings the draft
     back.
     """
-    found = engine.Skills(memory_at())
+    found = memory_at().skills
     item = found.get(name)
     output.confirm(
         f"Take {name} away"
@@ -303,7 +302,7 @@ def remove(name: str, yes: bool, json_: bool) -> None:
 @as_json
 def restore(name: str, json_: bool) -> None:
     """Bring a draft back that was removed."""
-    item = engine.Skills(memory_at()).restore(name)
+    item = memory_at().skills.restore(name)
     output.emit(_json(item)) if json_ else output.say(f"{name} is back: {output.safe(item.path)}")
 
 

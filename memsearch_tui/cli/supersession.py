@@ -28,7 +28,7 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
     supersede` marks a note for good.
     """
     memory = Memory()
-    words = memory.trace(" ".join(query))
+    words = memory.supersession.trace(" ".join(query))
     days = {word.row.entry_id: word.row.day for word in words}
     if json_:
         notes = [{**_entry_json(word.row), "replaces": word.replaces} for word in words]
@@ -89,9 +89,9 @@ def amends(newer: str | None, older: str | None, verdict: str | None, json_: boo
             raise UsageError(
                 "a word on what amends what needs both notes", "memsearch amends NEWER OLDER --no"
             )
-        return _show_amendments(memory.amendments(newer or ""), json_)
+        return _show_amendments(memory.supersession.amendments(newer or ""), json_)
     said = {"no": False, "off": None, None: True}[verdict]
-    before = memory.amends(newer, older, said)
+    before = memory.supersession.amends(newer, older, said)
     if json_:
         output.emit({"newer": newer, "older": older, "amends": said, "before": before})
     else:

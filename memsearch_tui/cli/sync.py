@@ -49,7 +49,7 @@ def sync(
     answer = engine.SyncAnswer(accept_deletions, bring_back, rejoin)
     if not json_:
         output.say("meeting the other machines …")
-    done = engine.Sync(Memory()).round(answer)
+    done = Memory().sync.round(answer)
     return _say_round(done, json_)
 
 
@@ -73,7 +73,7 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
     then your other machines need `sync.key` of this one's home. Secrets are looked for before
     anything is sent, and nothing is then.
     """
-    syncing = engine.Sync(Memory())
+    syncing = Memory().sync
     if not json_:
         output.say(f"looking at {output.safe(remote)} …")
     remote = syncing.check(remote, encrypt=encrypt)
@@ -96,7 +96,7 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
 @as_json
 def remove(json_: bool) -> None:
     """Meet the other machines no more. All notes stay, here and there."""
-    syncing = engine.Sync(Memory())
+    syncing = Memory().sync
     remote = syncing.state(elsewhere=False).remote
     if remote:
         syncing.remove()
@@ -118,7 +118,7 @@ def rewrite(yes: bool, json_: bool) -> None:
     nobody can reach any more until it tidies up (`git gc --prune=now` there); copies that somebody
     else made keep it for good.
     """
-    syncing = engine.Sync(Memory())
+    syncing = Memory().sync
     remote = syncing.state(elsewhere=False).remote
     output.confirm(
         f"Replace the history of {output.safe(remote or 'the remote')} by what stands there now?",
@@ -138,7 +138,7 @@ def status(json_: bool) -> int:
     """
     import msgspec
 
-    state = engine.Sync(Memory()).state()
+    state = Memory().sync.state()
     if json_:
         output.emit(msgspec.to_builtins(state))
     elif not state.remote:
@@ -168,7 +168,7 @@ def attach(name: str, folder: str, json_: bool) -> None:
     """Say which folder here is a project of another machine. Clones of one git repository find each
     other by themselves.
     """
-    found = engine.Sync(Memory()).attach(name, folder)
+    found = Memory().sync.attach(name, folder)
     output.emit({"project": found, "folder": folder}) if json_ else output.say(
         "`memsearch sync` fetches its notes"
     )
@@ -242,11 +242,11 @@ def conflicts(
     """List notes whose text was changed in two places, or decide one. Sessions are told neither
     text until then.
     """
-    syncing = engine.Sync(Memory(everything=everything, project=project))
+    conflicts = Memory(everything=everything, project=project).conflicts
     if name is None:
         if keep or text:
             raise UsageError("which one?", "`memsearch sync conflicts` lists them")
-        found = syncing.conflicts()
+        found = conflicts.all()
         if json_:
             output.emit({"conflicts": [_as_json(case) for case in found]})
         for case in found if not json_ else []:
@@ -258,11 +258,11 @@ def conflicts(
                 else "nothing was changed in two places"
             )
         return 1 if found else 0
-    case = syncing.conflict(name)
+    case = conflicts.get(name)
     if not (keep or text):
         output.emit(_as_json(case)) if json_ else _say(case)
         return 1
-    syncing.decide(case, keep or "shown", text)  # type: ignore[arg-type]
+    conflicts.decide(case, keep or "shown", text)  # type: ignore[arg-type]
     output.emit({"decided": case.id, "keep": "text" if text else keep}) if json_ else output.echo(
         "decided - `memsearch undo` takes it back"
     )
@@ -310,7 +310,7 @@ def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
     """Name the driver in this clone's configuration, and in `.memsearch/.gitattributes` which files
     it is for.
     """
-    syncing = engine.Sync(Memory())
+    syncing = Memory().sync
     planned = syncing.install_driver(dry_run=True)
     if not json_:
         _say_patches(planned, "would change" if dry_run else "changes")
@@ -332,7 +332,7 @@ def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
 @as_json
 def driver_uninstall(dry_run: bool, json_: bool) -> None:
     """Put both files back as they were; where somebody changed them since, take out what is ours."""
-    done = engine.Sync(Memory()).uninstall_driver(dry_run=dry_run)
+    done = Memory().sync.uninstall_driver(dry_run=dry_run)
     if json_:
         output.emit({"changed": _patches(done), "dry_run": dry_run})
     elif done:
@@ -345,7 +345,7 @@ def driver_uninstall(dry_run: bool, json_: bool) -> None:
 @as_json
 def driver_status(json_: bool) -> int:
     """Say whether git merges this project's notes entry by entry."""
-    state = engine.Sync(Memory()).driver()
+    state = Memory().sync.driver()
     if json_:
         output.emit(
             {
@@ -376,7 +376,7 @@ def driver_status(json_: bool) -> int:
 @click.argument("files", nargs=4, metavar="BASE OURS THEIRS PATH")
 def merge_files(files: tuple[str, str, str, str]) -> int:
     """What git calls to merge a file of notes."""
-    answer, both = engine.Sync(Memory()).merge_files(*files)
+    answer, both = Memory().sync.merge_files(*files)
     name = output.safe(files[3])
     if answer:
         output.say(f"{name} can't be merged by entry: both versions stand in it")

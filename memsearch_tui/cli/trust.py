@@ -35,7 +35,7 @@ def secrets_scan(everything: bool, json_: bool) -> int:
 
     progress = output.Progress()
     try:
-        found = engine.Secrets(Memory(everything=everything)).found(progress.told)
+        found = Memory(everything=everything).secrets.found(progress.told)
     finally:
         progress.close()
     if json_:
@@ -84,7 +84,7 @@ def secrets_scrub(
 
     import msgspec
 
-    ours = engine.Secrets(Memory(everything=True))
+    ours = Memory(everything=True).secrets
     if text == "-":
         text = sys.stdin.read().strip("\n")
     if text == "":
@@ -134,7 +134,7 @@ def secrets_scrub(
 
 def _say_remote() -> None:
     """What a scrub here means for the repository where the owner's machines meet."""
-    syncing = engine.Sync(Memory())
+    syncing = Memory().sync
     if not (remote := syncing.state(elsewhere=False).remote):
         return
     try:
@@ -162,7 +162,7 @@ def _say_places(ours: list, others: list) -> None:
 @as_json
 def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None:
     """Say that something that was found is no secret: it is not reported and not replaced any more."""
-    ours = engine.Secrets(Memory())
+    ours = Memory().secrets
     for fingerprint in fingerprints:
         ours.allow(fingerprint, off=off)
     fine = sorted(ours.allowed())
@@ -191,7 +191,7 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
     """List what waits for your word, with the lines that read like orders to an agent."""
     import msgspec
 
-    found = engine.Trust(Memory(everything=everything, project=project)).held()
+    found = Memory(everything=everything, project=project).trust.held()
     if json_:
         output.emit({"held": msgspec.to_builtins(found)})
         return 0 if found else 1
@@ -236,7 +236,7 @@ def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) ->
     asked about again. `trust reject` takes it back.
     """
     memory = Memory()
-    done = engine.Trust(memory).accept(_contradicting(memory, names, files))
+    done = memory.trust.accept(_contradicting(memory, names, files))
     if json_:
         output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
     else:
@@ -262,7 +262,7 @@ def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool, js
     """
     memory = Memory()
     targets = _contradicting(memory, names, files)
-    done = engine.Trust(memory).reject(targets, leave=leave)
+    done = memory.trust.reject(targets, leave=leave)
     if json_:
         output.emit(
             {"entries": [{"entry_id": t.entry_id, "done": word} for t, word in zip(targets, done)]}
@@ -282,14 +282,14 @@ def _contradicting(
     if bool(names) == bool(files):
         raise UsageError("name entries, or --file", "`memsearch trust review` lists what waits")
     wanted = {os.path.realpath(path) for path in files}
-    held = engine.Trust(memory).held()
+    held = memory.trust.held()
     wrong = [note for note in held if note.why is engine.Waits.CONTRADICTS]
     if files:
         return [note.target for note in wrong if os.path.realpath(note.path) in wanted]
     found = []
     for name in names:
         of_name = [note.target for note in wrong if note.entry_id.startswith(name)]
-        found += of_name or [memory.section(name).target]
+        found += of_name or [memory.files.section(name).target]
     return found
 
 
@@ -329,7 +329,7 @@ def trust_release(
     if names:
         _decide(names, "release", json_)
         return
-    waiting = engine.Trust(Memory())
+    waiting = Memory().trust
     paths: list[str] = list(files)
     if missing := [path for path in paths if not os.path.isfile(path)]:
         raise NotFound(f"no file {', '.join(missing)}", "`memsearch trust review` names the files")
@@ -356,8 +356,8 @@ def trust_hold(names: tuple[str, ...], json_: bool) -> None:
 
 def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: bool) -> None:
     memory = Memory()
-    targets = [memory.section(name).target for name in names]
-    waiting = engine.Trust(memory)
+    targets = [memory.files.section(name).target for name in names]
+    waiting = memory.trust
     done = waiting.release(targets) if verdict == "release" else waiting.hold(targets)
     if json_:
         output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
@@ -375,8 +375,8 @@ def trust_sources(name: str, json_: bool) -> None:
     is trusted as the last.
     """
     memory = Memory()
-    entry = memory.section(name).entry
-    classes = engine.Trust(memory).sources(entry)
+    entry = memory.files.section(name).entry
+    classes = memory.trust.sources(entry)
     if json_:
         output.emit(
             {
@@ -409,7 +409,7 @@ def repair(
     merge by lines has damaged. Nothing is changed unasked; junk is deleted and repetitions become
     one note with all their anchors. `memsearch undo` takes each back.
     """
-    mending = engine.Repair(Memory(everything=everything, project=project))
+    mending = Memory(everything=everything, project=project).repair
     found = mending.findings(names)
     if names and not found:
         raise NotFound(
@@ -468,10 +468,10 @@ def supersede(old: str, new: str | None, off: bool, json_: bool) -> None:
     the newer one.
     """
     memory = Memory()
-    section = memory.section(old)
+    section = memory.files.section(old)
     if bool(new) == off:
         raise UsageError("name the note that takes its place, or pass --off")
-    newer = memory.section(new).entry.id if new else None
+    newer = memory.files.section(new).entry.id if new else None
     if newer == section.entry.id:
         raise UsageError("a note can't take its own place")
     entry = memory.mark(section.entry.id, "superseded-by", newer)

@@ -47,7 +47,7 @@ def verify(
     undo` takes that back.
     """
     memory = memory_at(project, everything)
-    ground = engine.Ground(memory)
+    ground = memory.staleness
     if said:
         if not names:
             raise click.UsageError("of which notes? Name their ids")
@@ -98,7 +98,7 @@ def _sign(finding: GroundFinding) -> str:
 
 
 def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], json_: bool) -> int:
-    sections = [memory.section(name) for name in names]
+    sections = [memory.files.section(name) for name in names]
     standings = [ground.of(section) for section in sections]
     if any(
         standing is None for standing in standings

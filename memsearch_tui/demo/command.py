@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 
 import click
-from memsearch_engine import Ground, Home, Memory, Service, all_agents
+from memsearch_engine import Home, Memory, all_agents
 
 from memsearch_tui.cli import output
 from memsearch_tui.demo.history import build
@@ -37,7 +37,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
     if root.is_symlink() or (root.exists() and root.stat().st_uid != os.getuid()):
         raise PermissionError(13, "not a folder of this user", str(root))
     if fresh or not stamp.is_file() or stamp.read_text() != end.isoformat():
-        Service(Memory(root, home=home)).stop()
+        Memory(root, home=home).service.stop()
         for name in ("projects", "agents", "home"):
             shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
         f"\nmemsearch search '{_QUERY}'"
     )
     for hit in answer.hits[:1]:
-        section = memory.section(hit.row.chunk_id)
+        section = memory.files.section(hit.row.chunk_id)
         click.echo(
             f"  {hit.row.day} {hit.row.time}  {hit.row.agent}  {hit.row.chunk_id}  ({answer.mode}; {'; '.join(hit.reasons)})\n"
         )
@@ -110,17 +110,17 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
             click.echo(f"  {output.safe(line)}")
     click.echo(f"\nmemsearch context --prompt '{_PROMPT}'")
     click.echo("  (what an agent is told, unasked, when you type that)")
-    for line in memory.told_at(_PROMPT).text.splitlines():
+    for line in memory.injection.preview(_PROMPT).text.splitlines():
         if line.startswith("- "):
             click.echo(f"  {output.safe(line[2:])}")
-    stale = Ground(memory).verify().stale
+    stale = memory.staleness.verify().stale
     click.echo("\nmemsearch verify")
     for found in stale[:2]:
         click.echo(
             f"  {found.row.day} {found.row.agent:11s}  {output.safe(output.clip(found.standing.words, 90))}"
         )
     click.echo(f"\nmemsearch blame {_FILE}")
-    for act in memory.blame(_FILE):
+    for act in memory.actions.blame(_FILE):
         note = memory.note(act.entry)
         click.echo(f"  {note.day} {act.agent:11s}  {output.safe(output.clip(note.title, 90))}")
     click.echo(

@@ -16,7 +16,6 @@ from datetime import date
 from itertools import islice
 
 from memsearch_engine import (
-    Ground,
     Memory,
     MemsearchError,
     Note,
@@ -100,7 +99,7 @@ def sees_all(memory: Memory) -> bool:
 def note_of(memory: Memory, name: str) -> Note:
     """A note by its id. Raises NotFound, also for one of another project where such are not told."""
     note = memory.note(name)
-    if not sees_all(memory) and not memory.owns(note.path):
+    if not sees_all(memory) and not memory.files.owns(note.path):
         raise NotFound(f"no note {name} in this project", _OWN[1])
     return note
 
@@ -128,7 +127,7 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
         try:
             note = note_of(memory, hit.id)
         except (NotFound, UsageError):
-            if not is_past or not sees_all(memory) and not memory.owns(hit.row.path):
+            if not is_past or not sees_all(memory) and not memory.files.owns(hit.row.path):
                 continue  # deleted since
             one = Found(hit.id, hit.day, hit.time, hit.row.agent, trust="deleted since")
             found.append((one, hit.text))
@@ -162,7 +161,7 @@ def timeline(memory: Memory, first: str, last: str, path: str, limit: int, token
 
 def _of_path(memory: Memory, path: str, limit: int, tokens: int) -> Notes:
     found = []
-    for act in memory.blame(path, limit=limit):
+    for act in memory.actions.blame(path, limit=limit):
         try:
             note = note_of(memory, act.entry)
             found.append((_found(memory, note), note.title))
@@ -222,11 +221,11 @@ def _opened(
     with contextlib.suppress(Unreachable):  # a note can be read without it
         newer = [
             pair.newer
-            for pair in memory.amendments(note.id)
+            for pair in memory.supersession.amendments(note.id)
             if pair.holds and pair.older.entry_id == note.id
         ]
         facts += [f"OVERTAKEN by {row.entry_id} of {row.day}" for row in newer[:1]]
-        if (standing := Ground(memory).standing(note.id)) is not None:
+        if (standing := memory.staleness.standing(note.id)) is not None:
             facts += [f"since then: {standing.words}"] if standing.words else []
             facts += [f"unmerged: {standing.unmerged}"] if standing.unmerged else []
     facts += [] if is_live else ["from the kept copy: its agent has it no more"]
@@ -237,7 +236,7 @@ def _opened(
 
 def _found(memory: Memory, note: Note) -> Found:
     marks = [f"{name} {value}".strip() for name, value in note.marks.items() if name in _SHOWN]
-    project = memory.project_of(note.path) if memory.everything else None
+    project = memory.files.project_of(note.path) if memory.everything else None
     return Found(
         note.id,
         note.day,
@@ -262,7 +261,7 @@ _SHOWN = ("pin", "expires", "superseded-by", "confidence", "conflict", "conflict
 def _trust(memory: Memory, note: Note) -> str:
     """Why a note waits for the owner's word; '' where it doesn't."""
     try:
-        why = memory.waits(note.id)
+        why = memory.trust.waits(note.id)
         return _WAITS[why] if why else ""
     except MemsearchError:
         return "nobody knows who wrote it"

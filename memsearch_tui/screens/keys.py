@@ -7,7 +7,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
-import memsearch_engine as engine
 from memsearch_engine import Memory, Settings
 from textual import events, on
 from textual.app import App, ComposeResult
@@ -124,7 +123,7 @@ class KeysScreen(Screen[None]):
             await self._set(self._list.key, "")
 
     async def _set(self, name: str, key: str) -> None:
-        own = engine.Configuration(self._memory)
+        own = self._memory.config
         setting = f"tui.keys.{name}"
         keys = {**self._settings.tui.keys, name: key}
         keys = {action: value for action, value in keys.items() if value}

@@ -119,7 +119,7 @@ class RelatedScreen(Screen[Item]):
     async def _say(
         self, answer: list[tuple[str, str, bool | None]], then: Callable[[Any], None], told: str
     ) -> None:
-        amends = self._library.memory.amends
+        amends = self._library.memory.supersession.amends
 
         def note() -> list[tuple[str, str, bool | None]]:
             return [(newer, older, amends(newer, older, yes)) for newer, older, yes in answer]

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-from memsearch_engine import Memory, NativeMemories
+from memsearch_engine import Memory
 from memsearch_engine.agents import agent_files
 from memsearch_engine.agents.agent_files import Cap
 from memsearch_engine.core.home import AgentFolders, Home
@@ -552,7 +552,7 @@ def test_no_memory_is_found_twice_though_several_agents_read_it(box: Box, monkey
     (box.project / "AGENTS.md").write_text("- Say please\n")
     monkeypatch.setenv("HOME", str(box.user))
     with Memory(box.project, home=box.home) as memory:
-        (found,) = [one for one in NativeMemories(memory).all() if one.path.endswith("AGENTS.md")]
+        (found,) = [one for one in memory.agent_files.all() if one.path.endswith("AGENTS.md")]
     assert len(found.agents) > 3 and "codex" in found.agents
 
 

@@ -11,7 +11,6 @@ from memsearch_engine import Memory, UsageError
 from memsearch_engine.capture import authors
 from memsearch_engine.core import agent_registry
 from memsearch_engine.journal.instructions import instructs
-from memsearch_engine.review import inbox
 
 from tests.conftest import Box
 from tests.injection.corpus import talked
@@ -74,7 +73,7 @@ def test_an_order_by_an_agent_waits_for_the_user(alone: Box, command: str, text:
     assert alone.run(command, text).code == 0
     assert text.split()[-1] not in context(alone)
     memory = Memory(alone.project)
-    (held,) = inbox.held(memory)
+    (held,) = memory.trust.held()
     note = memory.note(held.entry_id)
     assert (note.marks["by"], note.marks["trust"], note.agent, held.agent) == (
         "codex",
@@ -82,19 +81,19 @@ def test_an_order_by_an_agent_waits_for_the_user(alone: Box, command: str, text:
         "codex",
         "codex",
     )
-    assert inbox.sources_of(memory, memory.section(note.id).entry) == ["model"]
-    assert alone.run("trust", "release", note.id, "--yes").code != 0 or inbox.held(memory)
-    inbox.release(memory, [held.target])
-    assert inbox.held(Memory(alone.project)) == []
+    assert memory.trust.sources(memory.files.section(note.id).entry) == ["model"]
+    assert alone.run("trust", "release", note.id, "--yes").code != 0 or memory.trust.held()
+    memory.trust.release([held.target])
+    assert Memory.trust.held(alone.project) == []
 
 
 def test_no_agent_releases_a_note(alone: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = Memory(alone.project)
     memory.add(ORDER, by="some-client")
-    (held,) = inbox.held(memory)
+    (held,) = memory.trust.held()
     monkeypatch.setenv("GEMINI_CLI", "1")
     with pytest.raises(UsageError, match="gemini"):
-        inbox.release(memory, [held.target])
+        memory.trust.release([held.target])
 
 
 def test_what_an_agent_notes_of_its_work_is_told_as_any_note(alone: Box) -> None:

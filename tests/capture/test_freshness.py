@@ -14,7 +14,6 @@ from memsearch_engine.core.settings import load
 from memsearch_engine.injection import hook_answers, session_start
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.injected import prepare
-from memsearch_engine.review import inbox
 
 from tests.conftest import Box, Result
 
@@ -66,7 +65,7 @@ def test_what_changed_is_told_no_more(box: Box, noted: Memory, how: str) -> None
         newer = noted.add("Ports are given by the platform")
         noted.mark(note.id, "superseded-by", newer.id)
     elif how == "hold":
-        inbox.hold(noted, [held_target(note)])
+        noted.trust.hold([held_target(note)])
     elif how == "undo":
         noted.undo()
     elif how == "by hand":
@@ -89,8 +88,8 @@ def held_target(note):
 
 
 def test_a_decision_that_changes_no_file_counts_too(box: Box, noted: Memory) -> None:
-    (file,) = noted.files()
-    entries = noted.read(file)
+    (file,) = noted.files.all()
+    entries = noted.files.read(file)
     Origin(box.home).take_back(entry.raw for entry in entries)
     assert "5432" not in start(box)
 

@@ -244,7 +244,7 @@ def test_the_fifth_agents_facts_reach_the_app(many):
     many.index()
     script = (
         "from memsearch_engine import Memory\nfrom memsearch_tui.library import Library\nfrom memsearch_tui.widgets import lines, render\n"
-        "memory = Memory(); entry = memory.section(memory.search('payouts', wait=False).hits[0].id).entry\n"
+        "memory = Memory(); entry = memory.files.section(memory.search('payouts', wait=False).hits[0].id).entry\n"
         "print(Library(memory).resume(entry), render.agent_tag('pocket'), 'po' in lines._LOOKS)"
     )
     done = subprocess.run(

@@ -15,15 +15,19 @@ import pytest
 from memsearch_engine import Memory
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.llm import spend
-from memsearch_engine.longterm.digest import compact
+from memsearch_engine.longterm.digest import compact, picking
 from memsearch_engine.longterm.digest.outline import outline
-from memsearch_engine.longterm.digest.picking import pick, week
+from memsearch_engine.longterm.digest.picking import Picking, week
 
 from tests.conftest import Box, until
 from tests.mock_model import MockModel
 
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
 TODAY = date.today()
+
+
+def pick(memory: Memory, source: str = "") -> Picking:
+    return picking.pick(memory._scope, memory.search, source)
 
 
 def day(back: int) -> str:
@@ -399,7 +403,7 @@ def test_notes_stand_in_a_prompt_once_and_long_answers_don_t_outgrow_the_plan(
     notes.ok("config", "set", "compact.part_tokens", "1000")
     notes.ok("config", "set", "compact.answer_tokens", "20000")
     model.answer = lambda request: "- a long answer\n" * 2000  # type: ignore[attr-defined]
-    planned = compact.plan(memory(notes), "", compact.Asked(provider="mine"))
+    planned = memory(notes).compact("", compact.Asked(provider="mine")).plan
     notes.ok("compact", "--llm-provider", "mine")
     assert len(model.requests) <= planned.calls
     assert (
@@ -512,6 +516,8 @@ def test_a_digest_takes_no_room_from_the_notes_that_it_repeats(notes: Box):
         30,
         "notes to be compared",
     )
-    assert here.amendments(digest.id) == []
-    asked_at = here.told_at("when do the sessions of our users expire, after how many hours")
+    assert here.supersession.amendments(digest.id) == []
+    asked_at = here.injection.preview(
+        "when do the sessions of our users expire, after how many hours"
+    )
     assert all(seen.held for seen in asked_at.considered if seen.id == digest.id)

@@ -58,8 +58,8 @@ def test_a_copy_is_no_day_and_no_second_hit(memory, name):
         copy.write(_day("Lanterns are lit at dusk", "Lanterns are dimmed at two"))
     assert original_of(copy.name) == f"{folder}/2026-11-20.md"
     assert [file.path for file in list_days(folder)] == [f"{folder}/2026-11-20.md"]
-    assert memory.copies() == [(copy.name, f"{folder}/2026-11-20.md")]
-    hits = memory.lexical("lanterns").hits
+    assert memory.files.copies() == [(copy.name, f"{folder}/2026-11-20.md")]
+    hits = memory.queries.lexical("lanterns").hits
     assert [(hit.row.path, hit.text[2:]) for hit in hits] == [
         (f"{folder}/2026-11-20.md", "Lanterns are lit at dusk"),
         (copy.name, "Lanterns are dimmed at two"),
@@ -73,7 +73,7 @@ def test_a_title_is_no_copy_and_a_copy_without_its_original_is_a_day(memory, nam
     with open(f"{folder}/{name}", "w") as other:
         other.write(_day("Lanterns are lit at dusk"))
     assert not original_of(other.name) and len(list_days(folder)) == 2
-    assert len(memory.lexical("lanterns").hits) == 1, (
+    assert len(memory.queries.lexical("lanterns").hits) == 1, (
         "the same note at the same time of the same day"
     )
     assert not original_of(f"{folder}/2026-11-19 2.md") and not original_of(
@@ -88,5 +88,5 @@ def test_a_note_that_both_have_is_edited_in_the_original(memory):
             file.write(
                 "# 2026-11-20\n\n### 09:00\n<!-- id:0123456789ab -->\n- Lanterns are lit at dusk\n"
             )
-    found = sections.find(memory.catalog, memory.projects, "0123456789ab")
+    found = sections.find(memory._scope.catalog, memory.projects, "0123456789ab")
     assert found.path == f"{folder}/2026-11-20.md"

@@ -82,7 +82,7 @@ def write(
 def yesterday(box: Box) -> tuple[set[str], set[str]]:
     """What was said at yesterday's end: what is said still, and what is not. By words."""
     with Memory(box.project, home=box.home) as memory:
-        then = memory.then(ago(1))
+        then = memory.queries.then(ago(1))
     gone = {
         entry.body
         for (path, _), entry in then.entries.items()
@@ -99,7 +99,7 @@ def test_what_was_reworded_since_is_put_back(box: Box, project: Project):
     lasting, gone = yesterday(box)
     assert lasting == set() and [text.strip() for text in gone] == ["- Payments retry five times"]
     with Memory(box.project, home=box.home) as memory:
-        hits = memory.lexical(f"payments retry as-of:{ago(1)}").hits
+        hits = memory.queries.lexical(f"payments retry as-of:{ago(1)}").hits
     assert [(hit.row.kind, hit.text.strip()) for hit in hits] == [
         ("memory", "- Payments retry five times")
     ]

@@ -19,12 +19,10 @@ from typing import get_origin
 import memsearch_engine
 import pytest
 from memsearch_engine import (
-    Capture,
     Conflict,
     Excerpt,
     Memory,
     NotFound,
-    Service,
     ToolCall,
     Turn,
     UpdateKind,
@@ -33,6 +31,7 @@ from memsearch_engine import (
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.memory import _PARTS
 from memsearch_engine.service import launch
 from memsearch_engine.service.changes import updates
 
@@ -57,7 +56,9 @@ def test_the_examples_run(box, monkeypatch):
     for name in memsearch_engine.__all__:
         thing = getattr(memsearch_engine, name)
         for test in (
-            doctest.DocTestFinder(exclude_empty=True).find(thing, name)
+            doctest.DocTestFinder(exclude_empty=True).find(
+                thing, name, extraglobs={"Memory": Memory}
+            )
             if inspect.isclass(thing)
             else []
         ):
@@ -82,7 +83,7 @@ def test_the_examples_run(box, monkeypatch):
     assert done.returncode == 0 and "Staging runs Postgres 16" in done.stdout, done
 
 
-def test_what_is_public_is_there_said_once_and_explained():
+def test_what_is_public_is_there_said_once_and_explained(memory):
     assert sorted(set(memsearch_engine.__all__), key=str.casefold) == sorted(
         memsearch_engine.__all__, key=str.casefold
     )
@@ -96,6 +97,7 @@ def test_what_is_public_is_there_said_once_and_explained():
     assert checked - {"TYPE_CHECKING", "Any", "annotations", "import_module"} == set(
         memsearch_engine._PUBLIC
     )
+    assert {*memsearch_engine._PUBLIC, "__version__"} == set(memsearch_engine.__all__)
     for name in memsearch_engine._PUBLIC:
         thing = getattr(memsearch_engine, name)
         if not isinstance(thing, tuple | frozenset | dict) and not get_origin(
@@ -104,12 +106,9 @@ def test_what_is_public_is_there_said_once_and_explained():
             assert inspect.getdoc(thing) and inspect.getmodule(thing).__name__.startswith(
                 "memsearch_engine."
             ), name
-    rooms = {
-        name: thing
-        for name, where in memsearch_engine._PUBLIC.items()
-        if where.startswith("verbs.") and (thing := getattr(memsearch_engine, name))
-    }
-    for kind in (Memory, *rooms.values()):
+    assert set(_PARTS) == set(Memory.__annotations__)
+    for kind in (Memory, *(type(getattr(memory, name)) for name in _PARTS)):
+        assert getattr(memsearch_engine, kind.__name__) is kind, "a part's class is public"
         assert ">>> " in inspect.getdoc(kind), kind  # an example, which is run
         for name, verb in inspect.getmembers(kind, inspect.isfunction):
             assert name.startswith("_") or inspect.getdoc(verb), (kind, name)
@@ -212,7 +211,7 @@ def test_a_memory_of_another_home_touches_nothing_of_the_default_one(tmp_path, m
         memory.remember(f"the token is {TOKEN}")
         assert TOKEN not in memory.context().text and len(memory.facts()) == 1
         try:
-            assert memory.search("deploy").hits or memory.lexical("now").hits
+            assert memory.search("deploy").hits or memory.queries.lexical("now").hits
             assert sum(result.entries for result in memory.index()) == 1
         finally:
             launch.stop(memory.home)
@@ -233,7 +232,7 @@ def test_the_conversation_behind_a_note(box, monkeypatch):
         with pytest.raises(NotFound):
             memory.transcript(hand.id)
         with pytest.raises(NotFound):
-            memory.transcript_file("/nowhere.jsonl")
+            memory.transcripts.file("/nowhere.jsonl")
 
 
 @pytest.mark.slow
@@ -260,14 +259,14 @@ def test_what_an_agent_gets_of_a_conversation_has_an_end(memory, tmp_path):
     }
     file = tmp_path / "rollout.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in [head, *lines]))
-    whole = memory.transcript_file(str(file), full=True)
-    short = memory.transcript_file(str(file))
+    whole = memory.transcripts.file(str(file), full=True)
+    short = memory.transcripts.file(str(file))
     assert len(whole.turns) == whole.total >= 2_000 and whole.left_out == 0
     size = sum(len(turn.user) + len(turn.assistant) for turn in short.turns)
     assert 0 < size <= 60_000 and short.left_out + size == sum(
         len(t.user) + len(t.assistant) for t in whole.turns
     )
-    middle = memory.transcript_file(str(file), turn=whole.turns[1_000].turn, context=900)
+    middle = memory.transcripts.file(str(file), turn=whole.turns[1_000].turn, context=900)
     assert middle.turns[middle.index].turn == whole.turns[1_000].turn
     assert middle.first + middle.index == 1_000 and len(middle.turns) <= 40
     assert [t.turn for t in middle.turns] == [
@@ -379,7 +378,7 @@ def test_changes_are_asked_of_another_service_from_its_beginning(memory):
         def close(self) -> None:
             pass
 
-    changes = updates(memory.files, lambda **_: Stopping(), 60)
+    changes = updates(memory.files.all, lambda **_: Stopping(), 60)
     assert [next(changes).note.text for _ in range(2)] == ["- change 1", "- change 3"]
     assert asked == [0, 7, 0]
 
@@ -487,7 +486,7 @@ def test_a_broken_project_file_does_not_keep_the_owner_from_his_own_settings(box
 def test_a_first_note_of_anybodys_is_noticed_where_somebody_looks(box: Box):
     with Memory(box.project, home=box.home) as memory:
         changes = memory.watch(timeout_s=60)
-        Capture(memory).standing()
+        memory.capture.standing()
         memory_folder = Path(memory.place.memory)
         timer = threading.Timer(
             0.5,
@@ -504,9 +503,9 @@ def test_a_first_note_of_anybodys_is_noticed_where_somebody_looks(box: Box):
 
 def test_a_folder_is_watched_before_it_has_a_note_which_may_be_anybodys(box: Box):
     with Memory(box.project, home=box.home) as memory:
-        service = Service(memory)
+        service = memory.service
         assert service.status().projects == 0
-        Capture(memory).standing()  # what the app asks; nothing is written yet
+        memory.capture.standing()  # what the app asks; nothing is written yet
         assert (
             service.status().projects == 1 and memory.known() == []
         )  # looked after, and yet no project
@@ -515,7 +514,7 @@ def test_a_folder_is_watched_before_it_has_a_note_which_may_be_anybodys(box: Box
 def test_only_a_files_own_place_makes_it_one_of_the_projects_notes(box: Box):
     with Memory(box.project, home=box.home) as memory:
         folder = memory.place.memory
-        assert memory.owns(f"{folder}/2026-05-01.md")
-        assert not memory.owns(f"{folder}/../../secret.md") and not memory.owns(
+        assert memory.files.owns(f"{folder}/2026-05-01.md")
+        assert not memory.files.owns(f"{folder}/../../secret.md") and not memory.files.owns(
             f"{folder}-old/2026-05-01.md"
         )

@@ -18,7 +18,6 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.write import Target, target_of
-from memsearch_engine.review import inbox
 
 DAY, OTHER = "2026-02-09", "2026-02-11"
 TEXT = "the pool has ten connections"
@@ -29,8 +28,8 @@ def memory(tmp_path) -> Memory:
     (tmp_path / "project").mkdir()
     made = Memory(str(tmp_path / "project"), home=Home(tmp_path / "home").ensure())
     anchor = Anchor("s1", "t1", "claude-code", "transcript", "/x.jsonl")
-    made.journal.append_turn(made.place.memory, DAY, "10:00", f"- {TEXT}", anchor)
-    made.journal.append_turn(
+    made._scope.journal.append_turn(made.place.memory, DAY, "10:00", f"- {TEXT}", anchor)
+    made._scope.journal.append_turn(
         made.place.memory,
         DAY,
         "11:00",
@@ -54,14 +53,14 @@ def target(memory: Memory, day: str = DAY) -> Target:
 
 
 def injected(memory: Memory) -> str:
-    origin = memory.journal.origin
+    origin = memory._scope.journal.origin
     return session_start.build(
         memory.home, memory.place.memory, 30, 2000, origin=origin, today=date(2026, 2, 12)
     ).text
 
 
 def asked(memory: Memory) -> list[str]:
-    return [f"{note.why}: {note.title}" for note in inbox.held(memory)]
+    return [f"{note.why}: {note.title}" for note in memory.trust.held()]
 
 
 def git(memory: Memory, *args: str) -> None:
@@ -85,20 +84,20 @@ def commit(memory: Memory) -> None:
 
 def mark(name: str, value: str) -> Callable[[Memory], None]:
     return lambda memory: (
-        memory.journal.mark(memory.place.memory, target(memory), name, value) and None
+        memory._scope.journal.mark(memory.place.memory, target(memory), name, value) and None
     )
 
 
 DECISIONS: dict[str, Callable[[Memory], object]] = {
-    "quarantined": lambda memory: inbox.hold(memory, [target(memory)]),
+    "quarantined": lambda memory: memory.trust.hold([target(memory)]),
     "superseded": mark("superseded-by", "0123456789ab"),
     "expired": mark("expires", "2026-02-01"),
     "unsure": mark("confidence", "low"),
-    "edited": lambda memory: memory.journal.edit(
+    "edited": lambda memory: memory._scope.journal.edit(
         memory.place.memory, target(memory), "- it has twenty now"
     ),
-    "deleted": lambda memory: memory.journal.delete(memory.place.memory, [target(memory)]),
-    "unpinned": lambda memory: memory.journal.mark(
+    "deleted": lambda memory: memory._scope.journal.delete(memory.place.memory, [target(memory)]),
+    "unpinned": lambda memory: memory._scope.journal.mark(
         memory.place.memory, target(memory), "pin", None
     ),
 }
@@ -154,14 +153,14 @@ def test_a_file_that_contradicts_a_decision_is_injected_nowhere_and_asked_about_
     assert TEXT in file_of(memory).read_text()
     assert TEXT not in injected(memory) and "another note" in injected(memory)
     assert asked(memory) == [f"contradicts: {TEXT}"]
-    assert inbox.held(memory)[0].decision.startswith("you ")
+    assert memory.trust.held()[0].decision.startswith("you ")
     with closing(
         Origin(memory.home)
     ) as origin:  # a decision is a record of the home, not of a process
         assert origin.arrived(memory.place.memory, [entry(memory)], str(file_of(memory)))
-    inbox.reject(memory, [target(memory)], leave=True)
+    memory.trust.reject([target(memory)], leave=True)
     assert TEXT not in injected(memory) and not asked(memory)
-    inbox.accept(memory, [target(memory)])
+    memory.trust.accept([target(memory)])
     assert TEXT in injected(memory) and not asked(memory)
 
 
@@ -173,7 +172,7 @@ def test_a_rejected_text_gives_way_to_the_decision_and_undo_asks_again(memory, d
     DECISIONS[decision](memory)
     decided = file_of(memory).read_bytes()
     file_of(memory).write_bytes(before)
-    done = inbox.reject(memory, [target(memory)])
+    done = memory.trust.reject([target(memory)])
     assert done == ["deleted" if decision == "deleted" else "put back"]
     assert file_of(memory).read_bytes() == decided and f"contradicts: {TEXT}" not in asked(memory)
     file_of(memory).write_bytes(before)  # and once more
@@ -211,7 +210,7 @@ def test_undo_and_redo_are_decisions(memory, decision):
 def test_a_restored_text_is_the_decision(memory):
     DECISIONS["edited"](memory)
     later = file_of(memory).read_bytes()
-    memory.journal.restore(memory.journal.history.recent()[0].seq)
+    memory._scope.journal.restore(memory._scope.journal.history.recent()[0].seq)
     assert TEXT in injected(memory) and not asked(memory)
     file_of(memory).write_bytes(later)
     assert asked(memory) == ["contradicts: it has twenty now"]
@@ -226,8 +225,8 @@ def test_known_bytes_under_today_s_date_are_no_decision_of_today(memory, moved):
     today = injected(memory).partition(OTHER)[2].partition(DAY)[0]
     assert TEXT not in today and (TEXT in injected(memory)) is not moved
     assert asked(memory) == [f"contradicts: {TEXT}"]
-    assert inbox.held(memory)[0].day == OTHER
-    inbox.accept(memory, [target(memory, OTHER)])
+    assert memory.trust.held()[0].day == OTHER
+    memory.trust.accept([target(memory, OTHER)])
     assert not asked(memory) and TEXT in injected(memory).partition(OTHER)[2]
 
 
@@ -244,7 +243,7 @@ def test_a_mark_on_what_contradicts_a_decision_does_not_let_it_in(memory):
     file_of(memory).write_bytes(before)
     mark("pin", "")(memory)
     assert TEXT not in injected(memory) and asked(memory) == [f"contradicts: {TEXT}"]
-    memory.journal.edit(
+    memory._scope.journal.edit(
         memory.place.memory, target(memory), f"- {TEXT}, again"
     )  # his word on what it says is one
     assert f"{TEXT}, again" in injected(memory) and not asked(memory)
@@ -258,7 +257,7 @@ def test_a_checkout_back_and_forth_asks_once(memory):
     commit(memory)
     git(memory, "checkout", "-q", "old")
     assert asked(memory) == [f"contradicts: {TEXT}"] and "another note" in injected(memory)
-    inbox.accept(memory, [target(memory)])
+    memory.trust.accept([target(memory)])
     for branch, text in (
         ("main", "it has twenty now"),
         ("old", TEXT),
@@ -272,7 +271,7 @@ def test_a_turn_that_grows_is_no_decision(memory):
     """An older branch has the turn as it was captured first: nobody decided against that."""
     before = file_of(memory).read_bytes()
     anchor = Anchor("s1", "t1", "claude-code", "transcript", "/x.jsonl")
-    assert memory.journal.refresh_turn(
+    assert memory._scope.journal.refresh_turn(
         memory.place.memory, anchor, [], f"- {TEXT}\n- and it works", {}
     )
     assert "and it works" in injected(memory)
@@ -282,17 +281,17 @@ def test_a_turn_that_grows_is_no_decision(memory):
 
 def test_a_deleted_note_that_is_written_anew_or_brought_back_is_fine(memory):
     DECISIONS["deleted"](memory)
-    memory.journal.add_note(memory.place.memory, DAY, "12:00", f"- {TEXT}")
+    memory._scope.journal.add_note(memory.place.memory, DAY, "12:00", f"- {TEXT}")
     assert TEXT in injected(memory) and not asked(memory)
 
 
 def test_a_home_of_before_knows_its_decisions_from_its_history(memory):
     before = file_of(memory).read_bytes()
     DECISIONS["quarantined"](memory)
-    db = memory.journal.origin._db()  # as a version before left it
+    db = memory._scope.journal.origin._db()  # as a version before left it
     db.execute("DELETE FROM origin_states")
     db.execute("INSERT INTO origin_unread (memory) VALUES (?)", (memory.place.memory,))
-    memory.journal.origin._adopted.clear()
+    memory._scope.journal.origin._adopted.clear()
     assert asked(memory) == [f"suspect: {TEXT}"] and "another note" in injected(memory)
     file_of(memory).write_bytes(before)
     assert TEXT not in injected(memory) and asked(memory) == [f"contradicts: {TEXT}"]
@@ -306,6 +305,6 @@ def test_a_crash_between_the_file_and_the_record_loses_no_decision(memory, monke
         )
         with pytest.raises(KeyboardInterrupt):
             DECISIONS["edited"](memory)
-    memory.journal._settle_all()  # what the next change does
+    memory._scope.journal._settle_all()  # what the next change does
     file_of(memory).write_bytes(before)
     assert TEXT not in injected(memory) and asked(memory) == [f"contradicts: {TEXT}"]

@@ -37,7 +37,7 @@ def test_notes_are_found_as_they_stood(memory, wait):
         memory.index()
 
     def found(query: str) -> list[str]:
-        return texts(memory.search(query, wait=wait) if wait else memory.lexical(query))
+        return texts(memory.search(query, wait=wait) if wait else memory.queries.lexical(query))
 
     assert found("redis ttl as-of:2026-02-10")[0] == "- Redis TTL is 300 seconds"
     assert found("gateway http as-of:2026-02-10")[0] == "- The gateway speaks HTTP/2"
@@ -135,7 +135,9 @@ def test_it_is_said_where_the_history_begins_later(memory):
     memory.forget_changes(1)
     memory.edit(name, "- Redis TTL is 900 seconds")
     (hit,) = [
-        hit for hit in memory.lexical(f"redis ttl as-of:{days_ago(7)}") if "Redis" in hit.text
+        hit
+        for hit in memory.queries.lexical(f"redis ttl as-of:{days_ago(7)}")
+        if "Redis" in hit.text
     ]
     assert hit.text == "- Redis TTL is 600 seconds"
     assert hit.reasons[-2:] == [
@@ -147,7 +149,9 @@ def test_it_is_said_where_the_history_begins_later(memory):
 def test_a_note_is_not_found_by_words_that_came_later(memory):
     name = by_text(memory)["- Redis TTL is 300 seconds"]
     memory.edit(name, "- The zebra crossing")
-    assert "- Redis TTL is 300 seconds" not in texts(memory.lexical("zebra as-of:2026-02-28"))
+    assert "- Redis TTL is 300 seconds" not in texts(
+        memory.queries.lexical("zebra as-of:2026-02-28")
+    )
 
 
 def test_two_projects_with_the_same_note(box, memory):
@@ -158,7 +162,9 @@ def test_two_projects_with_the_same_note(box, memory):
     name = by_text(memory)["- Redis TTL is 300 seconds"]
     memory.edit(name, "- Redis TTL is 900 seconds")
     found = [
-        hit.text for hit in with_all.lexical("redis ttl as-of:2026-02-28") if "Redis" in hit.text
+        hit.text
+        for hit in with_all.queries.lexical("redis ttl as-of:2026-02-28")
+        if "Redis" in hit.text
     ]
     assert found.count("- Redis TTL is 300 seconds") == 2
 
@@ -173,7 +179,7 @@ def test_a_damaged_catalog_is_passed_over(memory):
     memory.index()
     memory.home.cache_db.write_bytes(b"no database at all" * 1000)
     assert "- Redis TTL is 300 seconds" in texts(
-        Memory(memory.place.root, home=memory.home).lexical("redis as-of:2026-02-28")
+        Memory(memory.place.root, home=memory.home).queries.lexical("redis as-of:2026-02-28")
     )
 
 
@@ -227,8 +233,8 @@ def test_a_note_comes_as_high_as_its_words_then_were_worth(memory):
     memory.add("The ferry pier timetable is printed in Oslo", day="2026-02-03", time="10:00")
     name = memory.add("The harbour office sells ferry tickets", day="2026-02-04", time="10:00").id
     memory.edit(name, "- Ferry pier timetable, ferry pier timetable")
-    assert "Ferry pier" in texts(memory.lexical("ferry pier timetable"))[0]
-    found = texts(memory.lexical("ferry pier timetable as-of:2026-02-28"))
+    assert "Ferry pier" in texts(memory.queries.lexical("ferry pier timetable"))[0]
+    found = texts(memory.queries.lexical("ferry pier timetable as-of:2026-02-28"))
     assert found[:2] == [
         "- The ferry pier timetable is printed in Oslo",
         "- The harbour office sells ferry tickets",

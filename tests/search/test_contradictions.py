@@ -57,7 +57,10 @@ def pairs(box: Box, *notes: str) -> list[tuple[str, str, str]]:
     for number, text in enumerate(notes):
         memory.add(text, day=f"2026-02-{number + 1:02d}", time="10:00")
     memory.index()
-    return [(pair.name, pair.older.written, pair.newer.written) for pair in memory.contradictions()]
+    return [
+        (pair.name, pair.older.written, pair.newer.written)
+        for pair in memory.supersession.contradictions()
+    ]
 
 
 def test_two_values_without_a_word_of_change(box):
@@ -88,10 +91,10 @@ def test_review_asks_and_remembers_the_answer(box):
     (case,) = [case for case in cases(memory) if case.kind == "contradicts"]
     assert case.title == "2026-02-02  pool_size: 20 or 40?" and len(case.notes) == 2
     decided = decide(memory, case, False)
-    assert memory.contradictions() == []
+    assert memory.supersession.contradictions() == []
     assert decided.back is not None and decided.back() == "it waits again"
-    assert len(memory.contradictions()) == 1
+    assert len(memory.supersession.contradictions()) == 1
     decide(memory, case, True)
-    assert memory.contradictions() == [] and [
-        pair.said for pair in memory.amendments(case.notes[0])
+    assert memory.supersession.contradictions() == [] and [
+        pair.said for pair in memory.supersession.amendments(case.notes[0])
     ] == [True]

@@ -16,8 +16,11 @@ def test_one_letter_gives_the_notes_indexed_last_that_begin_a_word_with_it(box):
     box.index()
     memory = Memory(str(box.project), home=box.home)
     try:
-        assert [hit.row.day for hit in memory.lexical("r").hits] == ["2026-01-03", "2026-01-01"]
-        assert [hit.row.day for hit in memory.lexical("redis r").hits] == [
+        assert [hit.row.day for hit in memory.queries.lexical("r").hits] == [
+            "2026-01-03",
+            "2026-01-01",
+        ]
+        assert [hit.row.day for hit in memory.queries.lexical("redis r").hits] == [
             "2026-01-01"
         ]  # beside a word, a letter says nothing yet
     finally:

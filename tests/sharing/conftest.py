@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from memsearch_engine import Memory, Sharing
+from memsearch_engine import Memory
 from memsearch_engine.search import lexical
 from memsearch_engine.search.request import parse as parse_query
 
@@ -30,7 +30,7 @@ class Person:
         self.project.parent.mkdir(parents=True)
         git(root, "clone", "-q", str(source), str(self.project))
         self.memory = Memory(self.project, home=root / name / "home")
-        self.sharing = Sharing(self.memory)
+        self.sharing = self.memory.sharing
 
     def share(self, *names: str) -> list[str]:
         return self.sharing.share(self.sharing.plan(names, author=self.name))

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from memsearch_engine import Memory, ShareChange, Sharing, Trust, UsageError
+from memsearch_engine import Memory, ShareChange, UsageError
 from memsearch_engine.injection.session_start import build, prebuild
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.origin import Origin
@@ -44,7 +44,7 @@ def test_a_link_in_the_shared_folder_leads_to_nobody_s_own_notes(people: tuple[P
     assert ben.sharing.plan([note.id], author="ben")[0].change is ShareChange.NEW
     with pytest.raises(UsageError, match="is a link"):
         ben.sharing.share(ben.sharing.plan([note.id], author="eve"))
-    assert any("a link" in why for _, why in ben.memory.unreadable())
+    assert any("a link" in why for _, why in ben.memory.files.unreadable())
 
 
 def test_the_shared_folder_itself_is_no_link(people: tuple[Person, Person]):
@@ -87,7 +87,7 @@ def test_what_has_no_author_or_no_day_is_read_by_nobody_and_named(
     put(ben, name.format(day=TODAY), "### 01:00\n<!-- id:handmade1 -->\n- by nobody\n")
     ben.push()
     assert "nobody" not in ben.told() and not ben.found("nobody") and not ben.sharing.listed()
-    assert any("<author>" in why for _, why in ben.memory.unreadable())
+    assert any("<author>" in why for _, why in ben.memory.files.unreadable())
 
 
 def test_a_crowd_and_the_future_push_nothing_of_one_s_own_out(people: tuple[Person, Person]):
@@ -179,7 +179,7 @@ def test_an_anchor_that_is_no_name_stays_behind(people: tuple[Person, Person]):
         file = Path(folder) / f"2026-02-0{number + 1}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"### 14:30\n{anchor.render()}\n- what was done {number}\n")
-    ana.memory.journal.origin.trust(folder)
+    ana.memory._scope.journal.origin.trust(folder)
     for note in ana.memory.entries():
         for _ in range(2):
             ana.share(note.id)
@@ -240,7 +240,7 @@ def test_where_nobody_could_commit_it_nothing_is_shared(
             monkeypatch.setenv("MEMSEARCH_DIR", variable)
         with Memory(folder, home=tmp_path / "home") as memory:
             note = memory.add("Staging runs Postgres 16")
-            sharing = Sharing(memory)
+            sharing = memory.sharing
             with pytest.raises(UsageError, match="."):
                 sharing.plan([note.id], author="ana")
             pack = tmp_path / f"{bool(variable)}.pack"  # what the refusal proposes
@@ -312,7 +312,7 @@ def test_code_is_shared_as_it_is(people: tuple[Person, Person]):
             "- How to build", "- How to build\n\n```bash\n# build first\nmake\n---\n```"
         )
     )
-    ana.memory.journal.origin.trust(ana.memory.place.memory)
+    ana.memory._scope.journal.origin.trust(ana.memory.place.memory)
     (path,) = ana.share(note.id)
     assert "\n# build first\nmake\n---\n```" in Path(path).read_text()
 
@@ -333,11 +333,11 @@ def test_holding_and_releasing_again_leaves_the_team_s_file_as_it_was(
     ana.share(ana.memory.add("Deploys are frozen").id)
     ana.push()
     ben.pull()
-    trust = Trust(ben.memory)
+    trust = ben.memory.trust
     (one,) = ben.sharing.listed()
-    trust.hold([ben.memory.section(one.entry_id).target])
+    trust.hold([ben.memory.files.section(one.entry_id).target])
     assert "frozen" not in ben.told()
-    trust.release([ben.memory.section(one.entry_id).target])
+    trust.release([ben.memory.files.section(one.entry_id).target])
     assert "frozen" in ben.told() and git(ben.project, "status", "--short") == ""
 
 
@@ -347,7 +347,7 @@ def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(
     ana, ben = people
     note = ana.memory.add("Deploys are frozen")
     ana.share(note.id)
-    Trust(ana.memory).release_folder()
+    ana.memory.trust.release_folder()
     (copy,) = ana.sharing.listed()
     assert copy.is_mine and "[shared" not in ana.told()
     ana.memory.edit(copy.entry_id, "- Deploys are frozen on Fridays")
@@ -355,7 +355,7 @@ def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(
     # a note of a pack that was let in by hand is still one that nobody has worked on
     ana.sharing.pack(str(tmp_path / "one.pack"), ana.sharing.plan([note.id], author="ana"))
     ben.sharing.take(ben.sharing.open(str(tmp_path / "one.pack")))
-    Trust(ben.memory).release([ben.memory.section(ben.sharing.listed()[0].entry_id).target])
+    ben.memory.trust.release([ben.memory.files.section(ben.sharing.listed()[0].entry_id).target])
     ana.memory.edit(note.id, "- Deploys are frozen from Friday on")
     ana.sharing.pack(str(tmp_path / "two.pack"), ana.sharing.plan([note.id], author="ana"))
     assert ben.sharing.take(ben.sharing.open(str(tmp_path / "two.pack")))[1] == []
@@ -366,10 +366,13 @@ def test_a_note_without_a_day_is_shared_once_and_nobody_is_two(people: tuple[Per
     file = Path(ana.memory.place.memory) / "runbook.md"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("## Rollback\n\n- Take the last tag\n")
-    ana.memory.journal.origin.trust(ana.memory.place.memory)
-    (entry,) = ana.memory.document(str(file)).entries
+    ana.memory._scope.journal.origin.trust(ana.memory.place.memory)
+    (entry,) = ana.memory.files.document(str(file)).entries
     for day in (date(2026, 11, 1), date(2026, 11, 2)):
-        copies.write(ana.memory, copies.plan(ana.memory, [(str(file), entry)], "ana", today=day))
+        copies.write(
+            ana.memory._scope,
+            copies.plan(ana.memory._scope, [(str(file), entry)], "ana", today=day),
+        )
     assert len(ana.sharing.listed()) == 1
-    (other,) = copies.plan(ana.memory, [(str(file), entry)], "anna")
+    (other,) = copies.plan(ana.memory._scope, [(str(file), entry)], "anna")
     assert other.change is ShareChange.REFUSED and "shared as ana" in other.why

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from memsearch_engine import Memory, NotFound, ShareChange, Sharing, Trust, UsageError
+from memsearch_engine import Memory, NotFound, ShareChange, UsageError
 from memsearch_engine.sync.sharing import packs
 
 _TOKEN = "ghp_" + "x8Kq2LmN4pRs6TvW9yZa1BcD3eFgH5jK7uQw"
@@ -18,7 +18,7 @@ class Machine:
         self.project = root / name / "shop"
         (self.project / ".memsearch" / "memory").mkdir(parents=True)
         self.memory = Memory(self.project, home=root / name / "home")
-        self.sharing = Sharing(self.memory)
+        self.sharing = self.memory.sharing
 
     def pack(self, path: Path, *names: str, author: str = "ana") -> str:
         path.unlink(missing_ok=True)
@@ -56,7 +56,7 @@ def test_a_pack_brings_notes_that_are_told_under_their_author_s_name(
     assert other.take(path, said.upper()) == [ShareChange.NEW, ShareChange.NEW]
     assert other.texts() == ["- Staging runs Postgres 16", "- The queue is Redis"]
     assert "[shared: ana] Staging runs Postgres 16" in other.memory.context().text
-    assert not Trust(other.memory).held()
+    assert not other.memory.trust.held()
     assert other.take(path) == [ShareChange.SAME, ShareChange.SAME]
     other.memory.undo()
     assert not other.sharing.listed()

@@ -6,7 +6,7 @@ import os
 import shutil
 
 import pytest
-from memsearch_engine import Ground, Memory, UsageError
+from memsearch_engine import Memory, UsageError
 
 from tests.conftest import Box, until
 from tests.staleness.repos import Project
@@ -108,7 +108,7 @@ def test_what_is_gone_comes_later(box, repo, memory):
     )
     memory.index()
     before = [hit.id for hit in memory.search("where does the redis cache live get_or_set", 4)]
-    Ground(memory).verify()
+    memory.staleness.verify()
     after = memory.search("where does the redis cache live get_or_set", 4)
     gone = next(hit for hit in after if hit.row.stale == "gone")
     assert before.index(gone.id) <= [hit.id for hit in after].index(gone.id)
@@ -118,7 +118,7 @@ def test_what_is_gone_comes_later(box, repo, memory):
 @pytest.mark.slow
 def test_the_owners_word_is_carried_out_and_taken_back(box, memory):
     gone, moved, _ = reversed([note.id for note in memory.entries()])
-    ground = Ground(memory)
+    ground = memory.staleness
     ground.verify()
     with pytest.raises(UsageError, match="names no file that has moved"):
         ground.moved(gone)
@@ -147,7 +147,7 @@ def test_what_goes_after_it_was_found_true_is_reported_anew(box, repo, memory):
     import datetime
 
     _, moved, _ = reversed([note.id for note in memory.entries()])
-    ground = Ground(memory)
+    ground = memory.staleness
     ground.verify()
     ground.holds(moved)
     repo.remove("app/stays.py")
@@ -161,8 +161,10 @@ def test_what_goes_after_it_was_found_true_is_reported_anew(box, repo, memory):
 def test_sessions_and_agents_are_told(box, memory):
     gone, _, _ = reversed([note.id for note in memory.entries()])
     memory.index()
-    Ground(memory).verify()
-    told = memory.told_at("Where does the redis cache live and how is get_or_set used there?")
+    memory.staleness.verify()
+    told = memory.injection.preview(
+        "Where does the redis cache live and how is get_or_set used there?"
+    )
     assert "(since then: app/cache.py was removed on 2026-03-01" in told.text
     assert "(since then: app/keep.py is lib/kept.py since 2026-02-01" in memory.context().text
     from memsearch_tui.mcp_server import answers
@@ -178,7 +180,7 @@ def test_sessions_and_agents_are_told(box, memory):
 def test_it_is_done_by_itself_when_the_repository_changes(box, repo, memory):
     box.ready()
     memory.index()
-    ground = Ground(memory)
+    ground = memory.staleness
     until(lambda: len(ground.stale()) == 2, 40, "the service has compared the notes")
     repo.remove("app/stays.py")
     repo.commit("2026-04-01 12:00")
@@ -194,7 +196,7 @@ def test_without_a_service_and_without_a_repository(box, memory, monkeypatch):
         "call",
         lambda *a, **k: (_ for _ in ()).throw(__import__("memsearch_engine").Unreachable("none")),
     )
-    assert [found.row.entry_id for found in Ground(memory).verify().stale] == stale
+    assert [found.row.entry_id for found in memory.staleness.verify().stale] == stale
     monkeypatch.undo()
     shutil.rmtree(box.project / ".git")
     found = box.run("verify", "--json")
@@ -210,12 +212,12 @@ def test_it_can_be_switched_off(box, memory):
 
     began = time.monotonic()
     until(lambda: time.monotonic() - began > 18, 20)  # the first comparing is made within 15 s
-    assert Ground(memory).compared() is None
+    assert memory.staleness.compared() is None
 
 
 def test_the_branch_of_a_turn_is_kept_and_asked_for(box, repo):
     memory = Memory(box.project, home=box.home)
-    added = memory.journal.append_turn(
+    added = memory._scope.journal.append_turn(
         memory.place.memory,
         "2026-03-02",
         "10:00",
@@ -223,7 +225,7 @@ def test_the_branch_of_a_turn_is_kept_and_asked_for(box, repo):
         _anchor("s1", "t1"),
         {"branch": "feature/cart"},
     )
-    memory.journal.append_turn(
+    memory._scope.journal.append_turn(
         memory.place.memory,
         "2026-03-02",
         "11:00",
@@ -237,7 +239,7 @@ def test_the_branch_of_a_turn_is_kept_and_asked_for(box, repo):
     repo.checkout("main")
     memory._register()
     memory.index()
-    Ground(memory).verify()
+    memory.staleness.verify()
     assert [hit.id for hit in memory.search("branch:feature/cart")] == [added.entry_id]
     assert [hit.id for hit in memory.search("on the branch:feature/cart")] == [added.entry_id]
     assert [hit.row.unmerged for hit in memory.search("is:unmerged")] == ["feature/cart"]
@@ -297,7 +299,7 @@ def test_of_one_that_is_named_the_reason_is_said(box, memory):
 
 
 def test_what_is_known_stays_where_it_can_not_be_looked_again(box, memory):
-    ground = Ground(memory)
+    ground = memory.staleness
     stale = [note.row.entry_id for note in ground.verify().stale]
     pipe = box.project / ".git/objects/pipe"
     os.mkfifo(pipe)
@@ -312,15 +314,15 @@ def test_what_is_known_stays_where_it_can_not_be_looked_again(box, memory):
 def test_the_catalog_knows_of_notes_that_were_not_looked_at(memory):
     def is_new() -> bool:
         memory.index()
-        return Memory(memory.place.root, home=memory.home).catalog.staleness.has_unchecked(
+        return Memory(memory.place.root, home=memory.home)._scope.catalog.staleness.has_unchecked(
             memory.project.id
         )
 
     assert is_new()
-    Ground(memory).verify()
+    memory.staleness.verify()
     assert not is_new()
     added = memory.add("The queue is in app/stays.py")
     assert is_new()
-    Ground(memory).verify()
+    memory.staleness.verify()
     memory.edit(added.id, "- The queue is in app/keep.py")
     assert is_new()

@@ -523,7 +523,7 @@ def test_an_agent_is_connected_after_what_it_changes_was_shown_and_its_sessions_
 def test_a_no_in_the_review_is_taken_back_and_enter_opens_what_it_is_about(world):
     memory = Memory(str(world.project), home=world.home)
     for _ in range(2):
-        memory.journal.add_note(
+        memory._scope.journal.add_note(
             memory.place.memory,
             "2026-02-05",
             "10:00",

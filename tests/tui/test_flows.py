@@ -145,7 +145,7 @@ def test_who_has_gone_to_a_hit_keeps_it_when_later_answers_put_another_first(wor
         await pilot.press(*keys)
         await settled(pilot)
         seen = app.screen.state.item.key
-        answer = app.screen.state.library.memory.lexical(query, 50)
+        answer = app.screen.state.library.memory.queries.lexical(query, 50)
         answer.hits.reverse()
         assert len(answer.hits) > 1 and app.screen.state.library.items(answer)[0].key != seen
         app.screen.search.show_hits(answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from memsearch_engine import Ground, Memory
+from memsearch_engine import Memory
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
@@ -30,7 +30,7 @@ def stale(box: Box) -> Memory:
     memory.add("The cache lives in `app/cache.py`", day="2026-01-15", time="10:00")
     memory.add("The limits are in `app/keep.py`", day="2026-01-16", time="10:00")
     memory.index()
-    Ground(memory).verify()
+    memory.staleness.verify()
     return memory
 
 

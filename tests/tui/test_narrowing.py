@@ -95,7 +95,7 @@ def test_a_mistyped_filter_is_named_and_its_value_is_no_mistyped_word(many, word
     with Memory(str(many.project), home=many.home) as memory:
         memory.add("The code of the year")
         memory.index()
-        answer = memory.lexical(f"{word} year")
+        answer = memory.queries.lexical(f"{word} year")
         assert f"{word} is no filter (did you mean " in answer.reason
         assert not answer.corrected
 

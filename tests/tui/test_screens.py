@@ -319,12 +319,14 @@ ALIKE = "- User asked how the importer retries\n- Agent set five retries with ba
 def reviewed(world) -> MemsearchApp:
     """Something of every kind: a proposal, a note from outside, junk, a repetition, a secret."""
     memory = Memory(str(world.project), home=world.home)
-    entry = memory.read(memory.days()[0])[0]
-    memory.journal.mark(str(world.memory), Target(str(world.day()), entry.id), "trust", "outside")
+    entry = memory.files.read(memory.days()[0])[0]
+    memory._scope.journal.mark(
+        str(world.memory), Target(str(world.day()), entry.id), "trust", "outside"
+    )
     world.day("2026-02-10").write_text(
         f"# 2026-02-10\n\n### 09:00\n- the key is {SECRET}\n\n### 09:10\n- API Error: 529 overloaded\n\n### 09:20\n{ALIKE}\n### 09:30\n{ALIKE}"
     )
-    memory.journal.origin.trust(str(world.memory))
+    memory._scope.journal.origin.trust(str(world.memory))
     hunk = Hunk(
         1, "MEMORY.md", "## Everywhere", [], [], ["- British English [mem:aaaaaaaa]"], ["aaaaaaaa"]
     )

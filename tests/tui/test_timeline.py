@@ -67,15 +67,15 @@ def test_an_indexed_file_is_listed_as_one_that_is_not(library, world):
     before = {day: library.day(day) for day, _ in library.days()}
     engine = Engine(world.home)
     try:
-        place = library.memory.place_param
+        place = library.memory._scope.place_param
         (result,) = engine.handlers["index"](_Call(), place=place)
         assert not result.failed
     finally:
         engine.close()
     indexed = Library(Memory(str(world.project), home=world.home))
-    assert isinstance(indexed.memory.catalog, Catalog)
+    assert isinstance(indexed.memory._scope.catalog, Catalog)
     assert dict(indexed.days()) == {day: len(items) for day, items in before.items()}
-    read = indexed.memory.read
+    read = indexed.memory.files.read
     indexed.memory.read = lambda file: pytest.fail("read from the file")  # type: ignore[method-assign]
     assert {day: indexed.day(day) for day in before} == before
     indexed.memory.read = read  # type: ignore[method-assign]

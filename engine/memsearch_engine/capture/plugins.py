@@ -9,6 +9,7 @@ import time
 
 import msgspec
 
+from memsearch_engine.agents import mcp_clients
 from memsearch_engine.agents.installing import Installer, missing
 from memsearch_engine.agents.patches import Patch, apply, record, revert
 from memsearch_engine.capture import event_queue
@@ -16,6 +17,7 @@ from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Conflict, Unreachable, UsageError
 from memsearch_engine.core.home import Home
+from memsearch_engine.search.scope import Scope
 
 
 class Status(msgspec.Struct):
@@ -167,3 +169,94 @@ def _status(home: Home, agent: str) -> Status:
         plugin,
         kind.notes() if kept or plugin else [],
     )
+
+
+class Plugins:
+    """Our hooks and skills in the agents' own configuration.
+
+    >>> with Memory() as memory:
+    ...     memory.plugins.status("codex").installed
+    False
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._home, self._scope = scope.home, scope
+
+    def status(self, agent: str) -> Status:
+        """How ours stands in an agent, and what keeps it from working."""
+        return status(self._home, agent)
+
+    def is_here(self, state: Status) -> bool:
+        """Whether an agent's program or its sessions are on this machine."""
+        return bool(state.program) or bool(self._scope.folders.here(state.agent))
+
+    def has_sessions(self, agent: str) -> bool:
+        """Whether an agent has stored sessions on this machine."""
+        return bool(self._scope.folders.here(agent))
+
+    def install(
+        self,
+        agent: str,
+        *,
+        dry_run: bool = False,
+        replace_peer: bool = False,
+        trust: bool = True,
+        allow: bool = False,
+    ) -> list[Patch]:
+        """Write what is missing of ours; the changes.
+
+        Args:
+            replace_peer: switch off memsearch's own plugin, which is a Conflict otherwise.
+            trust: let the agent know that its user trusts these hooks. allow: let it look
+                things up without asking.
+
+        Raises:
+            UsageError, Conflict, OSError.
+        """
+        return install(
+            self._home, agent, dry_run=dry_run, replace_peer=replace_peer, trust=trust, allow=allow
+        )
+
+    def uninstall(self, agent: str, *, dry_run: bool = False) -> list[Patch]:
+        """Put the agent's configuration back byte for byte; the changes."""
+        return uninstall(self._home, agent, dry_run=dry_run)
+
+    def installer(self, agent: str) -> Installer:
+        """What an agent asks of its user before it lets ours in."""
+        return installer(agent)
+
+    def rules(self) -> list[str]:
+        """Names of the agents that ask before they look a memory up."""
+        return [name for name in agent_registry.live() if installer(name).rules()]
+
+
+class McpClients:
+    """``memsearch mcp`` in the lists of its clients.
+
+    >>> with Memory() as memory:
+    ...     "cursor" in memory.mcp_clients.names()
+    True
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._home = scope.home
+
+    def names(self) -> list[str]:
+        """Clients whose lists are known."""
+        return list(mcp_clients.clients())
+
+    def title(self, client: str) -> str:
+        """Raises UsageError where no client is called so."""
+        return mcp_clients.client(client).title
+
+    def entry_text(self, client: str = "") -> str:
+        """The entry as it is written, for any client where none is named."""
+        return mcp_clients.entry_text(client)
+
+    def install(self, client: str, *, dry_run: bool = False) -> list[Patch]:
+        """Write the entry into a client's own list; the changes. Raises UsageError, Conflict."""
+        return mcp_clients.install(self._home, client, dry_run=dry_run)
+
+    def uninstall(self, client: str, *, dry_run: bool = False) -> list[Patch]:
+        """Take it out byte for byte; the changes."""
+        return mcp_clients.uninstall(self._home, client, dry_run=dry_run)

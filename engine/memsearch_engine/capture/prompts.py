@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts.locate import anchored
 from memsearch_engine.agents.transcripts.model import TurnName
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders, Home
 

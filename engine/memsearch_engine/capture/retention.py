@@ -4,6 +4,7 @@ time.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import msgspec
 
 from memsearch_engine.agents.retention import Retention
 from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.evidence import Status as Kept
 from memsearch_engine.agents.transcripts.locate import find_session, open_session
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.core import agent_registry
@@ -21,7 +23,9 @@ from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.journal.files import list_days, read_day
 from memsearch_engine.journal.model import Anchor
+from memsearch_engine.search.scope import Scope
 
+Progress = Callable[[str, int, int], None]
 _SOON_DAYS = 7
 
 
@@ -121,3 +125,43 @@ def _days_kept(agent: str, folders: AgentFolders) -> int:
     deletes = cast("Retention | None", agent_registry.part(agent, "retention"))
     places = folders.here(agent)
     return min((deletes.days_kept(place) for place in places), default=0) if deletes else 0
+
+
+class Evidence:
+    """The conversations behind memories, as far as we keep them.
+
+    >>> with Memory(everything=True) as memory:
+    ...     memory.evidence.kept().turns
+    0
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._home = scope, scope.home
+
+    def kept(self) -> Kept:
+        """What is kept, and how large it is."""
+        with contextlib.closing(Archive(self._home)) as archive:
+            return archive.status()
+
+    def survey(self) -> Survey:
+        """How many cited conversations are live, kept or lost, and which their agent will delete
+        soon.
+        """
+        return survey(self._home, self._scope.projects, self._scope.folders)
+
+    def archive(self, progress: Progress | None = None) -> tuple[int, list[tuple[str, str]]]:
+        """Keep every conversation that a memory of these projects cites and its agent still has:
+        how many, and what failed why.
+        """
+        return archive_all(self._home, self._scope.projects, self._scope.folders, progress)
+
+    def prune(self, *, max_bytes: int, max_days: float, dry_run: bool = False) -> tuple[int, int]:
+        """Forget the oldest kept conversations beyond a size or an age (0: no limit): how many, and
+        of how many none else is left.
+        """
+        with contextlib.closing(Archive(self._home)) as archive:
+            gone = archive.prune(max_bytes=max_bytes, max_days=max_days, dry_run=dry_run)
+        folders = self._scope.folders
+        return len(gone), sum(
+            find_session(agent, session, "", folders) is None for agent, session, _ in gone
+        )

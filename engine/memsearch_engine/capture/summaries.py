@@ -308,8 +308,8 @@ def _unmark(journal: Journal, job: SummaryJob) -> None:
 
 def _turn(home: Home, job: SummaryJob) -> Turn:
     """The turn's words: the kept copy, which is clean already, else the agent's own."""
+    from memsearch_engine.agents.known_folders import known_folders
     from memsearch_engine.agents.transcripts.evidence import Archive
-    from memsearch_engine.capture.ledger import known_folders
 
     kept = Archive(home).get(job.agent, job.session, job.turn)
     if kept is not None:

@@ -26,7 +26,7 @@ from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.undo import day_name
 from memsearch_engine.journal.unmangle import unmangled
 from memsearch_engine.journal.write import Target
-from memsearch_engine.memory import Memory
+from memsearch_engine.search.scope import Scope
 
 Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished", "merged", "returned"]
 _MIN_CHARACTERS = 5
@@ -101,58 +101,115 @@ class Finding(msgspec.Struct, frozen=True):
         return self.notes[-1].entry_id[:8]
 
 
-def findings(memory: Memory) -> list[Finding]:
-    """What vanished first, then junk, then repetitions; pinned notes are never junk."""
-    notes: dict[str, list[SeenNote]] = {}  # by memory folder: a project's notes stay its own
-    found = _vanished(memory) + _merged(memory)
-    deleted = memory.journal.history.deleted_texts()
-    for file, entry in memory.every_entry():
-        note = SeenNote(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
-        if deleted.get(entry.id) == entry.raw:
-            found.append(Finding("returned", [note], entry.title))
-        elif junk := _junk(entry):
-            found.append(Finding(junk[0], [note], junk[1]))
-        elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
-            notes.setdefault(author_of(file.path) or memory.memory_of(file.path), []).append(note)
-    return found + [finding for group in notes.values() for finding in _repetitions(group)]
+class Repair:
+    """Junk, notes that say nearly the same, and a damaged undo history.
 
+    >>> with Memory() as memory:
+    ...     memory.repair.findings()
+    []
+    """
 
-def _vanished(memory: Memory) -> list[Finding]:
-    found = []
-    for folder in dict.fromkeys(project.memory for project in memory.projects):
-        for change in memory.journal.vanished(folder):
-            text = change.after.decode("utf-8", "replace").strip()
-            note = SeenNote(
-                change.path, day_of(change.path), change.entry_id, "", change.title, text
-            )
-            found.append(
-                Finding("vanished", [note], text.splitlines()[-1][:200] if text else "", change.seq)
-            )
-    return found
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
 
+    def findings(self, names: Iterable[str] = ()) -> list[Finding]:
+        """What could be repaired: what vanished first, then junk, then repetitions. Pinned notes
+        are never junk.
 
-def _merged(memory: Memory) -> list[Finding]:
-    """Files that somebody merged line by line, a finding for each."""
-    found = []
-    for file in memory.days():
-        with contextlib.suppress(OSError):
-            document = read_day(file.path)
-            wrong = unmangled(document.data, day_name(file.path))
-            if wrong is None:
-                continue
-            text = "\n".join(wrong.evidence)
-            note = SeenNote(
-                file.path,
-                file.day,
-                digest("merged", file.path),
-                "",
-                os.path.basename(file.path),
-                text,
+        Args:
+            names: only these ids of notes and kinds; all where there is none.
+        """
+        notes: dict[str, list[SeenNote]] = {}  # by memory folder: a project's notes stay its own
+        found = self._vanished() + self._merged()
+        deleted = self._scope.journal.history.deleted_texts()
+        for file, entry in self._scope.every_entry():
+            note = SeenNote(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
+            if deleted.get(entry.id) == entry.raw:
+                found.append(Finding("returned", [note], entry.title))
+            elif junk := _junk(entry):
+                found.append(Finding(junk[0], [note], junk[1]))
+            elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
+                notes.setdefault(
+                    author_of(file.path) or self._scope.memory_of(file.path), []
+                ).append(note)
+        found += [finding for group in notes.values() for finding in _repetitions(group)]
+        return _chosen(found, names) if names else found
+
+    def history_fault(self) -> str:
+        """What is wrong with the undo history; '' where it is sound.
+
+        Raises:
+            Unreachable: it is in use, or a newer version wrote it.
+        """
+        return self._scope.journal.history.check()
+
+    def set_history_aside(self) -> str:
+        """Begin a new undo history beside a damaged one. Returns where that one is now; it may hold
+        old texts.
+        """
+        return str(self._scope.journal.history.set_aside())
+
+    def mend(self, finding: Finding) -> None:
+        """Bring back what vanished; take apart what was merged; delete junk, and what came back;
+        make one note of repetitions, with the anchors of all. One step of undo. Raises Conflict,
+        NotFound.
+        """
+        targets = [note.target for note in finding.notes]
+        if finding.kind == "vanished":
+            self._scope.journal.add_again(finding.seq)
+        elif finding.file is not None:
+            path, (read, data) = targets[0].path, finding.file
+            self._scope.journal.replace(
+                self._scope.memory_of(path),
+                path,
+                read,
+                data,
+                f"notes of {finding.notes[0].day} taken apart",
             )
-            found.append(
-                Finding("merged", [note], wrong.evidence[0], file=(document.data, wrong.data))
+        elif finding.kind == "duplicate":
+            self._scope.journal.merge(
+                self._scope.memory_of(targets[0].path), targets[0], targets[1:]
             )
-    return found
+        else:
+            self._scope.journal.delete(self._scope.memory_of(targets[0].path), targets)
+
+    def _vanished(self) -> list[Finding]:
+        found = []
+        for folder in dict.fromkeys(project.memory for project in self._scope.projects):
+            for change in self._scope.journal.vanished(folder):
+                text = change.after.decode("utf-8", "replace").strip()
+                note = SeenNote(
+                    change.path, day_of(change.path), change.entry_id, "", change.title, text
+                )
+                found.append(
+                    Finding(
+                        "vanished", [note], text.splitlines()[-1][:200] if text else "", change.seq
+                    )
+                )
+        return found
+
+    def _merged(self) -> list[Finding]:
+        """Files that somebody merged line by line, a finding for each."""
+        found = []
+        for file in self._scope.days():
+            with contextlib.suppress(OSError):
+                document = read_day(file.path)
+                wrong = unmangled(document.data, day_name(file.path))
+                if wrong is None:
+                    continue
+                text = "\n".join(wrong.evidence)
+                note = SeenNote(
+                    file.path,
+                    file.day,
+                    digest("merged", file.path),
+                    "",
+                    os.path.basename(file.path),
+                    text,
+                )
+                found.append(
+                    Finding("merged", [note], wrong.evidence[0], file=(document.data, wrong.data))
+                )
+        return found
 
 
 def _junk(entry: Entry) -> tuple[Kind, str] | None:
@@ -230,25 +287,7 @@ def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
     return len(one & other) / len(one | other)
 
 
-def mend(memory: Memory, finding: Finding) -> None:
-    """Bring back what vanished; take apart what was merged; delete junk, and what came back; make
-    one note of repetitions, with the anchors of all. One step of undo. Raises Conflict, NotFound.
-    """
-    targets = [note.target for note in finding.notes]
-    if finding.kind == "vanished":
-        memory.journal.add_again(finding.seq)
-    elif finding.file is not None:
-        path, (read, data) = targets[0].path, finding.file
-        memory.journal.replace(
-            memory.memory_of(path), path, read, data, f"notes of {finding.notes[0].day} taken apart"
-        )
-    elif finding.kind == "duplicate":
-        memory.journal.merge(memory.memory_of(targets[0].path), targets[0], targets[1:])
-    else:
-        memory.journal.delete(memory.memory_of(targets[0].path), targets)
-
-
-def chosen(found: Iterable[Finding], names: Iterable[str]) -> list[Finding]:
+def _chosen(found: Iterable[Finding], names: Iterable[str]) -> list[Finding]:
     """Findings by the ids of notes in them, or by kind."""
     wanted = list(names)
     return [

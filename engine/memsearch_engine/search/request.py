@@ -463,3 +463,14 @@ def parse_date(text: str, today: date) -> tuple[str, str] | None:
     except ValueError:
         return None
     return None
+
+
+def request_of(query: str | SearchRequest, **options: Any) -> SearchRequest:
+    """A query as a request. Arguments of a command may hold any bytes: they become valid text.
+
+    Args:
+        options: fields of the request, such as ``limit``; ignored where *query* is a request.
+    """
+    if isinstance(query, SearchRequest):
+        return query
+    return parse(query.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), **options)

@@ -21,6 +21,7 @@ from memsearch_engine.service.connection import Connection
 
 _LOOK_S = 1.0
 _WAIT_S = 30.0
+_ANSWER_S = 80.0  # what a busy service may take longer
 
 
 class UpdateKind(StrEnum):
@@ -39,6 +40,24 @@ class Update(msgspec.Struct, frozen=True):
 class _Seen(msgspec.Struct):
     stamp: tuple[int, int]
     notes: dict[str, Note]
+
+
+def states(connect: Callable[[], Connection], every_s: float) -> Iterator[State]:
+    """The service's state: at once, after each change of the index, and every *every_s* seconds.
+
+    Raises:
+        Unreachable: the service can't be started, or it ended.
+    """
+    connection, version = connect(), -1
+    try:
+        while True:
+            state = connection.call(
+                "wait", State, timeout_s=every_s + _ANSWER_S, deadline_s=every_s, version=version
+            )
+            version = state.version
+            yield state
+    finally:
+        connection.close()
 
 
 def updates(

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from memsearch_engine.capture.ledger import known_folders
+from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import AgentFolders, Home

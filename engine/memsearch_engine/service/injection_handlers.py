@@ -7,12 +7,12 @@ import threading
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts import summary
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.locate import find_session
 from memsearch_engine.agents.transcripts.model import input_text
 from memsearch_engine.capture import event_queue
-from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.core.projects import Project

@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.actions.index import Actions
+from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.capture import event_queue, summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.coverage import reconcile
-from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders

@@ -191,7 +191,9 @@ class Conversation:
                 self._desk.say("no match in this conversation", for_s=3)
 
         what = f"looking for {shown_line(' '.join(words))}"
-        looking = away(partial(self._state.library.memory.turn_with, entry, words, here, step))
+        looking = away(
+            partial(self._state.library.memory.transcripts.turn_with, entry, words, here, step)
+        )
         await self._desk.read(what, looking, show, self._desk.warn)
 
     # -- on from here

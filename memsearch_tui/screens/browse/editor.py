@@ -113,7 +113,7 @@ class Editor:
 
     async def open_new(self, day: str, folder: str) -> None:
         """Open the editor for a new note of *day* (ISO) in a memory folder."""
-        name = os.path.basename(self._state.library.memory.root_of(folder))
+        name = os.path.basename(self._state.library.memory.files.root_of(folder))
         await self._open(drafts.of_new(folder, day), f"new note · {name} · {day}")
 
     async def _open(self, draft: drafts.Draft, title: str) -> None:
@@ -254,7 +254,7 @@ class Editor:
         library = self._state.library
         memory = library.memory
         if draft.new_day:
-            work = partial(library.add, text, draft.new_day, memory.root_of(draft.path))
+            work = partial(library.add, text, draft.new_day, memory.files.root_of(draft.path))
         else:
             work = partial(memory.edit, draft.entry_id, text, if_match=draft.hash, path=draft.path)
 

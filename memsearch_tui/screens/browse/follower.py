@@ -50,27 +50,12 @@ class Follower:
 
     def _follow_library(self) -> None:
         """Follow until another library is opened. Raises MemsearchError."""
-        from memsearch_engine import Inbox, IndexResult, State  # the first frame needs none of them
-
         library, version = self._desk.state.library, -1
-        memory = library.memory
-        connection = memory.connect()
-        try:
-            connection.call("inbox", Inbox, timeout_s=60)
-            place, all_projects = memory.place_param, memory.everything
-            connection.call(
-                "index",
-                list[IndexResult],
-                timeout_s=3600,
-                place=place,
-                all_projects=all_projects,
-            )
-            while not self._stop.is_set() and self._desk.state.library is library:
-                state = connection.call(
-                    "wait", State, timeout_s=90, deadline_s=_WAIT_S, version=version
-                )
-                if state.version != version:
-                    version = state.version
-                    self._call(self._changed, state)
-        finally:
-            connection.close()
+        library.memory.capture.inbox(timeout_s=60)
+        library.memory.index()
+        for state in library.memory.changes(every_s=_WAIT_S):
+            if self._stop.is_set() or self._desk.state.library is not library:
+                return
+            if state.version != version:
+                version = state.version
+                self._call(self._changed, state)

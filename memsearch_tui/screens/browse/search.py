@@ -137,7 +137,7 @@ class Search:
             await self._narrow(text, generation)
             return
         memory = library.memory
-        steps = [(_WORDS, 0.0, memory.lexical), (_MEANING, REST_S, memory.search)]
+        steps = [(_WORDS, 0.0, memory.queries.lexical), (_MEANING, REST_S, memory.search)]
         for lane, rest, ask in steps if words_first else steps[1:]:
             await asyncio.sleep(max(0.0, typed + rest - time.monotonic()))
             try:

@@ -34,9 +34,9 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.journal.note import Note
 from memsearch_engine.longterm.digest.outline import outline
-from memsearch_engine.longterm.digest.picking import Picked, Picking, pick
-from memsearch_engine.memory import Memory
+from memsearch_engine.longterm.digest.picking import Picked, Picking, Search, pick
 from memsearch_engine.search.rarity import weights
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 
 PURPOSE = "compact"
@@ -125,7 +125,7 @@ class Digest(msgspec.Struct):
     output_tokens: int = 0
 
 
-def plan(memory: Memory, source: str = "", asked: Asked = Asked()) -> Plan:  # noqa: B008 - frozen
+def plan(scope: Scope, search: Search, source: str, asked: Asked) -> Plan:
     """What a digest of *source* (see ``picking.pick``) takes. Nothing is asked and nothing is
     written.
 
@@ -133,16 +133,16 @@ def plan(memory: Memory, source: str = "", asked: Asked = Asked()) -> Plan:  # n
         UsageError: the template has no place for the notes. SettingsError: the provider is not
             described. NotFound: there is no note.
     """
-    settings = load(memory.home)
+    settings = load(scope.home)
     template = _template(settings, asked)
     llm, provider, model = _provider(settings, asked)
-    picking = pick(memory, source)
+    picking = pick(scope, search, source)
     if provider == "extractive":
         return Plan(picking, [picking.notes], provider, "", 0, 0, 0, 0.0, 0, 0, template, llm)
     room = settings.compact.part_tokens
-    parts = list(_parts(memory.home, picking.notes, room))
+    parts = list(_parts(scope.home, picking.notes, room))
     answer, calls = min(settings.compact.answer_tokens, room // 3), len(parts)
-    asking = sum(estimate(_shown(memory.home, part)) for part in parts) + calls * estimate(
+    asking = sum(estimate(_shown(scope.home, part)) for part in parts) + calls * estimate(
         _SYSTEM + template
     )
     left = calls
@@ -157,7 +157,7 @@ def plan(memory: Memory, source: str = "", asked: Asked = Asked()) -> Plan:  # n
         if known is not None and priced
         else None
     )
-    today = max(0, settings.compact.daily_tokens - spend.today(memory.home, PURPOSE))
+    today = max(0, settings.compact.daily_tokens - spend.today(scope.home, PURPOSE))
     return Plan(
         picking,
         parts,
@@ -174,7 +174,7 @@ def plan(memory: Memory, source: str = "", asked: Asked = Asked()) -> Plan:  # n
     )
 
 
-def make(memory: Memory, planned: Plan, progress: Progress | None = None) -> Digest:
+def make(scope: Scope, planned: Plan, progress: Progress | None = None) -> Digest:
     """Have the digest written. Asks a model, unless the plan says that none is.
 
     Raises:
@@ -182,35 +182,35 @@ def make(memory: Memory, planned: Plan, progress: Progress | None = None) -> Dig
             no answer.
         MemsearchError: the answer has no words.
     """
-    settings = load(memory.home)
+    settings = load(scope.home)
     if planned.provider == "extractive":
-        text = outline(planned.notes, settings.compact.answer_tokens, _specialness(memory))
+        text = outline(planned.notes, settings.compact.answer_tokens, _specialness(scope))
         if not text:
             raise MemsearchError(
                 "no line of these notes tells of a decision, a change, an error or an open end",
                 _OTHERS,
             )
-        return checked(memory.home, text, planned.notes)
+        return checked(scope.home, text, planned.notes)
     needed = planned.input_tokens + planned.output_tokens
     if needed > planned.left_today:
         raise UsageError(
             f"this may take {needed:,} tokens, and `compact.daily_tokens` leaves {planned.left_today:,} today",
             "choose fewer notes (--day, --source), or raise it: memsearch config set compact.daily_tokens N",
         )
-    work = _Work(memory.home, settings, planned, progress)
+    work = _Work(scope.home, settings, planned, progress)
     text = work.digest()
-    digest = checked(memory.home, text, planned.notes)
+    digest = checked(scope.home, text, planned.notes)
     if not any(char.isalnum() for char in digest.text):
         raise MemsearchError(f"the answer of {planned.provider} has no words")
     digest.input_tokens, digest.output_tokens = work.input_tokens, work.output_tokens
     return digest
 
 
-def _specialness(memory: Memory) -> Callable[[str], float]:
+def _specialness(scope: Scope) -> Callable[[str], float]:
     """How special a line is: the mean weight of its rarest words; the same for all where there is
     no index.
     """
-    catalog, known = memory.catalog, dict[str, float]()
+    catalog, known = scope.catalog, dict[str, float]()
 
     def special(line: str) -> float:
         if catalog is None:
@@ -226,14 +226,14 @@ def _specialness(memory: Memory) -> Callable[[str], float]:
 _OTHERS = "`--llm-provider NAME` has a model write it; `memsearch show DAY` shows the notes"
 
 
-def folder_of(memory: Memory, output_dir: str = "") -> str:
+def folder_of(scope: Scope, output_dir: str = "") -> str:
     """Where the digest's day file is to lie: made and looked at before anybody is asked. Raises
     UsageError.
     """
     folder = (
         os.path.abspath(os.path.join(os.path.expanduser(output_dir), "memory"))
         if output_dir
-        else memory.place.memory
+        else scope.place.memory
     )
     try:
         os.makedirs(folder, exist_ok=True)
@@ -244,7 +244,7 @@ def folder_of(memory: Memory, output_dir: str = "") -> str:
     return folder
 
 
-def write(memory: Memory, planned: Plan, digest: Digest, folder: str) -> Note:
+def write(scope: Scope, planned: Plan, digest: Digest, folder: str) -> Note:
     """Append the digest to today's file in a folder (``folder_of``) as one note. Undoable; the
     service indexes it as it does any note.
 
@@ -255,7 +255,7 @@ def write(memory: Memory, planned: Plan, digest: Digest, folder: str) -> Note:
     now = datetime.now()
     count = len(planned.notes)
     title = f"Digest of {planned.picking.title}: {count} {'note' if count == 1 else 'notes'}"
-    added = memory.journal.add_note(
+    added = scope.journal.add_note(
         folder,
         now.date().isoformat(),
         f"{now:%H:%M}",

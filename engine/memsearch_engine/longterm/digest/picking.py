@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 
 import msgspec
@@ -17,14 +17,17 @@ from memsearch_engine.index.rows import Row
 from memsearch_engine.injection.notes import NoteFiles, mark_withheld
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.memory import Memory
+from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.request import parse_date
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.search.supersession import listing
 from memsearch_engine.search.supersession.overrides import read_overrides
 
 _FOUND = 200  # notes of a query at most
 _IS_DATES = re.compile(r"[\d\s./:-]+")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
+
+Search = Callable[[str, int], Answer]
 
 
 class Picked(msgspec.Struct, frozen=True):
@@ -50,10 +53,11 @@ class Picking(msgspec.Struct):
     left_out: dict[str, int]
 
 
-def pick(memory: Memory, source: str = "") -> Picking:
+def pick(scope: Scope, search: Search, source: str = "") -> Picking:
     """The notes that *source* names, oldest first.
 
     Args:
+        search: answers a query, as ``Memory.search`` does.
         source: a file, a day (``2026-11-24``, ``yesterday``), days
             (``2026-11-01..2026-11-07``), or a query; '' for all of the project.
 
@@ -62,13 +66,13 @@ def pick(memory: Memory, source: str = "") -> Picking:
     """
     if source and not source.strip():
         raise UsageError("a source is a file, a day, days or a query")
-    title, found = _named(memory, " ".join(source.split()))
+    title, found = _named(scope, search, " ".join(source.split()))
     files: dict[str, NoteFiles] = {}
     notes: list[Picked] = []
     left: Counter[str] = Counter()
     for path, entry in found:
-        folder = memory.memory_of(path)
-        held = files.setdefault(folder, NoteFiles(folder, memory.journal.origin))
+        folder = scope.memory_of(path)
+        held = files.setdefault(folder, NoteFiles(folder, scope.journal.origin))
         if not entry.body.strip():
             continue
         if entry.is_digest:
@@ -86,7 +90,7 @@ def pick(memory: Memory, source: str = "") -> Picking:
         raise NotFound(
             f"no note of {title} to work with{why}", "`memsearch days` lists what there is"
         )
-    superseded = _overtaken(memory, notes)
+    superseded = _overtaken(scope, notes)
     notes = [
         msgspec.structs.replace(note, superseded=superseded.get(note.id, "")) for note in notes
     ]
@@ -96,18 +100,18 @@ def pick(memory: Memory, source: str = "") -> Picking:
     return Picking(title, notes, dict(left))
 
 
-def _overtaken(memory: Memory, notes: list[Picked]) -> dict[str, str]:
+def _overtaken(scope: Scope, notes: list[Picked]) -> dict[str, str]:
     """Entry's id -> the day of a newer word on its matter, as far as that is known."""
     found: dict[str, str] = {}
     try:
-        spoken, catalog = read_overrides(memory.home), memory.catalog
+        spoken, catalog = read_overrides(scope.home), scope.catalog
         for note in notes if catalog is not None else ():
-            folder = memory.memory_of(note.path)
+            folder = scope.memory_of(note.path)
             project = next(
-                (project.id for project in memory.projects if project.memory == folder), ""
+                (project.id for project in scope.projects if project.memory == folder), ""
             )
             pairs = listing.of_note(catalog, spoken, project, note.id)  # type: ignore[arg-type]
-            for pair in mark_withheld(pairs, folder, memory.journal.origin) if pairs else ():
+            for pair in mark_withheld(pairs, folder, scope.journal.origin) if pairs else ():
                 if pair.holds and pair.older.entry_id == note.id:
                     found[note.id] = max(found.get(note.id, ""), pair.newer.day)
     except Unreachable:  # without an index nothing is known of it
@@ -115,11 +119,11 @@ def _overtaken(memory: Memory, notes: list[Picked]) -> dict[str, str]:
     return found
 
 
-def _named(memory: Memory, source: str) -> tuple[str, Iterator[tuple[str, Entry]]]:
+def _named(scope: Scope, search: Search, source: str) -> tuple[str, Iterator[tuple[str, Entry]]]:
     if not source:
-        return "this project", _of_days(memory, "", "")
+        return "this project", _of_days(scope, "", "")
     if os.path.isfile(source) and source.lower().endswith((".md", ".markdown")):
-        return os.path.basename(source), _of_file(memory, os.path.abspath(source))
+        return os.path.basename(source), _of_file(scope, os.path.abspath(source))
     if match := _RANGE.fullmatch(source):
         begin, end = (parse_date(text.strip(), date.today()) for text in match.groups())
         if begin and end:
@@ -128,9 +132,9 @@ def _named(memory: Memory, source: str) -> tuple[str, Iterator[tuple[str, Entry]
                     f"{begin[0]} is after {end[1]}",
                     f"memsearch compact --source {match[2]}..{match[1]}",
                 )
-            return f"{begin[0]} to {end[1]}", _of_days(memory, begin[0], end[1])
+            return f"{begin[0]} to {end[1]}", _of_days(scope, begin[0], end[1])
     if days := parse_date(source, date.today()):
-        return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}", _of_days(memory, *days)
+        return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}", _of_days(scope, *days)
     if (
         _IS_DATES.fullmatch(source)
         or ".." in source
@@ -141,7 +145,7 @@ def _named(memory: Memory, source: str) -> tuple[str, Iterator[tuple[str, Entry]
             f"{source!r} is no day, no days and no file of this memory",
             "such as 2026-11-24, 2026-11-01..2026-11-07, yesterday",
         )
-    return f"“{source}”", _of_query(memory, source)
+    return f"“{source}”", _of_query(scope, search, source)
 
 
 def week(today: date) -> str:
@@ -149,17 +153,17 @@ def week(today: date) -> str:
     return f"{today - timedelta(days=7)}..{today - timedelta(days=1)}"
 
 
-def _of_days(memory: Memory, first: str, last: str) -> Iterator[tuple[str, Entry]]:
-    for file in memory.days() if first else memory.files():
+def _of_days(scope: Scope, first: str, last: str) -> Iterator[tuple[str, Entry]]:
+    for file in scope.days() if first else scope.files():
         if not first or first <= file.day <= last:
-            for entry in memory.read(file):
+            for entry in scope.read(file):
                 yield file.path, entry
 
 
-def _of_file(memory: Memory, path: str) -> Iterator[tuple[str, Entry]]:
-    for file in memory.files():
+def _of_file(scope: Scope, path: str) -> Iterator[tuple[str, Entry]]:
+    for file in scope.files():
         if os.path.realpath(file.path) == os.path.realpath(path):
-            for entry in memory.read(file):
+            for entry in scope.read(file):
                 yield file.path, entry
             return
     raise NotFound(
@@ -168,11 +172,11 @@ def _of_file(memory: Memory, path: str) -> Iterator[tuple[str, Entry]]:
     )
 
 
-def _of_query(memory: Memory, query: str) -> Iterator[tuple[str, Entry]]:
-    rows: list[Row] = [hit.row for hit in memory.search(query, _FOUND) if not hit.is_doubtful]
+def _of_query(scope: Scope, search: Search, query: str) -> Iterator[tuple[str, Entry]]:
+    rows: list[Row] = [hit.row for hit in search(query, _FOUND) if not hit.is_doubtful]
     for row in rows:
         try:
-            section = memory.section(row.entry_id)
+            section = scope.section(row.entry_id)
         except NotFound:
             continue  # deleted since
         yield section.path, section.entry

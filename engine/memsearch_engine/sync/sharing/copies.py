@@ -34,8 +34,8 @@ from memsearch_engine.journal.quarantine import held_back
 from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
 from memsearch_engine.journal.text import CleanText
 from memsearch_engine.journal.write import Target, target_of
-from memsearch_engine.memory import Memory
 from memsearch_engine.search.request import is_expired
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 
 #: Marks of a note that hold for its copy, too.
@@ -115,14 +115,14 @@ class Copy(NamedTuple):
     body: CleanText
 
 
-def author(memory: Memory, name: str = "") -> str:
+def author(scope: Scope, name: str = "") -> str:
     """Under which name this owner shares: *name*, the setting, else what git calls him, else the
     login. Raises UsageError.
     """
     said = (
         name
-        or memory.settings.share.author
-        or repository.user_name(memory.place.common_dir)
+        or scope.settings.share.author
+        or repository.user_name(scope.place.common_dir)
         or getpass.getuser()
     )
     found = author_name(said)
@@ -133,11 +133,11 @@ def author(memory: Memory, name: str = "") -> str:
     return found
 
 
-def folder(memory: Memory) -> str:
+def folder(scope: Scope) -> str:
     """Where this project's shared notes lie. Raises UsageError where nobody could commit them with
     the project.
     """
-    found, place = shared_beside(memory.place.memory), memory.place
+    found, place = shared_beside(scope.place.memory), scope.place
     why = ""
     if not found or os.path.dirname(os.path.dirname(found)) != place.root:
         why = f"the notes lie in {place.memory}, outside the project"
@@ -155,7 +155,7 @@ def folder(memory: Memory) -> str:
 
 
 def plan(
-    memory: Memory,
+    scope: Scope,
     notes: Iterable[tuple[str, Entry]],
     by: str,
     *,
@@ -171,7 +171,7 @@ def plan(
         for_pack: they go into a file of the owner's: no folder of the project is needed.
     """
     if not for_pack:
-        folder(memory)
+        folder(scope)
     now = today or date.today()
     marks = {
         SHARED: now.isoformat(),
@@ -181,21 +181,21 @@ def plan(
     there = (
         []
         if for_pack
-        else [(file.path, entry) for file, entries in _files(memory) for entry in entries]
+        else [(file.path, entry) for file, entries in _files(scope) for entry in entries]
     )
-    mine = memory.journal.origin.those((entry.raw for _, entry in there), WRITTEN)
+    mine = scope.journal.origin.those((entry.raw for _, entry in there), WRITTEN)
     places = {entry.id: path for path, entry in there if entry.raw in mine}
     for path, entry in notes:
         day = day_of(path) or now.isoformat()
         # where it stands already: one without a day of its own has that of its first sharing
-        to = places.get(shared.shared_id(entry.id)) or shared.path_for(memory.place.memory, by, day)
-        why = _refused(memory, path, entry)
+        to = places.get(shared.shared_id(entry.id)) or shared.path_for(scope.place.memory, by, day)
+        why = _refused(scope, path, entry)
         if not why and not for_pack and (other := author_of(to)) != by:
             why = f"it is shared as {other}: `memsearch share --withdraw {entry.id[:8]}` first"
         if why:
             found.append(Planned(entry.id, entry.title, day, by, to, ShareChange.REFUSED, why))
             continue
-        copy, replaced = _copied(memory, entry, marks)
+        copy, replaced = _copied(scope, entry, marks)
         lines = lines_of(copy)
         standing = None if for_pack else _standing(to, shared.shared_id(entry.id))
         change = ShareChange.NEW
@@ -212,21 +212,21 @@ def plan(
     return sorted(found, key=lambda one: (one.day, one.lines[:1]))
 
 
-def write(memory: Memory, planned: list[Planned]) -> list[str]:
+def write(scope: Scope, planned: list[Planned]) -> list[str]:
     """Write what was planned, all in one step of undo. Returns the files. Raises UsageError,
     Unreachable.
     """
     batch, files = uuid.uuid4().hex, []
     for one in planned:
         if one.change in (ShareChange.NEW, ShareChange.CHANGED):
-            put(memory, one, WRITTEN, batch)
+            put(scope, one, WRITTEN, batch)
             files.append(one.path)
     return list(dict.fromkeys(files))
 
 
-def put(memory: Memory, planned: Planned, how: str, batch: str) -> None:
+def put(scope: Scope, planned: Planned, how: str, batch: str) -> None:
     """Write one copy, which is then known to have come by *how*."""
-    base = folder(memory)
+    base = folder(scope)
     if author_of(planned.path) and os.path.dirname(os.path.dirname(planned.path)) == base:
         if any(map(os.path.islink, (os.path.dirname(planned.path), planned.path))):
             raise UsageError(
@@ -239,19 +239,19 @@ def put(memory: Memory, planned: Planned, how: str, batch: str) -> None:
             .rstrip()
             .split("\n")
         )
-        body = cleaned(memory, entry.body, entry)
-        memory.journal.put(memory.place.memory, planned.path, head, body, how, batch)
+        body = cleaned(scope, entry.body, entry)
+        scope.journal.put(scope.place.memory, planned.path, head, body, how, batch)
 
 
-def cleaned(memory: Memory, text: str, entry: Entry) -> CleanText:
+def cleaned(scope: Scope, text: str, entry: Entry) -> CleanText:
     """The body of a copy: as it is where it can begin no other entry (code keeps its comments),
     else escaped; without secrets.
     """
-    said = redact(plain(text), memory.home)[0]
+    said = redact(plain(text), scope.home)[0]
     try:
         return render.body_of(said, entry)
     except UsageError:
-        return memory.journal.clean(said)
+        return scope.journal.clean(said)
 
 
 def lines_of(copy: Copy) -> list[str]:
@@ -272,11 +272,11 @@ def _is_a_name(anchor: Anchor) -> bool:
     return bool(_NAME.fullmatch(anchor.session)) and bool(_NAME.fullmatch(anchor.turn or "-"))
 
 
-def listed(memory: Memory) -> list[SharedNote]:
+def listed(scope: Scope) -> list[SharedNote]:
     """All shared notes of these projects, newest day first."""
-    origin, today = memory.journal.origin, date.today()
+    origin, today = scope.journal.origin, date.today()
     found = []
-    read = list(_files(memory))
+    read = list(_files(scope))
     mine = origin.those((entry.raw for _, entries in read for entry in entries), WRITTEN)
     wanted = {
         entry.marks.get(COPY_OF, "")
@@ -284,9 +284,9 @@ def listed(memory: Memory) -> list[SharedNote]:
         for entry in entries
         if entry.raw in mine
     }
-    notes = own_notes(memory, wanted - {""})
+    notes = own_notes(scope, wanted - {""})
     for file, entries in read:
-        by, folder_of = author_of(file.path), memory.memory_of(file.path)
+        by, folder_of = author_of(file.path), scope.memory_of(file.path)
         waiting = {
             entry.id: why for entry, why, _ in held_back(origin, folder_of, entries, file.path)
         }
@@ -309,7 +309,7 @@ def listed(memory: Memory) -> list[SharedNote]:
                     shared.with_lf(entry.raw) in committed,
                     shared.is_due(marks, today),
                     waiting.get(entry.id),
-                    _since(memory, entry, notes.get(marks.get(COPY_OF, "")))
+                    _since(scope, entry, notes.get(marks.get(COPY_OF, "")))
                     if entry.raw in mine
                     else "",
                 )
@@ -317,31 +317,31 @@ def listed(memory: Memory) -> list[SharedNote]:
     return found
 
 
-def _files(memory: Memory) -> Iterator[tuple[DayFile, list[Entry]]]:
+def _files(scope: Scope) -> Iterator[tuple[DayFile, list[Entry]]]:
     """The shared files with their entries. One that can't be read is left out: `doctor` names it."""
-    for file in memory.files():
+    for file in scope.files():
         if author_of(file.path):
             with contextlib.suppress(OSError):
-                yield file, memory.read(file)
+                yield file, scope.read(file)
 
 
-def own_notes(memory: Memory, names: set[str]) -> dict[str, Entry]:
+def own_notes(scope: Scope, names: set[str]) -> dict[str, Entry]:
     """The notes of these ids that stand here, and are no shared ones."""
     found: dict[str, Entry] = {}
-    for file in memory.files() if names else ():
+    for file in scope.files() if names else ():
         if names <= found.keys():
             break
         if not author_of(file.path):
             with contextlib.suppress(OSError):
-                found.update((entry.id, entry) for entry in memory.read(file) if entry.id in names)
+                found.update((entry.id, entry) for entry in scope.read(file) if entry.id in names)
     return found
 
 
-def named(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
+def named(scope: Scope, names: Iterable[str]) -> list[tuple[str, Entry]]:
     """Shared notes with their files, by their own names or those of the notes that they were made
     of (or a beginning of them). Raises NotFound.
     """
-    there = [(file.path, entry) for file, entries in _files(memory) for entry in entries]
+    there = [(file.path, entry) for file, entries in _files(scope) for entry in entries]
     gone: list[tuple[str, Entry]] = []
     for name in names:
         found = [
@@ -360,28 +360,28 @@ def named(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
     return gone
 
 
-def withdraw(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
+def withdraw(scope: Scope, names: Iterable[str]) -> list[tuple[str, Entry]]:
     """Take shared notes out of the work tree again; one step of undo in a project. Returns them.
     Raises NotFound.
     """
-    gone = named(memory, names)
+    gone = named(scope, names)
     by_memory: dict[str, list[Target]] = {}
     for path, entry in gone:
-        by_memory.setdefault(memory.memory_of(path), []).append(target_of(path, entry))
+        by_memory.setdefault(scope.memory_of(path), []).append(target_of(path, entry))
     for folder_of, targets in by_memory.items():
-        memory.journal.delete(folder_of, targets)
+        scope.journal.delete(folder_of, targets)
     return gone
 
 
-def _refused(memory: Memory, path: str, entry: Entry) -> str:
+def _refused(scope: Scope, path: str, entry: Entry) -> str:
     """Why a note can't be shared; '' where it can."""
     if author_of(path):
         return "it is shared already"
-    if not memory.project_of(path):
+    if not scope.project_of(path):
         return "it is no note of this project"
     if CONFLICT in entry.marks or CONFLICT_OF in entry.marks:
         return "it has two texts: `memsearch sync conflicts` decides"
-    if held_back(memory.journal.origin, memory.memory_of(path), [entry], path):
+    if held_back(scope.journal.origin, scope.memory_of(path), [entry], path):
         return "it waits for your word: `memsearch trust` lists why"
     if newer := entry.marks.get("superseded-by"):
         return f"it is superseded by {newer}: share that one"
@@ -392,15 +392,15 @@ def _refused(memory: Memory, path: str, entry: Entry) -> str:
     return ""
 
 
-def _copied(memory: Memory, entry: Entry, marks: dict[str, str]) -> tuple[Copy, tuple[str, ...]]:
-    roots = [memory.place.root, *repository.worktrees(memory.place.common_dir)]
+def _copied(scope: Scope, entry: Entry, marks: dict[str, str]) -> tuple[Copy, tuple[str, ...]]:
+    roots = [scope.place.root, *repository.worktrees(scope.place.common_dir)]
     said, heading = (
-        redact(without_private(text, roots), memory.home) for text in (entry.body, entry.heading)
+        redact(without_private(text, roots), scope.home) for text in (entry.body, entry.heading)
     )
     kept = {name: entry.marks[name] for name in _KEPT if name in entry.marks}
     own = {"id": shared.shared_id(entry.id), COPY_OF: entry.id}
-    anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), memory.home)[1]]
-    copy = Copy(heading[0], anchors, own | marks | kept, cleaned(memory, said[0], entry))
+    anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), scope.home)[1]]
+    copy = Copy(heading[0], anchors, own | marks | kept, cleaned(scope, said[0], entry))
     return copy, tuple(one.placeholder for one in said[1])
 
 
@@ -444,11 +444,11 @@ def _says_the_same(standing: Entry, lines: list[str], review: str) -> bool:
     )
 
 
-def _since(memory: Memory, entry: Entry, note: Entry | None) -> str:
+def _since(scope: Scope, entry: Entry, note: Entry | None) -> str:
     """What has become of the *note* that a copy was made of."""
     if note is None:
         return "gone" if entry.marks.get(COPY_OF) else ""
     if "superseded-by" in note.marks or is_expired(note.marks, date.today().isoformat()):
         return "superseded"
-    (new,) = parse("\n".join(lines_of(_copied(memory, note, {})[0])).encode()).entries
+    (new,) = parse("\n".join(lines_of(_copied(scope, note, {})[0])).encode()).entries
     return "changed" if text_key(new) != text_key(entry) else ""

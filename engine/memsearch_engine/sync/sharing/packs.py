@@ -28,7 +28,7 @@ from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, RELEASED, Entr
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import COPY_OF, IMPORTED, REVIEW, SHARED
 from memsearch_engine.journal.undo import read_day_file
-from memsearch_engine.memory import Memory
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.sync.sharing.copies import (
     Copy,
@@ -83,7 +83,7 @@ class Received(msgspec.Struct, frozen=True):
     notes: list[Planned]
 
 
-def pack(memory: Memory, path: str, notes: Iterable[tuple[str, str, list[str]]]) -> Packed:
+def pack(scope: Scope, path: str, notes: Iterable[tuple[str, str, list[str]]]) -> Packed:
     """Write notes (author, day, lines as ``copies.lines_of`` has them) into a new file.
 
     Raises:
@@ -95,7 +95,7 @@ def pack(memory: Memory, path: str, notes: Iterable[tuple[str, str, list[str]]])
     if os.path.exists(path):
         raise UsageError(f"{path} exists", "name another file")
     made = _Pack(
-        "pack", FORMAT, memory.project.name, date.today().isoformat(), hash_of(found), found
+        "pack", FORMAT, scope.project.name, date.today().isoformat(), hash_of(found), found
     )
     where = os.path.dirname(os.path.abspath(path))
     try:
@@ -114,13 +114,13 @@ def pack(memory: Memory, path: str, notes: Iterable[tuple[str, str, list[str]]])
     return Packed(path, len(found), made.hash)
 
 
-def everything(memory: Memory) -> list[tuple[str, str, list[str]]]:
+def everything(scope: Scope) -> list[tuple[str, str, list[str]]]:
     """All that is shared in this project, as ``pack`` takes it; without what has two texts."""
     return [
-        (author_of(file.path), file.day, lines_of(_parts(entry, memory)))
-        for file in memory.files()
+        (author_of(file.path), file.day, lines_of(_parts(entry, scope)))
+        for file in scope.files()
         if author_of(file.path)
-        for entry in memory.read(file)
+        for entry in scope.read(file)
         if CONFLICT not in entry.marks and CONFLICT_OF not in entry.marks
     ]
 
@@ -131,7 +131,7 @@ def hash_of(notes: list[_Packed]) -> str:
     return "-".join(found[start : start + 4] for start in range(0, len(found), 4))
 
 
-def opened(memory: Memory, path: str, expected: str | None = None) -> Received:
+def opened(scope: Scope, path: str, expected: str | None = None) -> Received:
     """What importing the pack at *path* into this project would do; nothing is written.
 
     Args:
@@ -141,7 +141,7 @@ def opened(memory: Memory, path: str, expected: str | None = None) -> Received:
         NotFound: no such file. UsageError: no pack, a newer format's, damaged, or not the one
             that was expected.
     """
-    folder(memory)
+    folder(scope)
     if expected is not None and not expected.strip("- "):
         raise UsageError(
             "the hash to expect is empty", "it is what `memsearch share --pack` has printed"
@@ -157,9 +157,9 @@ def opened(memory: Memory, path: str, expected: str | None = None) -> Received:
             f"{path} is another pack: {found}",
             "ask whoever made it for its hash, or for the file again",
         )
-    planned = [_planned(memory, one) for one in made.notes]
-    own = own_notes(memory, {one.entry_id for one in planned})
-    elsewhere = {one.entry_id: one.path for one in listed(memory)} if planned else {}
+    planned = [_planned(scope, one) for one in made.notes]
+    own = own_notes(scope, {one.entry_id for one in planned})
+    elsewhere = {one.entry_id: one.path for one in listed(scope)} if planned else {}
     notes: list[Planned] = []
     seen: set[str] = set()
     for one in planned:
@@ -179,7 +179,7 @@ def opened(memory: Memory, path: str, expected: str | None = None) -> Received:
     return Received(shown_line(made.project)[:80], shown_line(made.made)[:10], found, notes)
 
 
-def take(memory: Memory, received: Received) -> tuple[list[str], list[str]]:
+def take(scope: Scope, received: Received) -> tuple[list[str], list[str]]:
     """Put the notes of a pack beside what is shared already, all in one step of undo.
 
     Returns:
@@ -191,18 +191,18 @@ def take(memory: Memory, received: Received) -> tuple[list[str], list[str]]:
         one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)
     ):
         standing = parse(read_day_file(one.path), Path(one.path).stem).find(one.entry_id)
-        untouched = standing is None or memory.journal.origin.came_by(
+        untouched = standing is None or scope.journal.origin.came_by(
             standing.raw, IMPORTED, RELEASED
         )
         if untouched:
-            put(memory, one, IMPORTED, batch)
+            put(scope, one, IMPORTED, batch)
         else:
-            conflicts += _merge(memory, one, batch)
+            conflicts += _merge(scope, one, batch)
         files.append(one.path)
     return list(dict.fromkeys(files)), conflicts
 
 
-def _merge(memory: Memory, one: Planned, batch: str) -> list[str]:
+def _merge(scope: Scope, one: Planned, batch: str) -> list[str]:
     """Put a text beside one that was changed here since; ids of what is contested then."""
     day, ours = Path(one.path).stem, read_day_file(one.path)
     standing = parse(ours, day).find(one.entry_id)
@@ -211,13 +211,13 @@ def _merge(memory: Memory, one: Planned, batch: str) -> list[str]:
     base = ours[: standing.start] + ours[standing.stop :]
     theirs = ours[: standing.start] + block + ours[standing.end :]
     try:
-        merged = merge(base, ours, theirs, day, clean=lambda text: redact(text, memory.home)[0])
+        merged = merge(base, ours, theirs, day, clean=lambda text: redact(text, scope.home)[0])
     except Unmergeable as error:
         raise UsageError(
             f"{one.path} can't be merged: {error}", "`memsearch repair` looks what is wrong with it"
         ) from error
-    memory.journal.replace(
-        memory.place.memory, one.path, ours, merged.data, f"{one.title}: another text", batch=batch
+    scope.journal.replace(
+        scope.place.memory, one.path, ours, merged.data, f"{one.title}: another text", batch=batch
     )
     return merged.conflicts
 
@@ -240,7 +240,7 @@ def _read(path: str) -> _Pack:
     return made
 
 
-def _planned(memory: Memory, packed: _Packed) -> Planned:
+def _planned(scope: Scope, packed: _Packed) -> Planned:
     """What becomes of one note of a pack."""
     try:
         day = date.fromisoformat(packed.day).isoformat()
@@ -255,11 +255,11 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
     (entry,) = entries
     if not packed.author or author_name(packed.author) != packed.author:
         return Planned(entry.id, title, day, "", "", ShareChange.REFUSED, "its author has no name")
-    path = shared.path_for(memory.place.memory, packed.author, day)
-    lines = lines_of(_parts(entry, memory))
+    path = shared.path_for(scope.place.memory, packed.author, day)
+    lines = lines_of(_parts(entry, scope))
     standing = parse(read_day_file(path), day).find(entry.id)
     if standing is None:
-        if memory.journal.history.is_deleted(entry.id):
+        if scope.journal.history.is_deleted(entry.id):
             return Planned(
                 entry.id, title, day, packed.author, path, ShareChange.REFUSED, "you deleted it"
             )
@@ -275,9 +275,9 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
     )
 
 
-def _parts(entry: Entry, memory: Memory) -> Copy:
+def _parts(entry: Entry, scope: Scope) -> Copy:
     """A shared note taken apart: what is not of it is left behind."""
     marks = {name: entry.marks[name] for name in _TAKEN if name in entry.marks}
-    heading = redact(entry.heading, memory.home)[0]
-    anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), memory.home)[1]]
-    return Copy(heading, anchors, {"id": entry.id, **marks}, cleaned(memory, entry.body, entry))
+    heading = redact(entry.heading, scope.home)[0]
+    anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), scope.home)[1]]
+    return Copy(heading, anchors, {"id": entry.id, **marks}, cleaned(scope, entry.body, entry))

@@ -17,7 +17,7 @@ from memsearch_engine.longterm import injected
 from memsearch_engine.longterm import pages as documents
 from memsearch_engine.longterm.pages import Draft, Page, PageState, Result, Spot
 from memsearch_engine.longterm.review import Hunk
-from memsearch_engine.memory import Memory
+from memsearch_engine.search.scope import Scope
 
 _BEGIN = "<!-- memsearch:begin, kept by `memsearch project propose`; `--undo` takes it out -->"
 _END = "<!-- memsearch:end -->"
@@ -32,12 +32,12 @@ class Pages:
     to instruction files.
 
     >>> with Memory() as memory:
-    ...     [state.text for state in Pages(memory).all()]
+    ...     [state.text for state in memory.pages.all()]
     ['', '']
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory, self._home = memory, memory.home
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._home = scope, scope.home
 
     def review(self, page: Page, *, provider: str = "", model: str = "") -> Result:
         """Have a model propose changes now, whatever the pause. Asks whom the settings name, or
@@ -46,11 +46,11 @@ class Pages:
         Raises:
             SettingsError: nobody may be asked.
         """
-        self._memory._register()
+        self._scope.register()
         return documents.run(
             self._home,
             load(self._home),
-            self._memory.project,
+            self._scope.project,
             page,
             force=True,
             provider=provider,
@@ -63,7 +63,7 @@ class Pages:
 
     def get(self, page: Page) -> PageState:
         """Raises Unreachable where the file can't be read."""
-        project, settings = self._memory.project, load(self._home)
+        project, settings = self._scope.project, load(self._home)
         chosen = documents.chosen(settings, page)
         draft = self.draft(page)
         return PageState(
@@ -83,7 +83,7 @@ class Pages:
         return next(
             (
                 draft
-                for draft in documents.pending(self._home, self._memory.project)
+                for draft in documents.pending(self._home, self._scope.project)
                 if draft.page == page
             ),
             None,
@@ -111,7 +111,7 @@ class Pages:
         done = documents.decide(
             self._home,
             load(self._home),
-            self._memory.project,
+            self._scope.project,
             page,
             verdict,
             numbers,
@@ -123,18 +123,18 @@ class Pages:
 
     def reopen(self, draft: Draft) -> bool:
         """Let changes that were rejected wait again. False where others wait by now."""
-        return documents.reopen(self._home, self._memory.project, draft)
+        return documents.reopen(self._home, self._scope.project, draft)
 
     def release(self, page: Page, lines: Iterable[Spot], *, off: bool = False) -> None:
         """The owner's word for lines where they stand (``PageState.strange``): sessions may be
         told. *off*: it is taken back.
         """
-        documents.release(self._home, self._memory.project, page, lines, off=off)
+        documents.release(self._home, self._scope.project, page, lines, off=off)
         self._tell_sessions()
 
     def newest(self, page: Page) -> int:
         """The number of the last accepted change; 0 where there is none."""
-        return documents.newest(self._home, load(self._home), self._memory.project, page)
+        return documents.newest(self._home, load(self._home), self._scope.project, page)
 
     def undo(self, page: Page, number: int = 0) -> str:
         """Take the last accepted change back. The page's file; '' where there is nothing to take
@@ -145,15 +145,15 @@ class Pages:
 
         Raises Conflict, also where the page was changed since.
         """
-        path = documents.undo(self._home, load(self._home), self._memory.project, page, number)
+        path = documents.undo(self._home, load(self._home), self._scope.project, page, number)
         self._tell_sessions()
         return path
 
     def _tell_sessions(self) -> None:
         injected.refresh(self._home, load(self._home))
         try:
-            self._memory.call(
-                "attach", type(None), start=False, timeout_s=5, memories=[self._memory.place.memory]
+            self._scope.call(
+                "attach", type(None), start=False, timeout_s=5, memories=[self._scope.place.memory]
             )
         except MemsearchError:
             pass  # the service sees it by itself
@@ -171,7 +171,7 @@ class Pages:
         parts = []
         for page in pages:
             told = without_citations(
-                documents.accepted_text(self._home, load(self._home), self._memory.project, page)
+                documents.accepted_text(self._home, load(self._home), self._scope.project, page)
             )
             lines = [
                 f"#{line}" if line.startswith("#") else line
@@ -229,7 +229,7 @@ class Pages:
         return done
 
     def _instructions(self, name: str) -> str:
-        root = self._memory.place.root
+        root = self._scope.place.root
         path = os.path.normpath(os.path.join(root, name))
         if (
             not path.startswith(root + os.sep)

@@ -14,7 +14,7 @@ from memsearch_engine.injection.notes import mark_withheld
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.note import Note
-from memsearch_engine.memory import Memory
+from memsearch_engine.search.scope import NoteWriter, Scope
 from memsearch_engine.search.supersession.listing import Supersession
 
 _MIN_NAME = 4
@@ -28,12 +28,12 @@ class NativeMemories:
     notes; never written.
 
     >>> with Memory() as memory:
-    ...     NativeMemories(memory).all()
+    ...     memory.agent_files.all()
     []
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, scope: Scope, notes: NoteWriter) -> None:
+        self._scope, self._notes = scope, notes
 
     def all(self, *, agent: str = "", compare: bool = False) -> list[NativeMemory]:
         """What is there for this project (or for all), the files in the order in which their agents
@@ -45,13 +45,13 @@ class NativeMemories:
                 compare is left unsaid.
         """
         roots = (
-            [p.root for p in self._memory.projects]
-            if self._memory.everything
-            else [self._memory.place.root]
+            [p.root for p in self._scope.projects]
+            if self._scope.everything
+            else [self._scope.place.root]
         )
         found: Found = {}
         for root in roots:
-            for path, readers in agent_files.sources(root, self._memory.folders).items():
+            for path, readers in agent_files.sources(root, self._scope.folders).items():
                 found.setdefault(path, readers)
         if agent:
             found = {
@@ -59,7 +59,7 @@ class NativeMemories:
                 for path, readers in found.items()
                 if agent in (name for name, _ in readers)
             }
-        memories = agent_files.read(found, self._memory.home)
+        memories = agent_files.read(found, self._scope.home)
         taken = self._taken()
         against = self._contradicted() if compare else {}
         for section in (section for memory in memories for section in memory.sections):
@@ -84,7 +84,7 @@ class NativeMemories:
         by_id = [
             (m, [s]) for m in memories for s in m.sections if s.id.startswith(name)
         ] or self._by_chunk(memories, name)
-        path, root = os.path.expanduser(name), self._memory.place.root
+        path, root = os.path.expanduser(name), self._scope.place.root
         ways = [
             [memory for memory in memories if memory.path == os.path.abspath(path)],
             [
@@ -115,7 +115,7 @@ class NativeMemories:
         self, memories: list[NativeMemory], name: str
     ) -> list[tuple[NativeMemory, list[NativeSection]]]:
         """The same by the id of a hit."""
-        catalog = self._memory.catalog
+        catalog = self._scope.catalog
         if catalog is None or not _CHUNK.fullmatch(name):
             return []
         wanted = catalog.entries_of_chunk(name, "native")
@@ -132,7 +132,7 @@ class NativeMemories:
                 f"a section of {len(section.text):,} characters is no note",
                 f"at most {_MAX_NOTE:,}",
             )
-        home, place = self._memory.home, self._memory.place.memory
+        home, place = self._scope.home, self._scope.place.memory
         with locked(home, os.path.join(place, "native")):
             today = os.path.join(place, f"{date.today().isoformat()}.md")
             with contextlib.suppress(OSError):
@@ -141,34 +141,34 @@ class NativeMemories:
             return self._take(memory, section)
 
     def _take(self, memory: NativeMemory, section: NativeSection) -> Note:
-        path = agent_files.short(memory.path, self._memory.place.root).replace("`", "")
+        path = agent_files.short(memory.path, self._scope.place.root).replace("`", "")
         under = f", under {' › '.join(section.trail)}" if section.trail else ""
         whose = f", of {agent_files.titles(memory)}" if memory.author == "agent" else ""
         source = f"`{path}`, line {section.line}{whose}{under}"
-        return self._memory.add(
+        return self._notes.add(
             f"{section.text}\n- Taken from: {' '.join(source.split())} (native:{section.id})"
         )
 
     def _taken(self) -> dict[str, str]:
         """Section -> the note that was made of it."""
-        catalog = self._memory.catalog
+        catalog = self._scope.catalog
         if catalog is None:
             return {}
-        projects = sorted({project.id for project in self._memory.projects})
+        projects = sorted({project.id for project in self._scope.projects})
         rows = catalog.notes_like(projects, "%- Taken from: %(native:%")
         return {name: entry for text, entry in rows for name in _TAKEN.findall(text)}
 
     def _contradicted(self) -> dict[str, Supersession]:
         """Section -> the note that says otherwise, of this project."""
-        memory = self._memory
+        scope = self._scope
         try:
-            found = memory.call(
-                "contradicted", list[Supersession], timeout_s=60, place=memory.place_param
+            found = scope.call(
+                "contradicted", list[Supersession], timeout_s=60, place=scope.place_param
             )
         except MemsearchError:
             return {}
         return {
             p.older.entry_id: p
-            for p in mark_withheld(found, memory.place.memory, memory.journal.origin)
+            for p in mark_withheld(found, scope.place.memory, scope.journal.origin)
             if p.holds
         }

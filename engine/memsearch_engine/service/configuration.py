@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import tomllib
-from collections import deque
 from pathlib import Path
 from typing import Any
 
 from memsearch_engine.core import safe_files
 from memsearch_engine.core import settings as layers
-from memsearch_engine.memory import Memory
-from memsearch_engine.service import launch
-from memsearch_engine.service.answers import Health, Status
+from memsearch_engine.search.scope import Scope
 
 
 class Configuration:
     """The settings as they hold for a project, and changing the owner's own.
 
     >>> with Memory() as memory:
-    ...     Configuration(memory).value("search.top_k")
+    ...     memory.config.value("search.top_k")
     10
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory, self._home = memory, memory.home
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._home = scope, scope.home
 
     @property
     def file(self) -> Path:
@@ -33,7 +30,7 @@ class Configuration:
     @property
     def project_file(self) -> Path:
         """The project's, which may set only a few."""
-        return self._memory.place.settings_file
+        return self._scope.place.settings_file
 
     def load(self) -> layers.Settings:
         """All layers, read now. Raises SettingsError."""
@@ -87,54 +84,3 @@ class Configuration:
     def unset(self, key: str) -> None:
         """Let a key's default hold again. Raises SettingsError."""
         layers.unset(self._home, key)
-
-
-class Service:
-    """The resident process.
-
-    >>> with Memory() as memory:
-    ...     Service(memory).status().running
-    True
-    """
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory, self._home = memory, memory.home
-
-    @property
-    def log(self) -> Path:
-        return self._home.log
-
-    def status(self, *, start: bool = True) -> Status:
-        """How it is; started where it does not run, unless *start* is off. Raises Unreachable."""
-        return self._memory.call("status", Status, start=start)
-
-    def health(self) -> Health:
-        """State of files, index, models and watching, each problem with what mends it. Raises
-        Unreachable.
-        """
-        memory = self._memory
-        return memory.call(
-            "health", Health, place=memory.place_param, timeout_s=60, all_projects=memory.everything
-        )
-
-    def stop(self) -> bool:
-        """End it; nothing is lost. Whether it ran."""
-        return launch.stop(self._home)
-
-    def reset(self) -> list[str]:
-        """Throw the index of these projects away and build it again in the background; the
-        projects' names. Raises Unreachable.
-        """
-        memory = self._memory
-        return memory.call(
-            "reset",
-            list[str],
-            place=memory.place_param,
-            all_projects=memory.everything,
-            timeout_s=300,
-        )
-
-    def tail(self, lines: int) -> list[str]:
-        """The last lines of its log, as they stand. Raises FileNotFoundError."""
-        with self._home.log.open(encoding="utf-8", errors="replace") as file:
-            return list(deque(file, lines))

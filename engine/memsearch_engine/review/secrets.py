@@ -7,8 +7,8 @@ from collections.abc import Callable
 from memsearch_engine.capture.audit import SecretPlace, audit
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.settings import load
-from memsearch_engine.memory import Memory
 from memsearch_engine.review import scrub
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets import scan
 
 Progress = Callable[[str, int, int], None]
@@ -19,18 +19,18 @@ class Secrets:
     """Secrets in notes, kept conversations and everything else of ours.
 
     >>> with Memory() as memory:
-    ...     Secrets(memory).found()
+    ...     memory.secrets.found()
     []
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory, self._home = memory, memory.home
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._home = scope, scope.home
 
     def found(self, progress: Progress | None = None) -> list[SecretPlace]:
         """Where secrets stand in the notes of these projects and in all kept conversations; takes
         seconds to minutes.
         """
-        projects = self._memory.projects
+        projects = self._scope.projects
         return audit(self._home, projects, scrub.documents(projects), progress)
 
     def wanted(self, *, text: str = "", rule: str = "", entry: str = "") -> list[scan.Finding]:
@@ -45,10 +45,10 @@ class Secrets:
             if len(text) < _MIN_TEXT:
                 what = f"a text of fewer than {_MIN_TEXT} characters stands in too many places"
                 raise UsageError(what, "name more of it")
-            scrub.check_text(self._memory.projects, text)
+            scrub.check_text(self._scope.projects, text)
             return [scan.Finding.of(self._home, "text", text)]
-        name = self._memory.section(entry).entry.id if entry else ""
-        return scrub.known(self._home, self._memory.projects, rule=rule, entry=name)
+        name = self._scope.section(entry).entry.id if entry else ""
+        return scrub.known(self._home, self._scope.projects, rule=rule, entry=name)
 
     def survey(
         self, wanted: list[scan.Finding], progress: Progress | None = None
@@ -56,9 +56,7 @@ class Secrets:
         """Where secrets stand, in ours (``left``) and in what is not ours (``others``). Nothing is
         changed.
         """
-        return scrub.survey(
-            self._home, self._memory.projects, wanted, self._memory.folders, progress
-        )
+        return scrub.survey(self._home, self._scope.projects, wanted, self._scope.folders, progress)
 
     def scrub(
         self, wanted: list[scan.Finding], progress: Progress | None = None
@@ -66,9 +64,9 @@ class Secrets:
         """Take secrets out of everything of ours, then read it again and say what is left. Can't be
         undone.
         """
-        memory = self._memory
+        scope = self._scope
         return scrub.scrub(
-            self._home, load(self._home), memory.projects, wanted, memory.folders, progress
+            self._home, load(self._home), scope.projects, wanted, scope.folders, progress
         )
 
     def interrupted(self) -> list[str]:

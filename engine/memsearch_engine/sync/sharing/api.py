@@ -11,8 +11,9 @@ from memsearch_engine.index.scan import is_ignored_by_git
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.note import Note
-from memsearch_engine.memory import Memory
+from memsearch_engine.search.files import Files
 from memsearch_engine.search.request import parse
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.sync.sharing import copies, packs
 from memsearch_engine.sync.sharing.copies import Planned, ShareChange, SharedNote
 from memsearch_engine.sync.sharing.packs import Packed, Received
@@ -24,23 +25,23 @@ class Sharing:
 
     >>> with Memory() as memory:
     ...     note = memory.add("Deploys are frozen on Fridays")
-    ...     planned = Sharing(memory).plan([note.id], author="Ana")
+    ...     planned = memory.sharing.plan([note.id], author="Ana")
     ...     [(one.change.value, one.title) for one in planned]
     [('new', 'Deploys are frozen on Fridays')]
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
 
     def author(self, name: str = "") -> str:
         """The name under which notes are shared: *name*, the setting ``share.author``, git's
         ``user.name``, the login. Raises UsageError.
         """
-        return copies.author(self._memory, name)
+        return copies.author(self._scope, name)
 
     def listed(self) -> list[SharedNote]:
         """All that is shared, newest day first."""
-        return copies.listed(self._memory)
+        return copies.listed(self._scope)
 
     def plan(
         self,
@@ -63,7 +64,7 @@ class Sharing:
             NotFound: no such note. UsageError: the project has no folder for it.
         """
         return copies.plan(
-            self._memory,
+            self._scope,
             self._chosen(names, query),
             self.author(author),
             review=review,
@@ -74,47 +75,47 @@ class Sharing:
         """Write what was planned into the work tree; one step of undo. Returns the files, which the
         owner commits. Raises Conflict.
         """
-        return copies.write(self._memory, planned)
+        return copies.write(self._scope, planned)
 
     def is_ignored(self, path: str) -> bool:
         """Whether git passes over a file of shared notes, so that it reaches nobody."""
-        return is_ignored_by_git(path, self._memory.place.root)
+        return is_ignored_by_git(path, self._scope.place.root)
 
     def named(self, names: Iterable[str]) -> list[Note]:
         """The shared notes of these ids, their own or those of the notes they were made of (or a
         beginning of them). Raises NotFound.
         """
-        return [Note.of(entry, path) for path, entry in copies.named(self._memory, names)]
+        return [Note.of(entry, path) for path, entry in copies.named(self._scope, names)]
 
     def withdraw(self, names: Iterable[str]) -> list[Note]:
         """Take shared notes out of the work tree again, by their own ids or those of the notes they
         were made of; what they were. Raises NotFound.
         """
-        return [Note.of(entry, path) for path, entry in copies.withdraw(self._memory, names)]
+        return [Note.of(entry, path) for path, entry in copies.withdraw(self._scope, names)]
 
     def pack(self, path: str, planned: list[Planned] | None = None) -> Packed:
         """Write notes into a file for people without this repository: what was planned, or all that
         is shared. Raises UsageError.
         """
         if planned is None:
-            return packs.pack(self._memory, path, packs.everything(self._memory))
+            return packs.pack(self._scope, path, packs.everything(self._scope))
         chosen = [one for one in planned if one.change is not ShareChange.REFUSED]
-        return packs.pack(self._memory, path, [(one.author, one.day, one.lines) for one in chosen])
+        return packs.pack(self._scope, path, [(one.author, one.day, one.lines) for one in chosen])
 
     def open(self, path: str, expected: str | None = None) -> Received:
         """What importing a pack into this project would do. *expected*: the hash that it has to
         have. Raises NotFound, UsageError.
         """
-        return packs.opened(self._memory, path, expected)
+        return packs.opened(self._scope, path, expected)
 
     def take(self, received: Received) -> tuple[list[str], list[str]]:
         """Put a pack's notes beside what is shared; one step of undo. Returns the files, and the
         ids of notes that were changed here, too.
         """
-        return packs.take(self._memory, received)
+        return packs.take(self._scope, received)
 
     def _chosen(self, names: Iterable[str], query: str) -> list[tuple[str, Entry]]:
-        found = [(section.path, section.entry) for section in map(self._memory.section, names)]
+        found = [(section.path, section.entry) for section in map(self._scope.section, names)]
         if query:
             request = parse(query)
             if (
@@ -126,7 +127,7 @@ class Sharing:
                     f"{query!r} is no filter alone, and would share what you have not seen",
                     "filters are `is:pinned after:90d agent:codex`; `memsearch search` finds notes by words, whose ids can be named",
                 )
-            for target in self._memory.admitted(request):
+            for target in Files(self._scope).admitted(request):
                 entry = read_day(target.path).find(target.entry_id)
                 if entry is not None and day_of(target.path) and not author_of(target.path):
                     found.append((target.path, entry))

@@ -1,21 +1,18 @@
-"""The verbs of bringing together what was written in several places."""
+"""One memory on several machines, and git's merge driver."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from memsearch_engine.core import settings
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project, locate
-from memsearch_engine.memory import Memory
-from memsearch_engine.review import contested
-from memsearch_engine.review.contested import Contested
+from memsearch_engine.search.scope import Scope
 
-# rounds and git's driver are imported where they are wanted: 70 ms and 12 MB, and the app asks for
-# conflicts alone
+# rounds and git's driver are imported where they are wanted: they take 70 ms and 12 MB
 if TYPE_CHECKING:
     from memsearch_engine.agents.patches import Patch
     from memsearch_engine.sync.git_driver import DriverState
@@ -25,16 +22,15 @@ if TYPE_CHECKING:
 
 
 class Sync:
-    """One memory on several machines, notes that were changed in two places, and git's merge
-    driver.
+    """One memory on several machines, and git's merge driver.
 
     >>> with Memory() as memory:
-    ...     Sync(memory).conflicts()
-    []
+    ...     memory.sync.state().remote
+    ''
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
 
     def state(self, *, elsewhere: bool = True) -> SyncState:
         """How it stands; without *elsewhere* our clone is not looked into. Raises SettingsError,
@@ -44,12 +40,12 @@ class Sync:
         from memsearch_engine.sync.meeting import SyncState
         from memsearch_engine.sync.state import opened
 
-        wanted = settings.load(self._memory.home).sync
-        if not wanted.remote or not self._memory.home.state_db.exists():
+        wanted = settings.load(self._scope.home).sync
+        if not wanted.remote or not self._scope.home.state_db.exists():
             return SyncState(wanted.remote, wanted.every_minutes, None, 0.0, [])
-        with opened(self._memory.home) as state:
+        with opened(self._scope.home) as state:
             last, worked = state.last(), float(state.get("worked") or 0)
-        found = meeting.elsewhere(self._memory.home, self._projects()) if elsewhere else []
+        found = meeting.elsewhere(self._scope.home, self._projects()) if elsewhere else []
         return SyncState(wanted.remote, wanted.every_minutes, last, worked, found)
 
     def check(self, remote: str, *, encrypt: bool = False) -> str:
@@ -64,7 +60,7 @@ class Sync:
         remote = checked(remote)
         network.check(remote)
         try:
-            meeting.look(self._memory.home, remote, encrypt=encrypt)
+            meeting.look(self._scope.home, remote, encrypt=encrypt)
         except Away as error:
             raise Away(
                 str(error),
@@ -81,14 +77,14 @@ class Sync:
         from memsearch_engine.sync.seal import make_key
 
         remote = checked(remote)
-        used = settings.load(self._memory.home).sync.remote
+        used = settings.load(self._scope.home).sync.remote
         if used and used != remote:
             raise UsageError(
                 f"this machine meets others at {used}", "`memsearch sync remove` first"
             )
-        key = make_key(self._memory.home) if encrypt else None
+        key = make_key(self._scope.home) if encrypt else None
         settings.set_values(
-            self._memory.home, {"sync.remote": remote, "sync.encrypt": str(encrypt).lower()}
+            self._scope.home, {"sync.remote": remote, "sync.encrypt": str(encrypt).lower()}
         )
         return key
 
@@ -97,8 +93,8 @@ class Sync:
         from memsearch_engine.sync import meeting
 
         for key in ("sync.remote", "sync.encrypt", "sync.evidence"):
-            settings.unset(self._memory.home, key)
-        meeting.leave(self._memory.home)
+            settings.unset(self._scope.home, key)
+        meeting.leave(self._scope.home)
 
     def round(self, answer: SyncAnswer | None = None) -> Round:
         """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away,
@@ -107,17 +103,15 @@ class Sync:
         from memsearch_engine.journal.write import Journal
         from memsearch_engine.sync import run
 
-        where = settings.load(self._memory.home).sync
+        where = settings.load(self._scope.home).sync
         if not where.remote:
             raise UsageError(
                 "there is no remote to meet at",
                 "`memsearch sync add REMOTE` names one: any git repository of yours",
             )
-        journal = Journal(self._memory.home)
+        journal = Journal(self._scope.home)
         try:
-            return run.sync(
-                self._memory.home, journal, where, self._projects(register=True), answer
-            )
+            return run.sync(self._scope.home, journal, where, self._projects(register=True), answer)
         finally:
             journal.close()
 
@@ -129,7 +123,7 @@ class Sync:
         from memsearch_engine.sync import meeting
 
         self.round()
-        meeting.rewrite(self._memory.home, settings.load(self._memory.home).sync)
+        meeting.rewrite(self._scope.home, settings.load(self._scope.home).sync)
 
     def attach(self, name: str, folder: str) -> str:
         """Have *folder* hold the notes of a project of another machine (its name or the beginning
@@ -151,13 +145,13 @@ class Sync:
             raise UsageError(f"several projects are called {name}", "name it by its id")
         if not os.path.isdir(folder):
             raise NotFound(f"no folder {folder}")
-        registry = Registry(self._memory.home)
+        registry = Registry(self._scope.home)
         try:
-            project = registry.at(locate(folder, self._memory.home), register=True)
+            project = registry.at(locate(folder, self._scope.home), register=True)
         finally:
             registry.close()
         os.makedirs(project.memory, exist_ok=True)
-        with opened(self._memory.home) as state:
+        with opened(self._scope.home) as state:
             state.place(project.root, found[0].id)
         return found[0].id
 
@@ -165,7 +159,7 @@ class Sync:
         """*register*: the one that this is asked in takes part from now on, where git says what it
         is.
         """
-        registry, place = Registry(self._memory.home), self._memory.place
+        registry, place = Registry(self._scope.home), self._scope.place
         try:
             if register and place.common_dir:
                 registry.at(place, register=True)
@@ -173,46 +167,30 @@ class Sync:
         finally:
             registry.close()
 
-    def conflicts(self) -> list[Contested]:
-        """Notes whose text was changed in two places, both texts of each, newest day first."""
-        return contested.contested(self._memory)
-
-    def conflict(self, name: str) -> Contested:
-        """The one of a note, or of its other text. Raises NotFound."""
-        return contested.named(self._memory, name)
-
-    def decide(
-        self, case: Contested, keep: Literal["shown", "other", "both"], text: str | None = None
-    ) -> None:
-        """Have one text hold, *text* in the place of both, or each be a note. Undoable. Raises
-        Conflict, NotFound.
-        """
-        contested.decide(self._memory, case, keep, text)
-
     def driver(self) -> DriverState:
         """Whether git merges this project's notes entry by entry. Raises UsageError where it is in
         no repository of this user's.
         """
         from memsearch_engine.sync import git_driver
 
-        return git_driver.state(self._memory.place)
+        return git_driver.state(self._scope.place)
 
     def install_driver(self, *, dry_run: bool = False) -> list[Patch]:
         """Have git do so; *dry_run*: only say what would change."""
         from memsearch_engine.sync import git_driver
 
-        place = self._memory.place
+        place = self._scope.place
         return (
             [patch for patch in git_driver.planned(place) if patch.changes]
             if dry_run
-            else git_driver.install(self._memory.home, place)
+            else git_driver.install(self._scope.home, place)
         )
 
     def uninstall_driver(self, *, dry_run: bool = False) -> list[Patch]:
         """Take it out again, byte for byte."""
         from memsearch_engine.sync import git_driver
 
-        return git_driver.uninstall(self._memory.home, self._memory.place, dry_run=dry_run)
+        return git_driver.uninstall(self._scope.home, self._scope.place, dry_run=dry_run)
 
     def merge_files(self, base: str, ours: str, theirs: str, path: str) -> tuple[int, list[str]]:
         """What git calls: *base* and *theirs* into the file *ours*. Its answer to git, and the
@@ -220,4 +198,4 @@ class Sync:
         """
         from memsearch_engine.sync import git_driver
 
-        return git_driver.run(self._memory.home, base, ours, theirs, path)
+        return git_driver.run(self._scope.home, base, ours, theirs, path)

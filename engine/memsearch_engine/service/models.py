@@ -1,4 +1,4 @@
-"""The verbs of models."""
+"""Embedding models: which are known, and which is used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from memsearch_engine.core import settings as layers
 from memsearch_engine.index import models
-from memsearch_engine.memory import Memory
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.service import launch
 
 
@@ -30,14 +30,14 @@ class Models:
     """Embedding models.
 
     >>> with Memory() as memory:
-    ...     [model.name for model in Models(memory).known() if model.in_use]
+    ...     [model.name for model in memory.models.known() if model.in_use]
     ['all-minilm-l6-v2']
     """
 
     DEFAULT = models.DEFAULT
 
-    def __init__(self, memory: Memory) -> None:
-        self._home = memory.home
+    def __init__(self, scope: Scope) -> None:
+        self._home = scope.home
 
     def known(self) -> list[Choice]:
         """Embedding models that are known by name."""
@@ -64,7 +64,9 @@ class Models:
         return models.is_present(self._home, name) or models.convertible(self._home, name)
 
     def can_be_made(self, name: str) -> bool:
-        """Whether it is made of weights that are installed, which ``pull`` does without a network."""
+        """Whether it is made of weights that are installed, which ``pull`` does without a
+        network.
+        """
         return models.convertible(self._home, name)
 
     def pull(self, name: str) -> Path:

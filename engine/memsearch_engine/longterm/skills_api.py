@@ -12,9 +12,10 @@ from memsearch_engine.agents.patches import Patch
 from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, UsageError
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
+from memsearch_engine.injection.supersessions import Supersessions
 from memsearch_engine.longterm import skills
 from memsearch_engine.longterm.skills import Candidate, Result
-from memsearch_engine.memory import Memory
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 
 #: Where agents look for a project's skills, of those that are there.
@@ -25,12 +26,12 @@ class Skills:
     """Skills drafted from a project's notes.
 
     >>> with Memory() as memory:
-    ...     Skills(memory).all()
+    ...     memory.skills.all()
     []
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory, self._home = memory, memory.home
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._home = scope, scope.home
 
     def distill(
         self, *, agent: str = "", provider: str = "", model: str = "", force: bool = True
@@ -45,11 +46,11 @@ class Skills:
         Raises:
             SettingsError: nobody may be asked.
         """
-        self._memory._register()
+        self._scope.register()
         return skills.distill(
             self._home,
             load(self._home),
-            self._memory.project,
+            self._scope.project,
             force=force,
             agent=agent,
             provider=provider,
@@ -71,15 +72,15 @@ class Skills:
         text = skills.render(slug, description, clean, self._home)
         if problems := skills.validated(slug, text):
             raise UsageError(problems[0])
-        self._memory._register()
+        self._scope.register()
         skills.write(
-            self._home, self._memory.project, slug, text, description, [], 0, "manual", "hand"
+            self._home, self._scope.project, slug, text, description, [], 0, "manual", "hand"
         )
         return self.get(slug)
 
     def all(self, *, checked: bool = False) -> list[Candidate]:
         """Every draft, by name. *checked*: with what the specification's validator says of each."""
-        found = skills.all_of(self._home, self._memory.project, self._stands)
+        found = skills.all_of(self._home, self._scope.project, self._stands)
         for candidate in found:
             self._look(candidate)
             candidate.problems = skills.validated(candidate.name, candidate.text) if checked else []
@@ -87,7 +88,7 @@ class Skills:
 
     def get(self, name: str) -> Candidate:
         """Raises NotFound."""
-        return self._look(skills.get(self._home, self._memory.project, name, self._stands))
+        return self._look(skills.get(self._home, self._scope.project, name, self._stands))
 
     def _look(self, candidate: Candidate) -> Candidate:
         """With where this home has put it, and whether somebody has edited it there."""
@@ -104,7 +105,7 @@ class Skills:
     def _stands(self, note: str) -> str:
         """How a note stands that a skill rests on."""
         try:
-            found = self._memory.note(note)
+            found = self._scope.note(note)
         except NotFound:
             return "gone"
         except MemsearchError:
@@ -112,7 +113,7 @@ class Skills:
         if "superseded-by" in found.marks:
             return "overtaken"
         try:
-            pairs = self._memory.amendments(found.id)
+            pairs = Supersessions(self._scope).amendments(found.id)
         except MemsearchError:
             return ""
         return (
@@ -127,7 +128,7 @@ class Skills:
         """
         settings = load(self._home)
         chosen = skills.chosen(settings)
-        root = self._memory.place.root
+        root = self._scope.place.root
         here = [
             place for place in _PLACES if os.path.isdir(os.path.join(root, place.partition("/")[0]))
         ]
@@ -154,18 +155,18 @@ class Skills:
             raise UsageError(
                 f"{name} has a secret in it: {secrets[0].rule}", f"take it out of {candidate.path}"
             )
-        found, root = [], os.path.realpath(self._memory.place.root)
+        found, root = [], os.path.realpath(self._scope.place.root)
         for folder in list(folders) or self.places(candidate):
             base = os.path.normpath(
-                os.path.join(self._memory.place.root, os.path.expanduser(folder))
+                os.path.join(self._scope.place.root, os.path.expanduser(folder))
             )
             path = os.path.join(base, candidate.name, "SKILL.md")
             real = os.path.realpath(path)
-            is_here = path.startswith(self._memory.place.root + os.sep)
+            is_here = path.startswith(self._scope.place.root + os.sep)
             if (
                 os.path.islink(path)
                 or is_here
-                and real != os.path.join(root, os.path.relpath(path, self._memory.place.root))
+                and real != os.path.join(root, os.path.relpath(path, self._scope.place.root))
             ):
                 raise UsageError(
                     f"{path} leads elsewhere, to {real}",
@@ -236,14 +237,14 @@ class Skills:
         candidate = self.get(name)
         if candidate.installed and not candidate.of_consolidation:
             self.uninstall(name)
-        return skills.remove(self._home, self._memory.project, self.get(name))
+        return skills.remove(self._home, self._scope.project, self.get(name))
 
     def restore(self, name: str) -> Candidate:
         """Bring back what was removed last under that name. Raises NotFound, UsageError."""
-        skills.restore(self._home, self._memory.project, name)
+        skills.restore(self._home, self._scope.project, name)
         return self.get(name)
 
     def _record(self, name: str, of_consolidation: bool) -> str:
         """The name under which it is kept what was written for this project."""
         owner = "everywhere" if of_consolidation else "project"
-        return f"skill-{digest(owner, self._memory.place.root, name, size=8)}"
+        return f"skill-{digest(owner, self._scope.place.root, name, size=8)}"

@@ -13,7 +13,7 @@ from memsearch_engine.longterm.forgetting import Trash
 from memsearch_engine.longterm.learned import Learned
 from memsearch_engine.longterm.review import Hunk, Proposal
 from memsearch_engine.longterm.store import SessionMemories, SessionMemory, note_read
-from memsearch_engine.memory import Memory
+from memsearch_engine.search.scope import Scope
 
 if TYPE_CHECKING:  # reading what is there needs no model's side
     from memsearch_engine.longterm.pipeline import LongTermStatus, RunReport
@@ -25,12 +25,12 @@ class LongTerm:
     """What was learned from sessions: making it, reading it, deciding on what is proposed.
 
     >>> with Memory() as memory:
-    ...     LongTerm(memory).get("00000000") is None
+    ...     memory.longterm.get("00000000") is None
     True
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory, self._home = memory, memory.home
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._home = scope, scope.home
 
     @property
     def folder(self) -> Path:
@@ -61,7 +61,7 @@ class LongTerm:
         return pipeline.run(
             self._home,
             load(self._home),
-            self._memory.folders,
+            self._scope.folders,
             phase=phase,
             only=session,
             since=since,
@@ -72,7 +72,7 @@ class LongTerm:
         """Have the service do it in the background. False where it does so already. Raises
         SettingsError, Unreachable.
         """
-        return self._memory.call(
+        return self._scope.call(
             "longterm", bool, timeout_s=60, phase=phase, session=session, since=since
         )
 
@@ -80,12 +80,12 @@ class LongTerm:
         """What is on, what was done, what waits, and why sessions were not read."""
         from memsearch_engine.longterm import pipeline
 
-        return pipeline.status(self._home, load(self._home), self._memory.folders)
+        return pipeline.status(self._home, load(self._home), self._scope.folders)
 
     def told(self) -> str:
         """What of it a new session of this project is told."""
         return injected.injected(
-            self._home, self._memory.project.id, load(self._home).longterm.max_tokens
+            self._home, self._scope.project.id, load(self._home).longterm.max_tokens
         )
 
     def all(self) -> list[SessionMemory]:
@@ -103,7 +103,7 @@ class LongTerm:
         """What each session of this project (or of all) taught, how it was used, and when it will
         be forgotten.
         """
-        mine = ("", self._memory.project.name)
+        mine = ("", self._scope.project.name)
         rows = learned.overview(self._home, load(self._home).longterm.unused_days)
         return [
             row
@@ -124,7 +124,7 @@ class LongTerm:
         if everything:
             return texts
         return {
-            name: workspace.part_for(text, self._memory.project.id[:8])
+            name: workspace.part_for(text, self._scope.project.id[:8])
             for name, text in texts.items()
         }
 

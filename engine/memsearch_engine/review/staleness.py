@@ -14,10 +14,10 @@ from memsearch_engine.core.errors import MemsearchError, NotFound, Unreachable, 
 from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.index.catalog import RepositoryCheck, Stale
 from memsearch_engine.index.rows import CatalogBroken
-from memsearch_engine.journal.model import branch_said
+from memsearch_engine.journal.model import Entry, branch_said
 from memsearch_engine.journal.note import Note
-from memsearch_engine.memory import Memory
 from memsearch_engine.search.lexical import file_rows
+from memsearch_engine.search.scope import NoteWriter, Scope
 from memsearch_engine.search.sections import Section
 from memsearch_engine.service.answers import Verified
 from memsearch_engine.staleness import ask, references
@@ -40,12 +40,12 @@ class Ground:
     still there.
 
     >>> with Memory() as memory:
-    ...     Ground(memory).stale()
+    ...     memory.staleness.stale()
     []
     """
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, scope: Scope, notes: NoteWriter) -> None:
+        self._scope, self._notes = scope, notes
 
     def verify(self, progress: Callable[[dict[str, Any]], None] | None = None) -> Checked:
         """Compare the notes of the project (or of all) with its repository now; the service does so
@@ -54,15 +54,15 @@ class Ground:
         Args:
             progress: is given ``phase``, ``done`` and ``total`` now and then.
         """
-        memory = self._memory
+        scope = self._scope
         try:
-            projects = memory.call(
+            projects = scope.call(
                 "verify",
                 list[Verified],
                 timeout_s=_LONG_S,
                 progress=progress,
-                place=memory.place_param,
-                all_projects=memory.everything,
+                place=scope.place_param,
+                all_projects=scope.everything,
             )
         except Unreachable:
             return self._here(progress)
@@ -72,12 +72,12 @@ class Ground:
         """The notes of which something is gone or elsewhere, as they were compared last, newest
         first. *limit*: of each project.
         """
-        catalog = self._memory.catalog
+        catalog = self._scope.catalog
         if catalog is None:
             return []
         found = [
             stale
-            for name in {p.id for p in self._memory.projects}
+            for name in {p.id for p in self._scope.projects}
             for stale in catalog.staleness.stale(name, limit)
         ]
         return sorted(found, key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
@@ -86,18 +86,22 @@ class Ground:
         """How what a note names stood when it was compared last; None where it was not, or has
         changed since. Raises NotFound.
         """
-        section = self._memory.section(name)
+        section = self._scope.section(name)
         return self.of(section)
 
     def of(self, section: Section) -> Standing | None:
         """The same of a section that was read already."""
-        catalog, project = self._memory.catalog, section.project or self._memory.project
-        with contextlib.suppress(CatalogBroken):  # the note tells without it
-            return (
-                catalog.staleness.standing(project.id, section.entry.id, section.entry.hash)
-                if catalog
-                else None
-            )
+        return self._of(section.project or self._scope.project, section.entry)
+
+    def of_entry(self, entry: Entry, path: str) -> Standing | None:
+        """The same of an entry in a file."""
+        return self._of(self._scope.project_of(path) or self._scope.project, entry)
+
+    def _of(self, project: Project, entry: Entry) -> Standing | None:
+        catalog = self._scope.catalog
+        with contextlib.suppress(CatalogBroken):  # the note can be read without it
+            if catalog:
+                return catalog.staleness.standing(project.id, entry.id, entry.hash)
         return None
 
     def compared(self) -> RepositoryCheck | None:
@@ -106,8 +110,8 @@ class Ground:
         """
         with contextlib.suppress(CatalogBroken):
             return (
-                self._memory.catalog.staleness.last_check(self._memory.project.id)
-                if self._memory.catalog
+                self._scope.catalog.staleness.last_check(self._scope.project.id)
+                if self._scope.catalog
                 else None
             )
         return None
@@ -118,7 +122,7 @@ class Ground:
         """Say that a note is still true: what went before now does not count against it any more.
         Undoable.
         """
-        return self._memory.mark(name, "verified", datetime.now().strftime("%Y-%m-%dT%H:%M:%S"))
+        return self._notes.mark(name, "verified", datetime.now().strftime("%Y-%m-%dT%H:%M:%S"))
 
     def superseded(self, name: str) -> Note:
         """Say that a note is not true any more: it comes later in searches, and sessions are not
@@ -128,9 +132,9 @@ class Ground:
         (``Memory.mark``).
         """
         commit = self._stale_of(name)[0].commit
-        section = self._memory.section(name)
-        entry = self._memory.journal.mark(
-            self._memory.memory_of(section.path),
+        section = self._scope.section(name)
+        entry = self._scope.journal.mark(
+            self._scope.memory_of(section.path),
             section.target,
             "superseded-by",
             f"commit-{commit}" if commit else "repository",
@@ -144,7 +148,7 @@ class Ground:
         names.
         """
         moved = [f for f in self._stale_of(name) if f.state == "moved" and f.kind == "file"]
-        section = self._memory.section(name)
+        section = self._scope.section(name)
         text = section.entry.body
         for finding in sorted(moved, key=lambda finding: -len(finding.name)):
             text = references.replaced(text, finding.name, _as_named(finding))
@@ -153,7 +157,7 @@ class Ground:
                 f"{section.entry.id} names no file that has moved",
                 f"memsearch verify {section.entry.id}",
             )
-        return self._memory.edit(
+        return self._notes.edit(
             section.entry.id, text, if_match=section.entry.hash, path=section.path
         )
 
@@ -172,7 +176,7 @@ class Ground:
         histories.
         """
         checked = Checked([], [])
-        for project in {p.id: p for p in self._memory.projects}.values():
+        for project in {p.id: p for p in self._scope.projects}.values():
             head, problem = "", ""
             try:
                 head, stale, problem = self._compare(project, progress)
@@ -188,7 +192,7 @@ class Ground:
     ) -> tuple[str, list[Stale], str]:
         from memsearch_engine.journal.files import list_days
 
-        common_dir = locate(project.root, self._memory.home).common_dir
+        common_dir = locate(project.root, self._scope.home).common_dir
         if not common_dir:
             raise NotFound(f"{project.root} has no git repository")
         rows = {
@@ -212,7 +216,7 @@ class Ground:
         answer = ask.check(
             project.root,
             common_dir,
-            self._memory.home.ground(project.id),
+            self._scope.home.ground(project.id),
             notes,
             progress=lambda what, done, total: (
                 progress({"phase": what, "done": done, "total": total}) if progress else None

@@ -1,0 +1,42 @@
+"""The folders in which agents store their sessions, as hooks have named them."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.migrations import Database
+
+
+def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
+    """The agents' homes that hooks have named, newest first, and known projects for those that keep
+    their sessions there; only *roots*, which are projects, too, where that can't be read.
+    """
+    projects = [
+        *roots,
+        *(root for (root,) in _looked_up(home, "SELECT root FROM project_paths ORDER BY root")),
+    ]
+    found = {agent.name: list(projects) for agent in agent_registry.everyone() if agent.in_projects}
+    for agent, folder in _looked_up(
+        home, "SELECT agent, folder FROM agent_folders ORDER BY seen DESC"
+    ):
+        found.setdefault(agent, []).append(folder)
+    return found
+
+
+def _looked_up(home: Home, query: str) -> list[tuple[str, ...]]:
+    """What ``state.db`` has; nothing where it has no such table, or can't be read."""
+    if not home.state_db.exists():
+        return []
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        with contextlib.suppress(sqlite3.Error):
+            db = sqlite3.connect(
+                f"{home.state_db.as_uri()}?{mode}", uri=True, timeout=2, factory=Database
+            )
+            try:
+                return db.execute(query).fetchall()
+            finally:
+                db.close()
+    return []

@@ -1,0 +1,104 @@
+"""What is injected into sessions, looked at beforehand and afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.core.errors import NotFound, UsageError
+from memsearch_engine.search.scope import Scope
+
+if TYPE_CHECKING:
+    from memsearch_engine.injection.injection_log import Receipt
+    from memsearch_engine.injection.prompt import Telling
+
+_LONG_S = 24 * 3600.0
+_MIN_NAME = 8  # digits by which a note may be named
+
+
+class Injections:
+    """What is injected into sessions unasked.
+
+    >>> with Memory() as memory:
+    ...     memory.injection.log()
+    []
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def preview(self, prompt: str, *, agent: str = "", session: str = "") -> Telling:
+        """What a session would be told at *prompt*, and why the other notes found would not be;
+        nothing is told by asking.
+
+        Args:
+            agent, session: a session that was told things before; a new one where none is named.
+
+        Raises:
+            Unreachable: the service can't be started.
+        """
+        from memsearch_engine.injection.prompt import Telling
+
+        return self._scope.call(
+            "recall",
+            Telling,
+            timeout_s=_LONG_S,
+            place=self._scope.place_param,
+            prompt=prompt,
+            agent=agent,
+            session=session,
+            dry=True,
+        )
+
+    def preview_after_compaction(self, agent: str, session: str) -> Telling:
+        """What a session would be told if it were compacted now: what it had noted that its agent's
+        summary lacks.
+        """
+        from memsearch_engine.injection.prompt import Telling
+
+        return self._scope.call(
+            "carry_on",
+            Telling,
+            timeout_s=_LONG_S,
+            place=self._scope.place_param,
+            agent=agent,
+            session=session,
+            dry=True,
+        )
+
+    def log(self, session: str = "", limit: int = 50) -> list[Receipt]:
+        """What sessions were told unasked, newest first, and what came of it."""
+        from memsearch_engine.injection.injection_log import records
+
+        return records(self._scope.home, session, limit)
+
+    def demote(self, name: str) -> list[str]:
+        """Tell a note no more at prompts like those that it was told at; ``more`` takes that back.
+        Returns the entries meant.
+
+        Raises:
+            NotFound: no session was told that note.
+        """
+        from memsearch_engine.injection import injection_log
+
+        if len(name) < _MIN_NAME:
+            raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
+        if not (found := injection_log.demote(self._scope.home, name)):
+            raise NotFound(
+                f"no session was told {name} at a prompt",
+                "`memsearch context --log` lists what was told",
+            )
+        return found
+
+    def promote(self, name: str) -> list[str]:
+        """Take ``less`` back. Returns the entries meant. Raises NotFound where there is nothing to
+        take back.
+        """
+        from memsearch_engine.injection import injection_log
+
+        if len(name) < _MIN_NAME:
+            raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
+        if not (found := injection_log.promote(self._scope.home, name)):
+            raise NotFound(
+                f"{name} is told wherever it fits", "`memsearch context --less NOTE` makes it rarer"
+            )
+        return found

@@ -1,0 +1,295 @@
+"""The projects that a caller works with, and the stores that are open for them.
+
+A room of the engine that acts for a caller takes a ``Scope``. The scope opens each store when it is
+first asked for. It imports no client of the service: its owner hands it one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Place, Project, locate, offline_project
+
+if TYPE_CHECKING:  # a search through the service needs none of these
+    from memsearch_engine.core.home import AgentFolders
+    from memsearch_engine.core.settings import Settings
+    from memsearch_engine.index.catalog import Catalog
+    from memsearch_engine.journal.files import DayFile
+    from memsearch_engine.journal.model import Document, Entry
+    from memsearch_engine.journal.note import Note
+    from memsearch_engine.journal.write import Journal
+    from memsearch_engine.search.request import SearchRequest
+    from memsearch_engine.search.sections import Section
+
+T = TypeVar("T")
+
+
+class ServiceCall(Protocol):
+    """Calls one method of the service and returns its answer as *kind*.
+
+    Raises:
+        Unreachable: no service answers, and none may be started (*start*).
+    """
+
+    def __call__(
+        self,
+        method: str,
+        kind: type[T],
+        *,
+        start: bool = True,
+        timeout_s: float = 30.0,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+        request: SearchRequest | None = None,
+        **params: Any,
+    ) -> T: ...
+
+
+class NoteWriter(Protocol):
+    """Writes notes, as ``Memory`` does: without secrets, undoable, known to the next session."""
+
+    def add(self, text: str) -> Note: ...
+    def edit(self, name: str, text: str, *, if_match: str = "", path: str = "") -> Note: ...
+    def mark(self, name: str, mark: str, value: str | None = "") -> Note: ...
+
+
+class Scope:
+    """One project, or all registered projects.
+
+    Threads may share it.
+
+    Args:
+        home: the folder with indexes, settings and history.
+        path: a folder inside the project; None where the current folder is gone.
+        everything: all registered projects instead of one.
+        project: the name of a registered project, instead of the one at *path* (``*``: all).
+        call: how the service is called.
+
+    Raises:
+        UsageError: no project has that name.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        path: str | os.PathLike[str] | None,
+        *,
+        everything: bool,
+        project: str | None,
+        call: ServiceCall,
+    ) -> None:
+        self.home, self.call = home, call
+        self.everything = everything or project == "*"
+        self.shortfall = ""  # why the registry could not be read
+        self._path, self._place = path, None
+        self._catalog: Catalog | None = None
+        self._journal: Journal | None = None
+        self._projects: list[Project] | None = None
+        self._is_known = False
+        self._folders: AgentFolders | None = None
+        if project and not self.everything:
+            chosen = self.named([project])[0]
+            common_dir = locate(chosen.root, home).common_dir
+            self._place = Place(chosen.root, chosen.memory, common_dir)
+
+    def close(self) -> None:
+        """Close the stores that were opened."""
+        if self._catalog is not None:
+            self._catalog.close()
+        if self._journal is not None:
+            self._journal.history.close()
+            self._journal.origin.close()
+
+    # -- projects
+
+    @property
+    def place(self) -> Place:
+        """Where the project lies. Raises FileNotFoundError where the current folder is gone."""
+        if self._place is None:
+            self._place = locate(self._path, self.home)
+        return self._place
+
+    @property
+    def place_param(self) -> dict[str, str]:
+        """The place as methods of the service take it."""
+        place = self.place
+        return {"root": place.root, "memory": place.memory, "common_dir": place.common_dir}
+
+    @property
+    def project(self) -> Project:
+        """The project at the place; the first of all where it is not registered."""
+        return next((p for p in self.projects if p.root == self.place.root), self.projects[0])
+
+    @property
+    def projects(self) -> list[Project]:
+        """The projects of this scope; at least one."""
+        if self._projects is not None:
+            return self._projects
+        found = self._find_projects()
+        if self._is_known:  # else its identity may still change: with its first commit
+            self._projects = found
+        return found
+
+    def _find_projects(self, *, register: bool = False) -> list[Project]:
+        from memsearch_engine.core.project_registry import Registry
+
+        registry = Registry(self.home)
+        try:
+            here = registry.at(self.place, register=register)
+            self._is_known = registry.knows(here.root)
+            return (registry.all() if self.everything else []) or [here]
+        except (MemsearchError, OSError) as error:
+            self.shortfall = str(error)
+            self._is_known = True
+            return [offline_project(self.place)]
+        finally:
+            registry.close()
+
+    def register(self) -> None:
+        """Register the project, so that the service knows it from now on."""
+        self._projects = self._find_projects(register=True)
+
+    def forget_projects(self) -> None:
+        """Read the registry again when the projects are next asked for."""
+        self._projects = None
+
+    def known(self) -> list[Project]:
+        """Every registered project, one for each path, newest first. Raises Unreachable."""
+        from memsearch_engine.core.project_registry import Registry
+
+        with contextlib.closing(Registry(self.home)) as registry:
+            return registry.all()
+
+    def named(self, names: list[str]) -> list[Project]:
+        """The registered projects of these names, slugs, ids or collections (``*``: all).
+
+        Raises:
+            UsageError: none has such a name.
+        """
+        known = self.known()
+        if "*" in names and known:
+            return known
+        chosen = [p for p in known if {p.slug, p.name, p.id, p.collection} & set(names)]
+        if not chosen:
+            raise UsageError(
+                f"no project named {', '.join(names)}",
+                f"known: {', '.join(sorted({p.name for p in known})) or 'none'}",
+            )
+        return chosen
+
+    # -- stores
+
+    @property
+    def catalog(self) -> Catalog | None:
+        """The index's catalog, read only; None where there is no index."""
+        if self._catalog is None:
+            from memsearch_engine.index.catalog import Catalog
+
+            self._catalog = Catalog.open_readonly(self.home.cache_db)
+        return self._catalog
+
+    @property
+    def journal(self) -> Journal:
+        """The writer of day files, with its history."""
+        if self._journal is None:
+            from memsearch_engine.journal.write import Journal
+
+            self._journal = Journal(self.home)
+        return self._journal
+
+    @property
+    def settings(self) -> Settings:
+        """The owner's settings, read now. Raises SettingsError."""
+        from memsearch_engine.core.settings import load
+
+        return load(self.home)
+
+    @property
+    def folders(self) -> AgentFolders:
+        """The folders in which agents store their sessions, as far as this machine knows them."""
+        if self._folders is None:
+            from memsearch_engine.agents.known_folders import known_folders
+            from memsearch_engine.core.home import AgentFolders
+
+            roots: list[str] = []
+            with contextlib.suppress(FileNotFoundError):  # the current folder is gone
+                roots.append(self.place.root)
+            self._folders = AgentFolders.from_env(seen=known_folders(self.home, *roots))
+        return self._folders
+
+    # -- notes
+
+    def days(self) -> list[DayFile]:
+        """Dated files, newest first."""
+        from memsearch_engine.journal.shared import list_dated
+
+        found = [day for project in self.projects for day in list_dated(project.memory)]
+        return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+
+    def files(self) -> list[DayFile]:
+        """All markdown files of the memory folders and of shared notes, newest day first."""
+        from memsearch_engine.journal.shared import list_notes
+
+        found = [file for project in self.projects for file in list_notes(project.memory).files]
+        return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+
+    def document(self, path: str) -> Document:
+        """A file of notes with its entries. Raises OSError."""
+        from memsearch_engine.journal.files import read_day
+
+        return read_day(path)
+
+    def read(self, file: DayFile) -> list[Entry]:
+        """The entries of a day file. Raises OSError."""
+        return self.document(file.path).entries
+
+    def every_entry(self) -> Iterator[tuple[DayFile, Entry]]:
+        """All entries, newest day first. Files that can't be read are left out."""
+        for file in self.days():
+            with contextlib.suppress(OSError):
+                for entry in self.read(file):
+                    yield file, entry
+
+    def section(self, name: str) -> Section:
+        """The entry behind an entry or chunk id. Looks in these projects, then in all.
+
+        Raises:
+            NotFound: no such entry. UsageError: the id is too short or ambiguous.
+        """
+        from memsearch_engine.search import sections
+
+        try:
+            return sections.find(self.catalog, self.projects, name)
+        except NotFound:
+            if self.everything:
+                raise
+            others = Scope(
+                self.home, self.place.root, everything=True, project=None, call=self.call
+            )
+            return sections.find(self.catalog, others.projects, name)
+
+    def note(self, name: str) -> Note:
+        """The entry behind the id of a hit, an entry or a chunk, as it is now.
+
+        Raises:
+            NotFound: no such entry. UsageError: the id is too short or ambiguous.
+        """
+        from memsearch_engine.journal.note import Note
+
+        section = self.section(name)
+        return Note.of(section.entry, section.path)
+
+    def project_of(self, path: str) -> Project | None:
+        """The project to whose notes, own or shared, a file belongs; None where there is none."""
+        from memsearch_engine.journal.shared import belongs
+
+        return next((project for project in self.projects if belongs(path, project.memory)), None)
+
+    def memory_of(self, path: str) -> str:
+        """The memory folder that a file belongs to; the undo history is kept by it."""
+        project = self.project_of(path)
+        return project.memory if project else os.path.dirname(path)

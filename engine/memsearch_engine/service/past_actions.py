@@ -1,0 +1,115 @@
+"""What agents did: the commands, the errors and the files of past turns, looked up for a caller."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from memsearch_engine.core.errors import MemsearchError, UsageError
+from memsearch_engine.search.scope import Scope
+from memsearch_engine.service.search_client import Searcher
+
+if TYPE_CHECKING:
+    from memsearch_engine.actions.answers import Fix, Way
+    from memsearch_engine.actions.index import Act, Actions
+
+_NOTES_ASKED = 5  # whose turns are looked into for how something was done
+
+
+class PastActions:
+    """What agents did in past turns.
+
+    >>> with Memory() as memory:
+    ...     memory.actions.how("run the tests")
+    []
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def how(self, asked: str, *, limit: int = 10) -> list[Way]:
+        """The commands by which something was done, best first: those that have the words asked
+        for, then those of the turns whose notes are found by them.
+        """
+        from memsearch_engine.actions import answers
+
+        turns = [
+            (anchor.agent, anchor.session, anchor.turn)
+            for hit in Searcher(self._scope).search(asked, limit=_NOTES_ASKED)
+            if not hit.is_doubtful
+            for anchor in hit.row.anchors
+        ]
+        with self._actions() as actions:
+            return answers.how(actions, self._memories, asked, self._stands(), turns)[:limit]
+
+    def fix(self, error: str, *, limit: int = 5) -> list[Fix]:
+        """Where an error was met, and what mended it: the same error first, then those that are
+        alike.
+
+        Args:
+            error: what was printed, whole or some words of it.
+        """
+        from memsearch_engine.actions import answers
+
+        with self._actions() as actions:
+            return answers.fix(actions, self._memories, error, self._stands())[:limit]
+
+    def blame(self, path: str | os.PathLike[str], *, limit: int = 20) -> list[Act]:
+        """The turns that wrote to a file, newest first; ``note(act.entry)`` is what was noted of
+        one.
+
+        Args:
+            path: absolute, relative to the current folder or to the project, or the last parts
+                of one.
+        """
+        from memsearch_engine.actions import answers, work
+
+        name = os.fspath(path)
+        if not name.strip():
+            raise UsageError("a file has a name", "memsearch blame PATH")
+        is_here = os.path.isabs(name) or os.path.exists(name)
+        name = work.within(os.path.abspath(name) if is_here else name, self._scope.place.root)
+        with self._actions() as actions:
+            return answers.blame(actions, self._memories, name, self._stands())[:limit]
+
+    @property
+    def _memories(self) -> list[str]:
+        return (
+            [] if self._scope.everything else [project.memory for project in self._scope.projects]
+        )
+
+    @contextlib.contextmanager
+    def _actions(self) -> Iterator[Actions]:
+        from memsearch_engine.actions.index import Actions
+
+        actions = Actions(self._scope.home)
+        try:
+            yield actions
+        finally:
+            actions.close()
+
+    def _stands(self) -> Callable[[Act], bool]:
+        """Whether an action's note is still there: what was deleted is not told of in other
+        words.
+        """
+        known: dict[str, bool] = {}
+        catalog = self._scope.catalog
+
+        def stands(act: Act) -> bool:
+            if act.entry not in known:
+                known[act.entry] = (
+                    catalog is None
+                    or bool(catalog.by_entry(act.entry))
+                    or self._is_there(act.entry)
+                )
+            return known[act.entry]
+
+        return stands
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            return bool(self._scope.section(name))
+        except MemsearchError:
+            return False
