@@ -114,25 +114,16 @@ def test_a_new_note_is_framed_as_the_others_are(world):
 
 
 def test_what_both_models_say_of_a_candidate():
-    first, second = DenseScore(0.5, -0.1), DenseScore(0.3, 0.0)
-    assert similarity(DenseScores(first), True, True) == pytest.approx(0.4) and similarity(
-        DenseScores(first), False, True
-    ) == pytest.approx(0.02)
-    assert similarity(DenseScores(first, second), True, True) == pytest.approx(
-        0.6 * 0.4 + 0.4 * 0.3
-    )
+    first, second = 0.4, 0.3
+    assert similarity((first,), True, True) == pytest.approx(0.4)
+    assert similarity((first,), False, True) == pytest.approx(0.02)
+    assert similarity((first, second), True, True) == pytest.approx(0.6 * 0.4 + 0.4 * 0.3)
     # across languages a note is less near than within one
-    assert similarity(DenseScores(first, second), True, False) == pytest.approx(
-        0.6 * 0.4 + 0.8 * 0.3
-    )
-    for note_is_spoken in (True, False):
-        assert similarity(DenseScores(first, second), False, note_is_spoken) == pytest.approx(
-            0.05 * 0.4 + 0.3
-        )
-    assert (
-        similarity(DenseScores(None, second), True, True) == pytest.approx(0.3)
-        and similarity(DenseScores(), True, True) == 0.0
-    )
+    assert similarity((first, second), True, False) == pytest.approx(0.6 * 0.4 + 0.8 * 0.3)
+    for speaks_note in (True, False):
+        assert similarity((first, second), False, speaks_note) == pytest.approx(0.05 * 0.4 + 0.3)
+    assert similarity((None, second), True, True) == pytest.approx(0.3)
+    assert similarity((), True, True) == similarity((None, None), True, True) == 0.0
 
 
 def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
@@ -168,7 +159,12 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
         hit = Hit(1, 1.0, row, {}, {}, [])
         key = ("p", "c")
         models = [
-            ModelResult(VectorIndex(), QueryVector(np.ones(2)), {key: near} if near else {})
+            ModelResult(
+                VectorIndex(),
+                QueryVector(np.ones(2)),
+                Background(0.0, 1.0),
+                {key: near} if near else {},
+            )
             for near in meant
         ]
         found = Candidates(

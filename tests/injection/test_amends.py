@@ -33,7 +33,7 @@ def links(box: Box) -> list[Link]:
     with contextlib.closing(catalog):
         return [
             link
-            for (project,) in catalog.query("SELECT DISTINCT project FROM entries")
+            for (project,) in catalog.database.query("SELECT DISTINCT project FROM entries")
             for link in catalog.links.of(project)
         ]
 
@@ -42,7 +42,7 @@ def compared(box: Box) -> int:
     catalog = Catalog.open_readonly(box.home.cache_db)
     assert catalog is not None
     with contextlib.closing(catalog):
-        return catalog.query("SELECT count(*) FROM compared")[0][0]
+        return catalog.database.query("SELECT count(*) FROM compared")[0][0]
 
 
 @pytest.fixture
@@ -318,7 +318,7 @@ def test_what_changed_since_it_was_compared_is_not_said_to_amend(box: Box):
     assert memory.supersession.amendments(ids[0])
     with (
         contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog,
-        catalog.transaction() as db,
+        catalog.database.transaction() as db,
     ):
         db.execute("UPDATE entries SET hash='other' WHERE entry_id=?", (ids[1],))
     assert memory.supersession.amendments(ids[0]) == []
@@ -334,7 +334,7 @@ def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
     until(lambda: compared(box) == 2, 30, "both to be compared")
     box.ok("service", "stop")
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
-        ((space,),) = catalog.query("SELECT DISTINCT space FROM compared")
+        ((space,),) = catalog.database.query("SELECT DISTINCT space FROM compared")
         project = Memory(str(box.project), home=box.home).project.id
         assert catalog.links.not_compared(project, space, 0, 10) == []
         # by other weights, of a later version, they are compared anew

@@ -58,6 +58,21 @@ def test_a_prompt_asks_nothing_of_the_past_or_the_present():
     assert not told.asks_for_past and not told.asks_for_present
 
 
+@pytest.mark.parametrize(
+    ("text", "present"),
+    [
+        ("what is the redis ttl now", True),
+        ("redis ttl currently?", True),
+        ("latest redis ttl", True),
+        ("目前 redis 的 ttl", True),
+        ("The parser now keeps comments", False),
+        ("search: --hidden is now the default", False),
+    ],
+)
+def test_now_alone_does_not_ask_for_the_present(text, present):
+    assert parse(text, TODAY).asks_for_present == present
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.from_regex(r"\A[a-z]{2,9}\Z").filter(lambda key: key not in FILTER_KEYS),

@@ -41,6 +41,10 @@ _MIN_DEVIATION = 0.08
 #: A handful of notes, two of them on one topic, deviates widely. The deviation is drawn towards
 #: this one as if there were so many more notes.
 _PRIOR_DEVIATION, _PRIOR_NOTES = 0.12, 32
+#: The same for the background of a query, in which no pair of notes on one topic counts.
+_PRIOR_NOTES_OF_QUERY = 4
+#: The least spread of ``Closeness`` in standard deviations of any two notes' cosines.
+_MIN_SPREAD = 2.5
 #: Digits of a cosine that count. Single precision errs in the seventh digit, on each CPU in another
 #: way and at each place of a matrix in another way: copies of a vector have cosines that differ.
 DIGITS = 5
@@ -74,6 +78,27 @@ class Background(NamedTuple):
         raised to a minimum: where most notes are alike, nothing would be near.
         """
         return (score - self.mean) / max(self.deviation, _MIN_DEVIATION)
+
+
+class Closeness(NamedTuple):
+    """How close two notes of a collection are, on a scale that does not depend on the model:
+    0 for any two notes, 1 for a note and one of those nearest to it.
+
+    Attributes:
+        background: mean cosine of any two notes.
+        spread: how much higher the mean cosine of a note and those nearest to it is.
+    """
+
+    background: float
+    spread: float
+
+    def of(self, cosine: float, corrections: float) -> float:
+        """
+        Args:
+            corrections: the sum of the hubness corrections of both notes, which says how near each
+                is to notes in general.
+        """
+        return (cosine + corrections / (2 * _WEIGHT) - self.background) / self.spread
 
 
 class QueryVector(NamedTuple):
@@ -189,6 +214,14 @@ class HubnessSample:
         return _rounded_background(float(scores.mean()), spread / (len(scores) + prior))
 
     @cached_property
+    def closeness(self) -> Closeness:
+        """The scale on which two notes of the collection are compared."""
+        pairs = self.pair_background
+        # among a handful of notes, those nearest to a note are all the others
+        spread = max(self._mean - pairs.mean, _MIN_SPREAD * pairs.deviation)
+        return Closeness(pairs.mean, spread)
+
+    @cached_property
     def pair_background(self) -> Background:
         """The cosines between any two notes."""
         some = self._vectors[:_PAIRED]
@@ -199,6 +232,24 @@ class HubnessSample:
         count, spread = len(some), float(cosines.var())
         spread = (count * spread + _PRIOR_NOTES * _PRIOR_DEVIATION**2) / (count + _PRIOR_NOTES)
         return _rounded_background(float(cosines.mean()), spread)
+
+
+def together(sized: Iterable[tuple[Background, int]]) -> Background:
+    """One background of a query for several collections: a note counts the same in each.
+
+    Args:
+        sized: the background of each collection, and its number of notes.
+    """
+    known = [(one, notes) for one, notes in sized if notes > 1]
+    if not known:
+        return Background(0.0, _PRIOR_DEVIATION)
+    mean = sum(one.mean for one, _ in known) / len(known)
+    variance = sum(one.deviation**2 + (one.mean - mean) ** 2 for one, _ in known) / len(known)
+    notes = sum(notes for _, notes in known)
+    prior = _PRIOR_NOTES_OF_QUERY
+    return _rounded_background(
+        mean, (notes * variance + prior * _PRIOR_DEVIATION**2) / (notes + prior)
+    )
 
 
 def rounded(values: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from memsearch_engine.core.settings import Embedding, Milvus
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog, ChunkKey
 from memsearch_engine.index.embed import Embedder, ordinary
-from memsearch_engine.index.hubness import DIGITS, Background, DenseScore, QueryVector
+from memsearch_engine.index.hubness import DIGITS, Background, Closeness, DenseScore, QueryVector
 from memsearch_engine.index.rows import Filter, comparable
 from memsearch_engine.index.stores import lite, open_store
 from memsearch_engine.index.stores.base import NoStore, Store, StoreBusy, StoreRow
@@ -506,6 +506,10 @@ class VectorIndex:
     def background(self, collection: str, question: QueryVector) -> Background:
         """Return how near a project's notes are to a query in general."""
         return self._search.sample(collection).background(question)
+
+    def closeness(self, collection: str) -> Closeness:
+        """Return the scale on which two notes of a project are compared."""
+        return self._search.sample(collection).closeness
 
     def pair_background(self, collection: str) -> Background:
         """Return how near any two notes of a project are."""

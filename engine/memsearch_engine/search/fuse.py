@@ -56,10 +56,14 @@ class Fused(NamedTuple):
         return {name: places[key] for name, places in self.ranks.items() if key in places}
 
 
+#: What one standard deviation of similarity above the notes of the searched projects scores.
+_DEVIATION_SCORE = 0.12
+
+
 def fuse(catalog: Catalog, request: SearchRequest, found: Candidates) -> Fused:
     """The score of every candidate."""
     dense = {
-        key: similarity(scores, found.speaks_query, key not in found.foreign)
+        key: similarity(_scaled(found, scores), found.speaks_query, key not in found.foreign)
         for key, scores in found.dense.items()
     }
     listed = {key: score for key, score in dense.items() if key in found.listed}
@@ -92,19 +96,33 @@ def _words_weight(request: SearchRequest, found: Candidates) -> float:
     return _WORDS_WEIGHT_BESIDE_TWO if len(found.models) > 1 else _WORDS_WEIGHT
 
 
-def similarity(scores: DenseScores, speaks_query: bool, speaks_note: bool) -> float:
-    """One similarity from those of both models.
+def _scaled(found: Candidates, scores: DenseScores) -> tuple[float | None, ...]:
+    """The similarity by each model. A model that is asked alone is put on a scale that does not
+    depend on it: deviations above the notes of all searched projects.
+    """
+    if len(found.models) > 1:
+        return tuple(near.score if near else None for near in scores)
+    (model,), near = found.models, scores.first
+    if near is None:
+        return (None,)
+    background = model.background
+    return (_DEVIATION_SCORE * (near.score - background.mean) / background.deviation,)
+
+
+def similarity(scores: tuple[float | None, ...], speaks_query: bool, speaks_note: bool) -> float:
+    """One similarity from those of one or two models.
 
     Args:
+        scores: by each model, None where it has not embedded the note.
         speaks_query, speaks_note: whether the first model knows the script of the query and of the
             note.
     """
-    if scores.second is None:
-        weight = 1.0 if speaks_query else _FOREIGN_DENSE_WEIGHT
-        return scores.first.score * weight if scores.first else 0.0
+    first, second = (*scores, None, None)[:2]
+    if second is None:
+        return (first or 0.0) * (1.0 if speaks_query else _FOREIGN_DENSE_WEIGHT)
     shares = SHARES if speaks_note else _FOREIGN_NOTE
-    first, second = shares if speaks_query else _FOREIGN_QUERY
-    return first * (scores.first or scores.second).score + second * scores.second.score
+    ours, theirs = shares if speaks_query else _FOREIGN_QUERY
+    return ours * (second if first is None else first) + theirs * second
 
 
 def _rrf(ranks: dict[str, dict[Key, int]]) -> dict[Key, float]:

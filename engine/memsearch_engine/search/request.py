@@ -94,6 +94,13 @@ _IDENTIFIER = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 _IDENTIFIER_TERM = re.compile(r"[\d_./]")
 #: A word that may be excluded. ``-s``, ``-rf`` and ``-s/--case-sensitive`` are flags of a command.
 _EXCLUDABLE = re.compile(r"[^\W\d_]{3,}|(?!.*[\x00-\x7f])\w+")
+#: A word of the present asks for the present state in a question, or where the query begins with it
+#: ("latest redis ttl"). Elsewhere it tells of a change: "The parser now keeps comments".
+_QUESTION = re.compile(
+    r"^\W*(what|which|who|where|how|when|why|is|are|was|were|do|does|did|can|should|was|wie|wer|wo"
+    r"|qué|cuál|cómo|quel|quelle|comment)\b|[?？]\s*$|吗|什么|哪|怎么|多少",
+    re.I,
+)
 MAX_QUERY = 2_000
 
 
@@ -157,7 +164,9 @@ class SearchRequest(msgspec.Struct):
         self.has_identifier = bool(_IDENTIFIER.search(self.text))
         if self.is_prompt:
             return
-        self.asks_for_present = bool(_NOW.search(self.text))
+        self.asks_for_present = (now := _NOW.search(self.text)) is not None and (
+            not self.text[: now.start()].strip() or bool(_QUESTION.search(self.text))
+        )
         self.asks_for_past = bool(_THEN.search(self.text)) or bool(
             _PERHAPS_THEN.search(self.text) and _PAST.search(self.text)
         )

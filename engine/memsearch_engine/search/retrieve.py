@@ -11,7 +11,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import speaks
-from memsearch_engine.index.hubness import DenseScore, QueryVector
+from memsearch_engine.index.hubness import Background, DenseScore, QueryVector, together
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import lexical
@@ -88,10 +88,15 @@ class DenseScores(NamedTuple):
 
 @dataclass
 class ModelResult:
-    """The query as one model embeds it, and the chunks that were compared with it."""
+    """The query as one model embeds it, and the chunks that were compared with it.
+
+    Attributes:
+        background: how similar the notes of all searched projects are to the query in general.
+    """
 
     index: VectorIndex
     query: QueryVector
+    background: Background
     found: dict[Key, DenseScore] = field(default_factory=dict)
 
 
@@ -166,11 +171,17 @@ def _compares_all(request: SearchRequest) -> bool:
 def _models(sources: Sources, request: SearchRequest, state: IndexState) -> Iterator[ModelResult]:
     """The models to ask, each with the embedded query."""
     assert sources.vectors is not None
-    yield ModelResult(sources.vectors, sources.vectors.ask(request.text))
+    yield _asked(sources.vectors, sources.projects, request.text)
     if (second := sources.second) is not None:
         known = sum(second.held(project.collection) for project in sources.projects)
         if known >= _KNOWS * state.total:
-            yield ModelResult(second, second.ask(request.text))
+            yield _asked(second, sources.projects, request.text)
+
+
+def _asked(index: VectorIndex, projects: list[Project], text: str) -> ModelResult:
+    query = index.ask(text)
+    sized = [(index.background(p.collection, query), index.held(p.collection)) for p in projects]
+    return ModelResult(index, query, together(sized))
 
 
 def _nearest(

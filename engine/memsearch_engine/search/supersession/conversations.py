@@ -16,7 +16,7 @@ one: both notes stay, only their order changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from memsearch_engine.search.logistic import LogisticModel
 from memsearch_engine.search.rarity import idf_of, weights
 from memsearch_engine.search.supersession.listing import ENOUGH as SUPERSEDES
 from memsearch_engine.search.supersession.listing import changes
+from memsearch_engine.search.supersession.notes import links_from
 from memsearch_engine.search.supersession.overrides import NONE, Overrides
 
 #: ``score``: how the later hit's score compares with the earlier one's (logarithm of the ratio);
@@ -96,16 +97,17 @@ class _Surroundings:
         }
         self.topic = {hit.id: self._topic(hit.row) for hit in hits}
 
-    def _topic(self, row: Row) -> set[str]:
-        """The entries around a hit that have its topic, its own among them."""
+    def _topic(self, row: Row) -> dict[str, Row]:
+        """The entries around a hit that have its topic, by id; its own among them."""
         own = self.vectors.get(row.chunk_id)
-        return {row.entry_id} | {
-            turn.entry_id
+        turns = (
+            turn
             for turn in self.turns[row.entry_id]
             if own is not None
             and turn.chunk_id in self.vectors
             and self.background.z_score(float(own @ self.vectors[turn.chunk_id])) >= _SAME_TOPIC
-        }
+        )
+        return {turn.entry_id: turn for turn in (row, *turns)}
 
     def near(self, earlier: Hit, later: Hit) -> float:
         """How similar the earlier hit is to the nearest turn around the later one, itself or by way
@@ -151,11 +153,7 @@ def pairs(
     around = _Surroundings(catalog, index, project, [*leading, *best.values()])
     found: list[tuple[Pair, set[str]]] = []  # pairs still without ``rare``, and what they share
     for earlier in leading:
-        links = [
-            link
-            for name in around.topic[earlier.id]
-            for link in catalog.links.of(project.id, older=name)
-        ]
+        links = links_from(catalog, index, project, list(around.topic[earlier.id].values()))
         for conversation, later in best.items():
             one, other = earlier.row, later.row
             is_later = (other.day, other.time) > (one.day, one.time)
@@ -165,7 +163,9 @@ def pairs(
             shared = around.terms[earlier.id] & around.terms[later.id]
             most_rare = math.log1p(min(len(shared), _MANY_RARE))
             features = (score, around.near(earlier, later), around.change[later.id], most_rare)
-            linked = _linked(links, overrides, around.topic[later.id], (earlier.id, later.id))
+            linked = _linked(
+                links, overrides, around.topic[later.id].keys(), (earlier.id, later.id)
+            )
             pair = Pair(earlier, later, features, linked)
             if pair.probability >= least:
                 found.append((pair, shared))
@@ -181,7 +181,7 @@ def _has_turns(hit: Hit) -> bool:
 
 
 def _linked(
-    links: list[Link], overrides: Overrides, topic: set[str], direct: tuple[str, str]
+    links: list[Link], overrides: Overrides, topic: Set[str], direct: tuple[str, str]
 ) -> float:
     """How probable it is that an entry of *topic* supersedes one around the earlier hit; 0 where it
     is not probable enough.

@@ -111,16 +111,26 @@ def compare(catalog: Catalog, index: VectorIndex, project: Project, rows: list[R
 
 
 def links_from(
-    catalog: Catalog, index: VectorIndex, project: Project, older: Row
-) -> dict[str, float]:
-    """Ids of the notes that may supersede a note, each with its probability: from the catalog, or
-    compared now where the background comparison has not come to it yet.
+    catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row]
+) -> list[Link]:
+    """What may supersede each note of *rows*: from the catalog, or compared now where the background
+    comparison has not come to a note yet. So an answer does not depend on how far that is.
+
+    Args:
+        rows: first chunks of the notes.
     """
-    if catalog.links.is_compared(older, version(index)):
-        links = catalog.links.of(project.id, older=older.entry_id)
-    else:
-        links = compare(catalog, index, project, [older])
-    return {link.newer: link.sure for link in links if link.older == older.entry_id}
+    current, names = version(index), {row.entry_id for row in rows}
+    fresh = [row for row in rows if not catalog.links.is_compared(row, current)]
+    found = {
+        (link.older, link.newer): link
+        for row in rows
+        for link in catalog.links.of(project.id, older=row.entry_id)
+        if row not in fresh
+    }
+    for link in compare(catalog, index, project, fresh) if fresh else ():
+        if link.older in names:
+            found.setdefault((link.older, link.newer), link)
+    return list(found.values())
 
 
 def pairs(

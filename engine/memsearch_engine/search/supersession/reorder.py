@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-import numpy as np
+from itertools import permutations
 
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
@@ -14,17 +13,19 @@ from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.rank import numbered
 from memsearch_engine.search.request import SearchRequest, identifiers
-from memsearch_engine.search.retrieve import Key, Sources
+from memsearch_engine.search.retrieve import Sources
 from memsearch_engine.search.supersession import conversations
 from memsearch_engine.search.supersession.conversations import CONSIDERED
 from memsearch_engine.search.supersession.listing import ENOUGH
+from memsearch_engine.search.supersession.notes import links_from
 from memsearch_engine.search.supersession.overrides import NONE, Overrides
 from memsearch_engine.search.supersession.revisions import newest_version
 
-#: How similar (cosine) two notes must be to have one topic, and what share of the older one's score
-#: the newer one must have; the second pair where the request asks for the present (chosen on
-#: tests/evaluation).
-_SAME_TOPIC = {False: (0.65, 0.8), True: (0.45, 0.6)}
+Pair = tuple[str, str]  # ids of the older and the newer entry
+#: How close (``hubness.Closeness``) two notes must be to have one topic, and what share of the older
+#: one's score the newer one must have; the second pair where the request asks for the present
+#: (chosen on tests/evaluation).
+_SAME_TOPIC = {False: (1.4, 0.8), True: (1.05, 0.6)}
 #: Hits that are compared with those above them.
 _AMONG = 5
 #: Hits of a prompt for which newer notes are looked up, and how often one is followed to the next.
@@ -42,14 +43,9 @@ def for_search(sources: Sources, request: SearchRequest, terms: list[str], hits:
         return
     index = sources.vectors
     assert index is not None
-    _newest_first(
-        request,
-        hits,
-        _vectors(index, sources.projects, hits[:_AMONG]),
-        identifiers(terms),
-        sources.overrides,
-        _links(sources.catalog, hits[:_AMONG]),
-    )
+    links = _links(sources.catalog, index, sources.projects, hits[:_AMONG])
+    closeness = _closeness(index, sources.projects, hits[:_AMONG])
+    _newest_first(request, hits, closeness, identifiers(terms), sources.overrides, links)
     if 2 * len(identifiers(terms)) < len(terms):
         # a query of identifiers asks for the notes that have them, old or new
         for project in sources.projects:
@@ -128,25 +124,25 @@ def later_conversations_first(
 def _newest_first(
     request: SearchRequest,
     hits: list[Hit],
-    vectors: Mapping[Key, np.ndarray],
+    closeness: Mapping[Pair, float],
     names: set[str],
     overrides: Overrides,
-    links: Mapping[tuple[str, str], float],
+    links: Mapping[Pair, float],
 ) -> None:
     """Put the newest note on a topic before older ones, in place. It does not go before a note with
     an identifier of the query that it lacks.
 
     Args:
-        vectors: of length 1, by key.
+        closeness: of two hits.
         names: identifiers in the query.
-        links: (older id, newer id) -> probability that the newer note supersedes the older one.
+        links: the probability that the newer note supersedes the older one.
     """
     for hit in hits[:_AMONG]:
         for older in hits[: hits.index(hit)]:
-            reason = _supersedes(request, hit, older, vectors, names, overrides, links)
+            reason = _supersedes(request, hit, older, closeness, names, overrides, links)
             if reason:
                 _put_before(hits, hit, older)
-                hit.scores["newer"] = _cosine(vectors, hit, older)
+                hit.scores["newer"] = round(closeness.get((older.id, hit.id), 0.0), 4)
                 hit.supersedes = [*hit.supersedes, older.id]
                 hit.reasons.append(f"newer version of the note of {older.row.day} ({reason})")
                 break
@@ -157,10 +153,10 @@ def _supersedes(
     request: SearchRequest,
     hit: Hit,
     older: Hit,
-    vectors: Mapping[Key, np.ndarray],
+    closeness: Mapping[Pair, float],
     names: set[str],
     overrides: Overrides,
-    links: Mapping[tuple[str, str], float],
+    links: Mapping[Pair, float],
 ) -> str:
     """Why a hit supersedes a better one; empty where it does not."""
     said = overrides.get((older.id, hit.id))
@@ -170,15 +166,10 @@ def _supersedes(
         return ""
     if probability := links.get((older.id, hit.id), 0.0):
         return f"{probability:.0%} sure"
-    alike, share = _SAME_TOPIC[request.asks_for_present]
-    cosine = _cosine(vectors, hit, older)
-    is_same = cosine >= alike and hit.score >= share * older.score and _is_newer(hit, older)
-    return f"alike {cosine:.2f}" if is_same else ""
-
-
-def _cosine(vectors: Mapping[Key, np.ndarray], one: Hit, other: Hit) -> float:
-    ours, theirs = (vectors.get((hit.row.project, hit.row.chunk_id)) for hit in (one, other))
-    return round(float(ours @ theirs), 4) if ours is not None and theirs is not None else 0.0
+    least, share = _SAME_TOPIC[request.asks_for_present]
+    close = closeness.get((older.id, hit.id), 0.0)
+    is_same = close >= least and hit.score >= share * older.score and _is_newer(hit, older)
+    return f"alike {close:.2f}" if is_same else ""
 
 
 def _names(hit: Hit, names: set[str]) -> set[str]:
@@ -193,22 +184,32 @@ def _is_newer(hit: Hit, than: Hit) -> bool:
     return one.project == other.project and is_later
 
 
-def _vectors(index: VectorIndex, projects: list[Project], hits: list[Hit]) -> dict[Key, np.ndarray]:
-    found: dict[Key, np.ndarray] = {}
+def _closeness(index: VectorIndex, projects: list[Project], hits: list[Hit]) -> dict[Pair, float]:
+    """How close any two hits of one project are, in both directions."""
+    found: dict[Pair, float] = {}
     for project in projects:
-        ids = [hit.row.chunk_id for hit in hits if hit.row.project == project.id]
-        if ids:
-            stored = index.vectors(project.collection, ids)
-            found.update(((project.id, chunk_id), vector) for chunk_id, vector in stored.items())
+        own = [hit for hit in hits if hit.row.project == project.id]
+        if len(own) < 2:
+            continue
+        vectors = index.vectors(project.collection, [hit.row.chunk_id for hit in own])
+        scale = index.closeness(project.collection)
+        for one, other in permutations(own, 2):
+            ours, theirs = vectors.get(one.row.chunk_id), vectors.get(other.row.chunk_id)
+            if ours is not None and theirs is not None:
+                corrections = one.scores.get("special", 0.0) + other.scores.get("special", 0.0)
+                found[one.id, other.id] = scale.of(float(ours @ theirs), corrections)
     return found
 
 
-def _links(catalog: Catalog, hits: list[Hit]) -> dict[tuple[str, str], float]:
-    """(older id, newer id) -> probability, as it is stored for *hits*."""
+def _links(
+    catalog: Catalog, index: VectorIndex, projects: list[Project], hits: list[Hit]
+) -> dict[Pair, float]:
+    """The probability that the second note of a pair supersedes the first one."""
     return {
         (link.older, link.newer): link.sure
-        for hit in hits
-        for link in catalog.links.of(hit.row.project, older=hit.id)
+        for project in projects
+        if (rows := [hit.row for hit in hits if hit.row.project == project.id])
+        for link in links_from(catalog, index, project, rows)
         if link.sure >= ENOUGH
     }
 

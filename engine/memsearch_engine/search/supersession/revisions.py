@@ -83,7 +83,7 @@ def newer_versions(
     """Newer notes that may supersede a note, each with the probability: 1 or 0 where the owner said
     so.
     """
-    rated = links_from(catalog, index, project, older)
+    rated = {link.newer: link.sure for link in links_from(catalog, index, project, [older])}
     for (name, newer), supersedes in overrides.items():
         if name == older.entry_id and (supersedes or newer in rated):
             rated[newer] = float(supersedes)
