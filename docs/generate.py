@@ -54,7 +54,7 @@ def _help(path: str, command: click.Command) -> str:
 
 
 def settings_page() -> str:
-    """Every setting with type, default and meaning, from the classes in ``core/settings.py``."""
+    """Every setting with type, default and meaning, from the classes in ``core/settings_schema.py``."""
     parts = [
         "# Settings",
         _NOTE,
