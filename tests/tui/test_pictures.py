@@ -15,7 +15,7 @@ import textual
 from memsearch_engine.agents.agent_files import NativeMemory, NativeSection
 from memsearch_engine.capture.coverage import Share
 from memsearch_engine.core.llm.spend import Spent
-from memsearch_engine.injection.injection_log import Receipt, Told
+from memsearch_engine.injection.injection_log import InjectedNote, Receipt
 from memsearch_engine.journal.history import Change
 from textual.widgets import Input
 
@@ -68,7 +68,7 @@ TOLD = [
         text="- 2026-02-09 codex: Redis cache TTL was raised to 900 seconds (earlier, 2026-01-20: 300) [mem:3fa9c1d2b1c0]\n"
         "- 2026-02-07: The staging database runs Postgres 16 [mem:77aa01de55f0]",
         notes=[
-            Told(entry=name, tokens=40, confidence=sure, why="", terms=[], outcome=outcome)
+            InjectedNote(entry=name, tokens=40, confidence=sure, why="", terms=[], outcome=outcome)
             for name, sure, outcome in (("3fa9c1d2b1c0", 0.92, "cited"), ("77aa01de55f0", 0.47, ""))
         ],
     ),
