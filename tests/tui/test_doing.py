@@ -219,6 +219,9 @@ def test_what_was_changed_is_listed_with_its_difference_and_brought_back(world):
         )
         await pilot.press("up", "r")
         await settled(pilot)
+        assert isinstance(app.screen, ChangesScreen) and "brought back" in said(app)
+        await pilot.press("escape")
+        await settled(pilot)
         assert app.screen.state.item.title.endswith("seconds in staging")
 
     drive(app, steps)
@@ -540,7 +543,7 @@ def test_a_no_in_the_review_is_taken_back_and_enter_opens_what_it_is_about(world
         assert isinstance(screen, ReviewScreen) and screen._cases
         keys = list(screen._cases)
         rejectable = next(key for key in keys if screen._cases[key].no)
-        screen._list.move_to(keys.index(rejectable))
+        screen._list.move_to(screen._list.keys.index(rejectable))
         await pilot.press("x")
         await settled(pilot)
         assert rejectable not in screen._cases

@@ -276,6 +276,8 @@ def test_what_is_brought_back_late_closes_no_other_screen(world):
         assert not isinstance(app.screen, ChangesScreen) and len(app.screen_stack) == 3
         await pilot.press("escape")
         await settled(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
         assert len(titles(app)) == 4
 
     drive(app, steps)

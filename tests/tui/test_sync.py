@@ -36,12 +36,12 @@ def test_a_note_that_was_changed_in_two_places_is_decided_in_review_and_taken_ba
         await settled(pilot)
         review = app.screen
         assert isinstance(review, ReviewScreen)
-        place = next(i for i, case in enumerate(review._cases.values()) if case.kind == "conflict")
-        review._list.move_to(place)
+        key = next(key for key, case in review._cases.items() if case.kind == "conflict")
+        review._list.move_to(review._list.keys.index(key))
         await settled(pilot)
         text = text_of(app)
         assert (
-            "two texts" in app.export_screenshot().replace("&#160;", " ")
+            "changed in two places" in app.export_screenshot().replace("&#160;", " ")
             and "says one" in text
             and "says the other" in text
         )

@@ -34,8 +34,8 @@ def test_review_opens_the_turn_and_escape_comes_back_to_the_row(world):
         await pilot.press("f5")
         await settled(pilot)
         review = app.screen
-        places = [place for place, case in enumerate(review._cases.values()) if case.notes]
-        review._list.move_to(places[-1])
+        opening = [key for key, case in review._cases.items() if case.notes]
+        review._list.move_to(review._list.keys.index(opening[-1]))
         here = review.at
         await pilot.press("enter")
         await settled(pilot)

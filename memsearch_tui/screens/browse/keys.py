@@ -62,8 +62,8 @@ BINDINGS: list[BindingType] = [
     _key("N", "find -1", "Previous match", "find.previous"),
     _key("J", "preview 1", "Scroll the preview down", "preview.down"),
     _key("K", "preview -1", "Scroll the preview up", "preview.up"),
-    _key("right_square_bracket", "next 1", "Next older day; next turn", "turn.next"),
-    _key("left_square_bracket", "next -1", "Next newer day; previous turn", "turn.previous"),
+    _key("right_square_bracket", "next 1", "Next turn; next older day", "turn.next"),
+    _key("left_square_bracket", "next -1", "Previous turn; next newer day", "turn.previous"),
     _key(
         "g",
         "date",

@@ -116,6 +116,8 @@ class Reader:
         start(self._read_ahead, "read ahead", only=True)
         start(self._look_for_lost, "lost", only=True)
         if self._desk.is_wide:
+            if not keep_place:
+                self._panes.said.show([])  # never the conversation of another note
             start(partial(self._show_said, entry), "said", only=True)
 
     def _draw(self, amendments: Sequence[Supersession] = (), *, keep_place: bool = False) -> None:
