@@ -299,10 +299,6 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
         def passages(self, texts, cancelled=lambda: False):
             return np.ones((len(texts), 4), np.float32)
 
-    class Catalog:
-        def text_hashes(self):
-            return {"used"}
-
     home = Home(tmp_path / "home").ensure()
     from memsearch_engine.core.settings import Milvus
 
@@ -310,9 +306,11 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
     try:
         count = embeddings._SPARE + embeddings._WORTH_PRUNING + 5
         space.embed({"used": "u", **{f"h{n:05d}": f"text {n}" for n in range(count)}})
-        assert not space.is_pruning_due()  # from the first look on a day passes
-        assert space.prune(Catalog()) == count - embeddings._SPARE
-        assert space.embeddings.known(["used"]) == {"used"} and space.prune(Catalog()) == 0
+        assert not space.embeddings.is_pruning_due()  # from the first look on a day passes
+        assert space.embeddings.prune({"used"}) == count - embeddings._SPARE
+        assert (
+            space.embeddings.known(["used"]) == {"used"} and space.embeddings.prune({"used"}) == 0
+        )
         left = (
             sqlite3.connect(space.folder / "vectors.db")
             .execute("SELECT count(*) FROM vectors")

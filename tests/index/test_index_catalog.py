@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import memsearch_engine
 import pytest
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import CatalogBroken, decode_marks
+
+import memsearch_tui
 
 
 @pytest.mark.parametrize("writable", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -70,6 +75,16 @@ def test_what_is_malformed_is_damage_whatever_bytes_it_quotes(tmp_path):
     with pytest.raises(CatalogBroken):
         Catalog(path)
     assert "set aside" in Catalog.open_or_rebuild(path)[1]
+
+
+def test_nobody_outside_the_index_reads_the_catalogs_tables():
+    engine = Path(memsearch_engine.__file__).parent
+    faces = Path(memsearch_tui.__file__).parent
+    files = [file for root in (engine, faces) for file in root.rglob("*.py")]
+    outside = [file for file in files if engine / "index" not in file.parents]
+    assert len(outside) > 100
+    reads = re.compile(r"catalog\.(database|_)|FROM (entries|chunks|words|vocabulary)\b")
+    assert [str(file) for file in outside if reads.search(file.read_text())] == []
 
 
 @pytest.mark.parametrize("data", [b"{", b'"\xff"', b"[]", None, 5])

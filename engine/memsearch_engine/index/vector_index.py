@@ -8,9 +8,7 @@ Searches go through ``vectors.search``.
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,15 +16,16 @@ import numpy as np
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Embedding, Milvus
 from memsearch_engine.index import analyze
-from memsearch_engine.index.catalog import Catalog, ChunkKey
+from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder, ordinary
 from memsearch_engine.index.hubness import DIGITS, Background, Closeness, DenseScore, QueryVector
 from memsearch_engine.index.rows import Filter, comparable
 from memsearch_engine.index.stores import lite, open_store
-from memsearch_engine.index.stores.base import NoStore, Store, StoreBusy, StoreRow
+from memsearch_engine.index.stores.base import NoStore, Store, StoreBusy
 from memsearch_engine.index.vectors.database import VectorDatabase, remove
+from memsearch_engine.index.vectors.difference import Difference, Wanted
 from memsearch_engine.index.vectors.embeddings import EmbeddingStore
-from memsearch_engine.index.vectors.ledger import Ledger, LedgerRow
+from memsearch_engine.index.vectors.ledger import Ledger
 from memsearch_engine.index.vectors.search import (
     CachedSearch,
     Neighbours,
@@ -38,10 +37,8 @@ Progress = Callable[[int, int], None]
 #: How words are spelled in the store (``analyze.terms``). With another number it is filled again.
 _TERMS = 2
 _EMBED_BATCH = 32  # texts; a local model is interrupted between batches
-_STORE_BATCH = 500  # rows
 #: A collection that was left out of Milvus Lite is taken back below this share of the limit.
 _TAKEN_BACK = 0.8
-_PRUNE_S = 86_400.0
 _COMPLETE = "complete.json"
 
 
@@ -59,24 +56,6 @@ def complete_indexes(home: Home) -> dict[str, Embedding]:
         found.append((file.stat().st_mtime, file.parent.name, made_with))
     found.sort(key=lambda item: item[0], reverse=True)
     return {name: made_with for _, name, made_with in found}
-
-
-class _Difference(NamedTuple):
-    """What the store lacks, and what it holds too much.
-
-    Attributes:
-        keys: chunk id -> what the catalog knows of it, of all chunks.
-        new: chunk id -> row to write.
-        vectors: of the new rows, by text hash.
-        gone: chunk ids to delete.
-        is_first: the ledger knew nothing of the collection.
-    """
-
-    keys: dict[str, ChunkKey]
-    new: dict[str, LedgerRow]
-    vectors: dict[str, np.ndarray]
-    gone: list[str]
-    is_first: bool
 
 
 class VectorIndex:
@@ -274,25 +253,6 @@ class VectorIndex:
         texts = catalog.texts(wanted.values())
         return {name: texts[row] for name, row in wanted.items() if row in texts}
 
-    def is_pruning_due(self) -> bool:
-        """Return true once a day, over all services of a home, and note it in the folder."""
-        stamp = self.folder / "pruned"
-        try:
-            due = time.time() - stamp.stat().st_mtime > _PRUNE_S
-        except FileNotFoundError:
-            due = False
-            stamp.touch()
-        if due:
-            stamp.touch()
-        return due
-
-    def prune(self, catalog: Catalog) -> int:
-        """Delete vectors of texts that no note has; return how many.
-
-        Only where the catalog holds every project.
-        """
-        return self.embeddings.prune(catalog.text_hashes())
-
     # -- writing
 
     def embed(
@@ -324,9 +284,12 @@ class VectorIndex:
         """
         self._behind.add(collection)
         self._verify(collection)
-        difference = self._difference(catalog, project, collection)
-        if self._settle_left_out(collection, len(difference.keys)):
-            difference = self._difference(catalog, project, collection)
+        wanted = Wanted.of(catalog, project)
+        self._settle_left_out(collection, len(wanted.keys))
+        by_script = self._ordinary is not None
+        difference = wanted.difference(
+            catalog, self.ledger.rows(collection), self.embeddings, by_script
+        )
         new, gone = difference.new, difference.gone
         if collection not in self._left_out:
             self._update_store(catalog, collection, difference)
@@ -340,21 +303,19 @@ class VectorIndex:
         self._behind.discard(collection)
         return len(new), len(gone)
 
-    def _settle_left_out(self, collection: str, rows: int) -> bool:
+    def _settle_left_out(self, collection: str, rows: int) -> None:
         """Decide whether a collection of so many rows is left out of Milvus Lite.
 
         Lite searches no vectors, and ranks the words of small projects alone. Where no collection
-        needs it, it is not loaded, which saves a service 100 MB and more.
-
-        Returns:
-            Whether it has to be written whole, because it was left out before.
+        needs it, it is not loaded, which saves a service 100 MB and more. One that is taken back is
+        written whole.
         """
         if self._beside or self._milvus.uri:
-            return False
+            return
         was = collection in self._left_out
         limit = lite.WORDS_MOST * (_TAKEN_BACK if was else 1)  # no change at every note
         if (rows > limit) == was:
-            return False
+            return
         if was:
             self._left_out.discard(collection)
             self.ledger.forget(collection)
@@ -364,9 +325,8 @@ class VectorIndex:
             self.store.drop(collection)
         self.ledger.set_left_out(collection, not was)
         self._left_out = self.ledger.left_out()
-        return was
 
-    def _update_store(self, catalog: Catalog, collection: str, difference: _Difference) -> None:
+    def _update_store(self, catalog: Catalog, collection: str, difference: Difference) -> None:
         new, gone = difference.new, difference.gone
         if new or gone:
             self.open_store()
@@ -376,67 +336,11 @@ class VectorIndex:
             self._ensure(collection)
         if gone:
             self.store.delete(collection, gone)
-        self._write(catalog, collection, difference)
+        if not isinstance(self.store, NoStore):
+            for rows in difference.batches(catalog):
+                self.store.upsert(collection, rows)
         if new or gone:
             self.store.flush(collection)
-
-    def _difference(self, catalog: Catalog, project: str, collection: str) -> _Difference:
-        keys: dict[str, ChunkKey] = {}
-        for key in catalog.chunk_keys(project):
-            keys.setdefault(key.chunk_id, key)
-        there = self.ledger.rows(collection)
-        scripts = self._scripts(catalog, keys, there) if self._ordinary else {}
-        rows = {
-            name: LedgerRow(
-                (key.day, key.agent, key.session, key.kind), scripts.get(name), key.text_hash
-            )
-            for name, key in keys.items()
-        }
-        new = {name: row for name, row in rows.items() if there.get(name) != row}
-        # a chunk whose text got a prompt is served by its old vector until it has the new one
-        vectors = self.embeddings.get(row.text_hash for row in new.values())
-        new = {name: row for name, row in new.items() if row.text_hash in vectors}
-        gone = [name for name in there if name not in keys]
-        return _Difference(keys, new, vectors, gone, is_first=not there)
-
-    @staticmethod
-    def _scripts(
-        catalog: Catalog, keys: dict[str, ChunkKey], there: dict[str, LedgerRow]
-    ) -> dict[str, str]:
-        """Return chunk id -> script of its text; from the ledger where the text is the same."""
-        scripts = {
-            name: row.script
-            for name, row in there.items()
-            if row.script is not None and name in keys and keys[name].text_hash == row.text_hash
-        }
-        texts = catalog.texts(key.row for name, key in keys.items() if name not in scripts)
-        for name, key in keys.items():
-            if name not in scripts:
-                scripts[name] = analyze.script(texts.get(key.row, ""))
-        return scripts
-
-    def _write(self, catalog: Catalog, collection: str, difference: _Difference) -> None:
-        """Write the new rows to the store, in batches."""
-        if isinstance(self.store, NoStore):
-            return
-        names = list(difference.new)
-        for start in range(0, len(names), _STORE_BATCH):
-            keys = [difference.keys[name] for name in names[start : start + _STORE_BATCH]]
-            texts = catalog.texts(key.row for key in keys)
-            rows = [
-                StoreRow(
-                    key.chunk_id,
-                    difference.vectors[key.text_hash],
-                    " ".join(analyze.terms(texts[key.row])),
-                    key.day,
-                    key.agent,
-                    key.session,
-                    key.kind,
-                )
-                for key in keys
-                if key.row in texts
-            ]
-            self.store.upsert(collection, rows)
 
     def _ensure(self, collection: str) -> None:
         """Open a collection. Where it had to be made, the ledger forgets what it said of it."""

@@ -17,7 +17,7 @@ from memsearch_engine.core.settings import Embedding, Milvus, Settings, load
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.service.commands import Command, IndexJob, OpenVectors, UpdateSecondModel
-from memsearch_engine.service.spaces import Spaces
+from memsearch_engine.service.open_indexes import OpenIndexes
 
 log = logging.getLogger("memsearch.service")
 FIRST_PAUSE_S = 30.0
@@ -53,7 +53,7 @@ class IndexState:
             self.settings, self.problem = Settings(), str(error)
         self.scanned: set[str] = set()
         self.open_catalog()
-        self.spaces = Spaces(home, lambda: self.settings)
+        self.spaces = OpenIndexes(home, lambda: self.settings)
         self.ready = threading.Event()
         self.is_opening = True
         self.progress: dict[str, Any] = {}

@@ -341,13 +341,16 @@ class IndexThread:
     def _prune(self) -> None:
         """Once a day, with everything read and nothing to do: forget vectors that no note uses."""
         serving, second = self._state.spaces.serving, self._state.spaces.second
-        if serving is None or self._state.spaces.next is not None or not serving.is_pruning_due():
+        if (
+            serving is None
+            or self._state.spaces.next is not None
+            or not serving.embeddings.is_pruning_due()
+        ):
             return
         if not all(project.id in self._state.scanned for project in self._state.registry.all()):
             return
-        gone = sum(
-            space.prune(self._state.catalog) for space in (serving, second) if space is not None
-        )
+        used = self._state.catalog.text_hashes()
+        gone = sum(space.embeddings.prune(used) for space in (serving, second) if space is not None)
         if gone:
             log.info("%d vectors of texts that no note has any more went", gone)
 

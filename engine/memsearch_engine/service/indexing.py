@@ -37,8 +37,8 @@ from memsearch_engine.service.commands import (
 )
 from memsearch_engine.service.index_state import IndexState
 from memsearch_engine.service.index_thread import IndexThread
+from memsearch_engine.service.open_indexes import OpenIndexes
 from memsearch_engine.service.sources import ProjectSources
-from memsearch_engine.service.spaces import Spaces
 
 log = logging.getLogger("memsearch.service")
 # that a search waits for files to be read; then words are compared, in the files themselves
@@ -81,7 +81,7 @@ class Indexer:
         return self._state.catalog
 
     @property
-    def spaces(self) -> Spaces:
+    def spaces(self) -> OpenIndexes:
         return self._state.spaces
 
     @property

@@ -5,6 +5,7 @@ A moved line, a renamed day or a rebuilt store finds its vectors here and embeds
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from memsearch_engine.index.vectors.database import VectorDatabase
 
 _BATCH = 500  # text hashes in one query
+_PRUNE_S = 86_400.0
 #: Unused vectors that stay (an undo, a branch or a move brings texts back), and how many more are
 #: worth rewriting the file.
 _SPARE, _WORTH_PRUNING = 2_000, 500
@@ -65,11 +67,23 @@ class EmbeddingStore:
         self._database.put_value("dimension", str(dimension))
         return gone
 
+    def is_pruning_due(self) -> bool:
+        """Return true once a day, over all services of a home, and note it in the folder."""
+        stamp = self._database.path.with_name("pruned")
+        try:
+            due = time.time() - stamp.stat().st_mtime > _PRUNE_S
+        except FileNotFoundError:
+            due = False
+            stamp.touch()
+        if due:
+            stamp.touch()
+        return due
+
     def prune(self, used: set[str]) -> int:
         """Delete vectors of texts that no note has any more, but for the newest ones.
 
         Args:
-            used: the hashes of all texts of all projects.
+            used: the hashes of all texts of all projects (``Catalog.text_hashes``).
 
         Returns:
             How many were deleted.

@@ -16,9 +16,9 @@ from memsearch_engine.core.settings import Embedding, Milvus, Settings
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.stores.base import StoreBusy
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.service import index_state, spaces
+from memsearch_engine.service import index_state, open_indexes
 from memsearch_engine.service.indexing import Indexer
-from memsearch_engine.service.spaces import Spaces
+from memsearch_engine.service.open_indexes import OpenIndexes
 
 from tests.conftest import until
 
@@ -40,8 +40,12 @@ class Tiny:
 
 @pytest.fixture
 def home(box, monkeypatch) -> Home:
-    monkeypatch.setattr(spaces.embed, "load", lambda home, wanted: Tiny(wanted.model or "new"))
-    monkeypatch.setattr(spaces.embed, "fingerprint_of", lambda home, wanted: wanted.model or "new")
+    monkeypatch.setattr(
+        open_indexes.embed, "load", lambda home, wanted: Tiny(wanted.model or "new")
+    )
+    monkeypatch.setattr(
+        open_indexes.embed, "fingerprint_of", lambda home, wanted: wanted.model or "new"
+    )
     return Home(box.home.root).ensure()
 
 
@@ -80,7 +84,7 @@ def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(hom
     with contextlib.closing(VectorIndex(home, Milvus(), Tiny("old"))) as old:
         old.set_complete(Embedding(model="old"))
     stores["old"] = Unreachable("broken")
-    with contextlib.closing(Spaces(home, Settings)) as open_now:
+    with contextlib.closing(OpenIndexes(home, Settings)) as open_now:
         open_now.open()
         assert (
             open_now.serving and open_now.serving.fingerprint == "old"
@@ -96,8 +100,10 @@ def test_an_index_of_an_earlier_default_model_serves_until_the_new_one_is_built(
     with contextlib.closing(VectorIndex(home, Milvus(), Tiny(earlier))) as old:
         old.set_complete(Embedding())  # the default model has no name in the settings
     fingerprints = {"all-minilm-l6-v2": earlier, "": "new"}
-    monkeypatch.setattr(spaces.embed, "load", lambda home, wanted: Tiny(fingerprints[wanted.model]))
-    with contextlib.closing(Spaces(home, Settings)) as open_now:
+    monkeypatch.setattr(
+        open_indexes.embed, "load", lambda home, wanted: Tiny(fingerprints[wanted.model])
+    )
+    with contextlib.closing(OpenIndexes(home, Settings)) as open_now:
         open_now.open()
         assert open_now.serving and open_now.serving.fingerprint == earlier
         assert open_now.next and open_now.next.fingerprint == "new"

@@ -1,9 +1,9 @@
-"""The vector spaces that a service has open: the one that serves, the one that is built beside it,
-a second model's.
+"""The vector indexes that a service has open.
 
-It knows what is opened, which takes whose place and when one may be closed: not before the searches
-that began on it have ended. It does not know what is put into them; that is the index thread's
-(``indexing``), which alone opens any. Whoever finds one broken gives it up.
+These are the one that serves, the one that is built beside it after the model changed, and a second
+model's. This file knows which is opened, which takes another's place, and when one may be closed:
+not before the searches that began on it have ended. It does not know what is written to them: that
+is the index thread's (``indexing``), which alone opens any.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from memsearch_engine.index.vector_index import VectorIndex, complete_indexes
 log = logging.getLogger("memsearch.service")
 
 
-class Spaces:
-    """The spaces of one home, as its *settings* want them at the time.
+class OpenIndexes:
+    """The indexes of one home, as its settings name them at the time.
 
     Attributes:
-        serving: the vectors that are searched, None while they are opened. next: what is built
-            beside them after the model changed.
-        second: those of a model that is asked beside the first one, None where there is none.
-            second_failed: why it is not asked.
+        serving: searched; None while it is opened.
+        next: built beside it after the model changed.
+        second: of a model that is asked beside the first one; None where there is none.
+        second_failed: why it is not asked.
     """
 
     def __init__(self, home: Home, settings: Callable[[], Settings]) -> None:
@@ -43,25 +43,27 @@ class Spaces:
         self.second_failed = ""
         self._giving_up = threading.Lock()
         self._retired: list[VectorIndex] = []  # to be opened again
-        self._replaced: list[VectorIndex] = []  # of a model that is no more
-        self._searches: set[object] = set()  # those under way
+        self._replaced: list[VectorIndex] = []  # of a model that is no longer used
+        self._searches: set[object] = set()  # under way
         self._searched = threading.Condition()
 
     def __iter__(self) -> Iterator[VectorIndex]:
-        """Those that notes are written to."""
-        return (space for space in (self.serving, self.next, self.second) if space is not None)
+        """Yield the indexes that notes are written to."""
+        return (index for index in (self.serving, self.next, self.second) if index is not None)
 
     def close(self) -> None:
-        for space in (*self, *self._retired, *self._replaced):
-            space.close()
+        """Close all of them."""
+        for index in (*self, *self._retired, *self._replaced):
+            index.close()
 
     # -- while they are searched
 
     @contextlib.contextmanager
     def searching(self) -> Iterator[None]:
-        """Keep the spaces open that serve now, for as long as this lasts, when others take their
-        place. One that is opened again after a
-        failure, or with other settings, is closed at once: its searches fall back to words.
+        """Keep the indexes open that serve now, also when others take their place meanwhile.
+
+        One that is opened again after a failure, or with other settings, is closed at once: its
+        searches fall back to words.
         """
         token = object()
         with self._searched:
@@ -74,7 +76,7 @@ class Spaces:
                 self._searched.notify_all()
 
     def after_searches(self, work: Callable[[], None]) -> None:
-        """Do *work* when all searches that are under way now have ended, in a thread of its own."""
+        """Do *work* in another thread, when all searches under way now have ended."""
         with self._searched:
             begun = set(self._searches)
 
@@ -88,9 +90,15 @@ class Spaces:
     # -- the first model
 
     def open(self) -> str:
-        """Open what the settings name, but for Milvus Lite. Where that has to be built first, the
-        last complete space serves meanwhile. Returns the name of what was opened; raises
-        MemsearchError, and what a store or a model raises. What was open is closed first.
+        """Open what the settings name, without Milvus Lite; what was open is closed first.
+
+        Where it has to be built, the last complete index serves meanwhile.
+
+        Returns:
+            The fingerprint of the index that the settings name.
+
+        Raises:
+            MemsearchError: or whatever a store or a model raises.
         """
         self.give_up()
         self.retire()
@@ -108,9 +116,7 @@ class Spaces:
         return name
 
     def _reopened(self, made_with: Embedding) -> VectorIndex | None:
-        """An older complete space; None (words alone serve) where it can't be opened: its model may
-        be gone.
-        """
+        """Open an older complete index; None where it can't be: words alone serve then."""
         made_with.api_key = self._settings().embedding.api_key
         try:
             return VectorIndex(
@@ -121,8 +127,10 @@ class Spaces:
             return None
 
     def open_stores(self) -> None:
-        """Open what ``open`` has left for later: Milvus Lite. Searching works without it, writing
-        does not. Raises Unreachable.
+        """Open Milvus Lite, which ``open`` leaves for later, where it is needed.
+
+        Raises:
+            Unreachable: it can't be opened.
         """
         serving, new = self.serving, self.next
         if new is not None and new.needs_store():
@@ -138,31 +146,28 @@ class Spaces:
                 serving.close()
 
     def give_up(self) -> None:
-        """Serve no more: what is open of the first model is to be opened again. ``retire`` closes
-        it.
-        """
+        """Stop serving the first model: it has to be opened again. ``retire`` closes it."""
         with self._giving_up:
-            self._retired += [space for space in (self.serving, self.next) if space is not None]
+            self._retired += [index for index in (self.serving, self.next) if index is not None]
             self.serving = self.next = None
 
     @property
     def was_given_up(self) -> bool:
+        """Whether anything waits to be closed."""
         return bool(self._retired)
 
     def retire(self) -> None:
         """Close what was given up."""
         with self._giving_up:
             retired, self._retired = self._retired, []
-        for space in retired:
+        for index in retired:
             try:
-                space.close()
+                index.close()
             except Exception:  # its server may be gone
-                log.exception("a space was not closed")
+                log.exception("an index was not closed")
 
     def complete(self) -> None:
-        """Everything has its vectors: note it, and let a finished new space take the old one's
-        place.
-        """
+        """Note that everything has its vectors, and let a new index take the old one's place."""
         if (target := self.next or self.serving) is None:
             return
         target.set_complete(self._settings().embedding)
@@ -174,9 +179,7 @@ class Spaces:
                 self.after_searches(self._remove_replaced)
 
     def _remove_replaced(self) -> None:
-        """Close and delete what a new model's space has taken the place of, once the searches that
-        began on it have ended.
-        """
+        """Close and delete the indexes that a new model's has replaced."""
         while self._replaced:
             old = self._replaced.pop()
             self.tidy_server()
@@ -186,8 +189,9 @@ class Spaces:
                 shutil.rmtree(old.folder, ignore_errors=True)
 
     def tidy_server(self) -> None:
-        """Take off a server what no model of this home uses any more, also where a service was
-        killed before it could.
+        """Drop collections on a server that no model of this home uses any more.
+
+        A service that was killed may have left some.
         """
         if self.serving is None or self.next is not None:
             return
@@ -200,7 +204,7 @@ class Spaces:
     # -- the second model
 
     def is_second_due(self) -> bool:
-        """Whether a second model is to be opened or closed."""
+        """Return whether a second model has to be opened or closed."""
         if self.next is not None or self._replaced:
             return False  # the first one's change comes first; they may be the same
         if self.second is not None and (self.second_failed or not self.second.is_current()):
@@ -215,8 +219,9 @@ class Spaces:
         return (wanted is None) != (self.second is None) and not self.second_failed
 
     def open_second(self) -> bool:
-        """Open the second model's space, if there is one. Where that fails the first one serves
-        alone.
+        """Open the second model's index, if there is one; return whether it was opened.
+
+        Where that fails, the first one serves alone.
         """
         try:
             if (wanted := models.second(self.home, self._settings())) is None:
@@ -232,14 +237,14 @@ class Spaces:
             return False
 
     def close_second(self) -> VectorIndex | None:
-        """Ask the second model no more; its space, which is closed when the searches have ended."""
+        """Stop asking the second model; return its index, which is closed after the searches."""
         closing, self.second = self.second, None
         if closing is not None:
             self.after_searches(closing.close)
         return closing
 
     def _second_folder(self) -> Path | None:
-        """Where the second model's vectors lie: it may have been the only one before."""
+        """Return where the second model's vectors lie: it may have been the only one before."""
         try:
             wanted = models.second(self.home, self._settings())
             return self.home.index / embed.fingerprint_of(self.home, wanted) if wanted else None
