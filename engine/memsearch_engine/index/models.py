@@ -101,6 +101,18 @@ KNOWN = {
             sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
         ),
         Model(
+            "e5-small-v2",
+            "data",
+            384,
+            "English",
+            34,
+            query_prefix="query: ",
+            passage_prefix="passage: ",
+            max_tokens=512,
+            centered=True,
+            sha256="d74a213ce7122581aa2e024601e79e969373e7fe3cd3aa78c4996a5c79d4c5ad",
+        ),
+        Model(
             "multilingual-e5-small",
             "convert:intfloat/multilingual-e5-small",
             384,
