@@ -1,8 +1,7 @@
-"""The click group: commands by section, loaded lazily; errors become one line and an exit code."""
+"""The command ``memsearch`` for click; errors become one line and an exit code."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from typing import Any
@@ -10,56 +9,56 @@ from typing import Any
 import click
 from memsearch_engine import MemsearchError
 
+from memsearch_tui.cli import commands
 from memsearch_tui.cli.failures import report, report_json
-from memsearch_tui.cli.main import COMMANDS, is_terminal
-from memsearch_tui.cli.terminal import echo
+from memsearch_tui.cli.lazy import LazyGroup, loaded
+from memsearch_tui.cli.terminal import echo, is_interactive
 
 EPILOG = """\b
 Examples:
   memsearch search 'redis ttl after:30d'      find by meaning and words
-  memsearch expand 3fa9c1d2                   the whole section behind a hit
-  memsearch edit 3fa9c1d2                     change it in $EDITOR; `undo` takes it back
+  memsearch expand 3fa9c1d2                   the whole note behind a hit
+  memsearch agents install claude-code        have its turns written down
   memsearch demo                              try it on a sample year
 
-Exit codes: 0 done, 1 nothing found, 2 usage, 3 can't reach what it needs, 4 conflict, 5 partly done, 130 interrupted."""
+`memsearch help --all` lists every command, `memsearch help TOPIC` explains query, exit-codes, json,
+environment, files."""
 
 
-class Sections(click.Group):
-    """A group that knows its commands' names and help without importing them."""
+class Root(LazyGroup):
+    """All commands. Older names work too, and are not listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for commands in COMMANDS.values() for name in commands]
+        groups = commands.listed(everything=True)
+        return [name for group in groups.values() for name in group]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        for commands in COMMANDS.values():
-            if name in commands:
-                module, function, _ = commands[name]
-                return getattr(importlib.import_module(f"memsearch_tui.cli.{module}"), function)
-        return None
+        found = commands.found(name)
+        return loaded(found) if found else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and self.get_command(ctx, args[0]) is None:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 2)
-            hint = (
-                f" Did you mean {' or '.join(near)}?"
-                if near
-                else " `memsearch --help` lists the commands."
-            )
-            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        alias = commands.ALIASES.get(args[0]) if args else None
+        if alias and alias.instead and "--json" not in args:
+            click.echo(f"note: `memsearch {args[0]}` is now `memsearch {alias.instead}`", err=True)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for section, commands in COMMANDS.items():
-            with formatter.section(section):
-                formatter.write_dl([(name, text) for name, (_, _, text) in commands.items()])
+        write_groups(formatter, everything=False)
+
+
+def write_groups(formatter: click.HelpFormatter, *, everything: bool) -> None:
+    """Write the commands by group, the help in one column."""
+    groups = commands.listed(everything=everything)
+    room = max(len(name) for group in groups.values() for name in group)
+    for title, group in groups.items():
+        with formatter.section(title):
+            formatter.write_dl([(f"{name:{room}s}", one.help) for name, one in group.items()])
 
 
 @click.group(
-    cls=Sections,
+    cls=Root,
     invoke_without_command=True,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -83,9 +82,9 @@ def cli(ctx: click.Context, show_version: bool, offline: bool) -> None:
 
         click.echo(__version__)
     elif ctx.invoked_subcommand is None:
-        from memsearch_tui.cli import setup
+        from memsearch_tui.cli import setup, status
 
-        ctx.exit(ctx.invoke(setup.tui) if is_terminal() else ctx.invoke(setup.status))
+        ctx.exit(ctx.invoke(setup.tui if is_interactive() else status.status))
 
 
 def run(arguments: list[str]) -> int:

@@ -158,6 +158,15 @@ def is_read_by_a_person() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def is_interactive() -> bool:
+    """Whether a person can be shown a screen: stdin and stdout are a terminal."""
+    return (
+        sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and os.environ.get("TERM", "") not in ("", "dumb")
+    )
+
+
 def page(text: str) -> None:
     """Print *text*; on a terminal that it overflows, through `$PAGER` (`less`). An empty PAGER, or
     `cat`, prints it at once.

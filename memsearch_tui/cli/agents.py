@@ -1,0 +1,108 @@
+"""``memsearch agents``: which agents are here and connected, and all that concerns them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from memsearch_engine import Memory, agents_live
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.commands import Command
+from memsearch_tui.cli.lazy import LazyGroup
+from memsearch_tui.cli.options import as_json
+from memsearch_tui.counted import many
+
+if TYPE_CHECKING:
+    from memsearch_engine import Here
+
+COMMANDS = {
+    "install": Command("plugins", "plugins_install", "Connect agents: add hooks and skills."),
+    "uninstall": Command("plugins", "plugins_uninstall", "Disconnect agents; notes stay."),
+    "status": Command("plugins", "plugins_status", "Show what keeps a connection from working."),
+    "import": Command("history", "import_", "Bring old sessions of agents into memory."),
+    "coverage": Command("capture", "coverage", "Show which turns are in memory, and which not."),
+    "context": Command("capture", "context", "Show what a new session is given, and the log."),
+    "files": Command("native", "native", "Show what agents remember by themselves."),
+    "evidence": Command("history", "evidence", "Archive the conversations behind notes."),
+    "queue": Command("capture", "inbox", "Work off what hooks have left, list what waits."),
+}
+EXAMPLES = """\b
+Examples:
+  memsearch agents                          which agents are here and connected
+  memsearch agents install claude-code      write down its turns from now on
+  memsearch agents import --all --dry-run   what could be brought in of old sessions
+  memsearch agents coverage --list failed   turns that are not in memory, with the reason
+  memsearch agents uninstall claude-code    take everything out again; notes stay"""
+
+
+@click.group(cls=LazyGroup, table=COMMANDS, invoke_without_command=True, epilog=EXAMPLES)
+@click.option(
+    "--versions/--no-versions",
+    default=True,
+    help="Ask each program for its version (a second or two).",
+)
+@as_json
+@click.pass_context
+def agents(ctx: click.Context, versions: bool, json_: bool) -> int:
+    """Show which agents are on this machine and connected; connect, import, check them."""
+    if ctx.invoked_subcommand is not None:
+        return 0
+    memory = Memory()
+    progress = output.Progress()
+    try:
+        rows = memory.capture.agents(versions=versions, progress=progress.told)
+    finally:
+        progress.close()
+    connected = connected_agents(memory)
+    if json_:
+        from msgspec import to_builtins
+
+        rows_json = [
+            {**to_builtins(row), "connected": row.agent in connected, "problems": problems}
+            for row in rows
+            for problems in (connected.get(row.agent, []),)
+        ]
+        output.emit({"agents": rows_json})
+        return 0 if any(row.program or row.sessions for row in rows) else 1
+    here = [row for row in rows if row.program or row.sessions or row.agent in connected]
+    for number, row in enumerate(here):
+        output.echo("" if number else None or "") if number else None
+        _print(row, connected)
+    if absent := [row.agent for row in rows if row not in here]:
+        output.say(f"\nnot on this machine: {', '.join(absent)}" if here else "no agent is here")
+    return 0
+
+
+def _print(row: Here, connected: dict[str, list[str]]) -> None:
+    """One agent: its version, whether it is connected, what of it is in memory, what to do next."""
+    version = row.version or (f"wrote {row.wrote}" if row.wrote else "program not on PATH")
+    is_live = row.agent in agents_live()
+    state = (
+        output.style("connected", "good")
+        if row.agent in connected
+        else output.style("not connected", "warn")
+        if is_live
+        else output.style("sessions can be imported", "dim")
+    )
+    output.echo(f"{output.style(f'{row.agent:12s}', 'agent')}  {state}  {output.safe(version)}")
+    for problem in connected.get(row.agent, []):
+        output.echo(output.style(f"  ! {output.safe(problem)}", "bad"))
+    for folder in row.folders:
+        output.echo(output.style(f"  {output.safe(folder)}", "dim"))
+    output.echo(
+        f"  {many(row.sessions, 'session')}, {many(row.turns, 'turn')}:"
+        f" {row.captured} in memory, {row.new} not, {row.trivial} trivial"
+        + (f", {row.homeless} of folders that are gone" if row.homeless else "")
+    )
+    if is_live and row.agent not in connected and row.program:
+        output.echo(output.style(f"  next: memsearch agents install {row.agent}", "dim"))
+    if row.new:
+        output.echo(output.style(f"  next: memsearch agents import {row.agent} --dry-run", "dim"))
+
+
+def connected_agents(memory: Memory) -> dict[str, list[str]]:
+    """The agents that memsearch is installed in, each with what keeps it from working."""
+    plugins = memory.plugins
+    found = {name: plugins.status(name) for name in agents_live()}
+    return {name: state.problems for name, state in found.items() if state.installed}

@@ -1,0 +1,326 @@
+"""``memsearch config``: read and change settings, and the questions of a first start."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import click
+import memsearch_engine as engine
+from memsearch_engine import (
+    Memory,
+    SettingsError,
+    agent_names,
+    all_agents,
+)
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json
+
+if TYPE_CHECKING:
+    from memsearch_engine import Settings
+
+
+@click.group()
+def config() -> None:
+    """Read and change settings (~/.memsearch/config.toml)."""
+
+
+@config.command(
+    "list",
+    epilog="\b\nExamples:\n  memsearch config list\n  memsearch config list --global --json-output",
+)
+@click.option(
+    "--resolved",
+    "which",
+    flag_value="resolved",
+    default="resolved",
+    help="As they hold here (the default).",
+)
+@click.option("--global", "which", flag_value="global", help="Only what your own file says.")
+@click.option(
+    "--project", "which", flag_value="project", help="Only what this project's file says."
+)
+@click.option(
+    "--json-output", "-j", "bare", is_flag=True, help="memsearch's nested object, its own keys too."
+)
+@click.option("--default-collection", hidden=True)
+@as_json
+def config_list(which: str, bare: bool, default_collection: str | None, json_: bool) -> None:
+    """Every setting with its value and type."""
+    memory = Memory()
+    own = memory.config
+    if bare or which != "resolved":
+        _nested(own, which, default_collection, bare or json_)
+        return
+    settings = own.load()
+    rows = {key: _value(settings, key) for key in own.types()}
+    if json_:
+        output.emit(
+            {"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings}
+        )
+        return
+    for key, kind in own.types().items():
+        output.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + kind, 'dim')}")
+    for warning in settings.warnings:
+        output.say(f"warning: {output.safe(warning)}")
+
+
+def _nested(own: engine.Configuration, which: str, collection: str | None, json_: bool) -> None:
+    """The settings as memsearch's scripts read them: one object, tables inside tables."""
+    import msgspec
+    import tomlkit
+    from memsearch_engine.core import compatibility
+
+    table: dict[str, Any] = {}
+    if which == "resolved":
+        settings = own.load()
+        table = msgspec.to_builtins(settings)
+        table.pop("warnings")
+        for agent, plugin in table["plugins"].items():
+            if plugin.get("summarize"):
+                plugin["summarize"]["provider"] = _named(own, f"plugins.{agent}.summarize.provider")
+        for key in compatibility.KEYS:
+            *parts, name = key.split(".")
+            inner = table
+            for part in parts:
+                inner = inner.setdefault(part, {}) if isinstance(inner.get(part, {}), dict) else {}
+            inner.setdefault(name, own.raw(key))
+        if collection and not _is_set(own, "milvus.collection"):
+            table["milvus"]["collection"] = collection
+    else:
+        table = own.written(in_project=which == "project")
+    output.echo(
+        msgspec.json.encode(_hidden(table)).decode()
+        if json_
+        else tomlkit.dumps(_hidden(table)) or "(empty)"
+    )
+
+
+def _is_set(own: engine.Configuration, key: str) -> bool:
+    from memsearch_engine.core import compatibility
+
+    return bool(own.raw(key) != compatibility.KEYS[key])
+
+
+def _hidden(value: Any, name: str = "") -> Any:
+    """A value with keys and tokens hidden, and without what TOML has no word for."""
+    if isinstance(value, dict):
+        return {key: _hidden(item, key) for key, item in value.items() if item is not None}
+    secret = name in ("api_key", "token") and value and not str(value).startswith("env:")
+    return "(set)" if secret else value
+
+
+@config.command("get", epilog="\b\nExample:\n  memsearch config get embedding.model")
+@click.argument("key")
+@click.option("--default-collection", hidden=True)
+@as_json
+def config_get(key: str, default_collection: str | None, json_: bool) -> None:
+    """The value of one setting; memsearch's own keys are answered, too."""
+    from memsearch_engine.core import compatibility
+
+    own = Memory().config
+    value: Any
+    if key in own.types():
+        value = _value(own.load(), key)
+    elif key in compatibility.KEYS:
+        value = own.raw(key)
+        if key == "milvus.collection" and default_collection and not _is_set(own, key):
+            value = default_collection
+    else:
+        value = _named(own, key)
+    if json_:
+        output.emit({"key": key, "value": value})
+    else:
+        output.echo(value if isinstance(value, str) else _toml(value))
+
+
+def _named(own: engine.Configuration, key: str) -> object:
+    """A value inside the tables that have names of the user's own: llm.providers.NAME.…,
+    plugins.AGENT.summarize.…
+    """
+    from memsearch_engine import Provider, SkillTask, Summarize, Task
+
+    settings, parts = own.load(), key.split(".")
+    if (
+        len(parts) == 4
+        and parts[:2] == ["llm", "providers"]
+        and parts[3] in Provider.__struct_fields__
+    ):
+        found: Any = settings.llm.providers.get(parts[2]) or Provider()
+        return _hidden({parts[3]: getattr(found, parts[3])})[parts[3]]
+    if (
+        len(parts) == 4
+        and parts[0] == "plugins"
+        and parts[2] == "summarize"
+        and parts[3] in Summarize.__struct_fields__
+    ):
+        if parts[3] == "provider":
+            # memsearch's hooks hand turns to a model whatever else this says; '' and native are
+            # theirs to do
+            names = dict.fromkeys(
+                (key, key.replace("_", "-", 1), key.replace("claude-code", "claude_code", 1))
+            )
+            return next((found for name in names if (found := own.raw_of_owner(name, ""))), "")
+        plugin = settings.plugins.get(parts[1].replace("_", "-"))
+        return getattr((plugin and plugin.summarize) or settings.capture.summarize, parts[3])
+    if (
+        len(parts) == 4
+        and parts[0] == "plugins"
+        and parts[2] in ("project_review", "user_profile", "memory_to_skill")
+    ):
+        task_type = SkillTask if parts[2] == "memory_to_skill" else Task
+        if parts[3] in task_type.__struct_fields__:
+            plugin = settings.plugins.get(parts[1].replace("_", "-"))
+            return getattr((plugin and getattr(plugin, parts[2])) or task_type(), parts[3])
+    raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
+
+
+@config.command(
+    "set",
+    epilog="\b\nExamples:\n  memsearch config set search.top_k 20\n  memsearch config set capture.summarize.provider native",
+)
+@click.argument("key")
+@click.argument("value")
+@click.option(
+    "--project", is_flag=True, help="In this project's .memsearch.toml, which may set only a few."
+)
+@as_json
+def config_set(key: str, value: str, project: bool, json_: bool) -> None:
+    """Change one setting; comments in the file stay."""
+    memory = Memory()
+    own = memory.config
+    if project:
+        file, typed = own.project_file, own.set_in_project(key, value)
+        output.emit({"key": key, "value": typed, "file": str(file)}) if json_ else output.say(
+            f"{key} = {_toml(typed)} in {file}"
+        )
+        return
+    typed = own.set(key, value)
+    warnings = [warning for warning in memory.settings.warnings if f"`{key}`" in warning]
+    if json_:
+        output.emit({"key": key, "value": typed, "file": str(own.file), "warnings": warnings})
+    output.say(f"{key} = {_toml(typed)} in {own.file}")
+    for warning in warnings:
+        output.say(f"warning: {output.safe(warning)}")
+
+
+@config.command("unset", epilog="\b\nExample:\n  memsearch config unset tui.keys.delete")
+@click.argument("key")
+@as_json
+def config_unset(key: str, json_: bool) -> None:
+    """Let a setting's default hold again."""
+    own = Memory().config
+    own.unset(key)
+    if json_:
+        output.emit({"key": key, "file": str(own.file)})
+    output.say(f"{key} is out of {own.file}")
+
+
+@config.command("init", epilog="\b\nExample:\n  memsearch config init")
+def config_init() -> None:
+    """Ask for the settings that matter at first. Nothing is written before the last answer."""
+    memory = Memory()
+    own, models, plugins = (
+        memory.config,
+        memory.models,
+        memory.plugins,
+    )
+    current = memory.settings
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            "the wizard needs a terminal; `memsearch config set KEY VALUE` does not"
+        )
+    output.say(
+        f"Settings go to {own.file}. Enter keeps what stands in brackets, ctrl+c changes nothing."
+    )
+    here = [agent.name for agent in all_agents() if shutil.which(agent.program)]
+    answers: dict[str, str] = {}
+
+    output.say(
+        f"\nAgents on this machine: {', '.join(here) or 'none of ' + ', '.join(agent_names())}."
+    )
+    capture = click.confirm(
+        "Take a note of every finished turn?", current.capture.enabled, err=True
+    )
+    answers["capture.enabled"] = str(capture).lower()
+    if capture:
+        output.say(
+            "\nextractive: your words and the answer's last ones, no model, no token; native: the agent's small model."
+        )
+        writers = ["extractive", "native", *current.llm.providers]
+        answers["capture.summarize.provider"] = _choose(
+            "Who writes the notes", writers, current.capture.summarize.provider
+        )
+
+    output.say(
+        "\n"
+        + "; ".join(
+            f"{model.name}: {model.languages}, {model.size_mb} MB" for model in models.known()
+        )
+    )
+    using = current.embedding.model or models.DEFAULT
+    names = [model.name for model in models.known()]
+    model = _choose("Model for meaning", names, using)
+    missing = model in names and not models.is_present(model)
+    if model != using and not missing:
+        answers["embedding.model"] = model
+    server = current.milvus.uri
+    where = (
+        "\nMilvus URI (-: files on this machine)"
+        if server
+        else "\nMilvus URI (enter: files on this machine)"
+    )
+    uri = click.prompt(where, server, show_default=bool(server), err=True)
+    answers["milvus.uri"] = "" if uri == "-" else uri
+    if answers["milvus.uri"] != server:
+        token = answers["milvus.uri"] and click.prompt(
+            "Its token (enter: none)", "", hide_input=True, show_default=False, err=True
+        )
+        answers["milvus.token"] = token
+
+    if not missing and models.can_be_made(model):
+        output.say(f"making {model} from the weights that are installed …")
+        models.pull(model)
+    changed = {key: text for key, text in answers.items() if text != _as_typed(own.value(key))}
+    if changed:
+        own.set_all(changed)
+    if model != using or answers["milvus.uri"] != current.milvus.uri:
+        memory.service.stop()  # the next command starts it with these
+    output.say(f"\nwritten to {own.file}: {', '.join(changed)}" if changed else "\nnothing changed")
+    if missing:
+        output.say(
+            f"{model} is not on this machine: `memsearch models pull {model}`, then `memsearch models use {model}`"
+        )
+    waiting = [agent for agent in here if not plugins.status(agent).installed]
+    if capture and waiting:
+        output.say(
+            f"next: `memsearch plugins install {' '.join(waiting)}` lets them hand over their turns"
+        )
+
+
+def _choose(question: str, names: list[str], current: str) -> str:
+    """One of *names*; what stands now (a folder, say) may always be kept."""
+    return click.prompt(
+        question, current, type=click.Choice(list(dict.fromkeys([*names, current]))), err=True
+    )
+
+
+def _as_typed(value: Any) -> str:
+    """A setting as a person would answer."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _value(settings: Settings, key: str) -> object:
+    value = attrgetter(key)(settings)
+    if key.endswith(("api_key", ".token")) and value and not str(value).startswith("env:"):
+        return "(set)"
+    return value
+
+
+def _toml(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
