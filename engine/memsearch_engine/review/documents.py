@@ -1,0 +1,269 @@
+"""What models propose: changes of the long-term memory and of pages, and drafts of skills."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.agents.patches import Patch
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.longterm.living import Draft
+from memsearch_engine.longterm.review import Hunk, Proposal
+from memsearch_engine.review.item import MAX_LINES, Case, Line, Parts, Step, many
+
+
+def _changes(hunk: Hunk) -> list[Line]:
+    lines: list[Line] = [[(f"- {line.removeprefix('- ')}", "bad")] for line in hunk.before]
+    return lines + [[(f"+ {line.removeprefix('- ')}", "good")] for line in hunk.after]
+
+
+def _sign(hunk: Hunk) -> str:
+    return "~" if hunk.before and hunk.after else "+" if hunk.after else "-"
+
+
+def _sources(names: list[str]) -> list[Line]:
+    """From which sessions a change comes."""
+    found: list[Line] = [[("from ", "dim"), (name, "agent")] for name in names]
+    return found or [[("names no session that it comes from", "warn")]]
+
+
+# -- long-term memory
+
+
+def proposed(memory: Parts) -> list[Case]:
+    """The changes that a model proposes for the long-term memory."""
+    learned = memory.longterm
+    proposal = learned.pending()
+    if proposal is None:
+        return []
+    known = {one.id: one for one in learned.all()}
+    found = []
+    for hunks in learned.decisions(proposal):
+        hunk = hunks[0]
+        lines = hunk.after or hunk.before
+        paths = " and ".join(one.path for one in hunks)
+        names = []
+        for name in hunk.memories:
+            one = known.get(name)
+            project = one.project_name or "no project" if one else ""
+            names.append(f"{one.agent} {one.session[:13]} ({project})" if one else name)
+        head: Line = [(paths, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")]
+        found.append(
+            Case(
+                "longterm",
+                f"{proposal.id}/{hunk.number}",
+                f"{_sign(hunk)} {lines[0].lstrip('-*# ')}",
+                [head, [], *_changes(hunk), [], *_sources(names)],
+                "accept",
+                "reject",
+                text=hunk.after[0] if len(hunk.after) == 1 else "",
+                subject=(proposal.id, [one.number for one in hunks]),
+                sessions=tuple(known[name].session for name in hunk.memories if name in known),
+            )
+        )
+    return found
+
+
+def decide_proposed(
+    memory: Parts, case: Case, yes: bool, text: str | None
+) -> tuple[str, Step | None]:
+    learned = memory.longterm
+    number, hunks = case.subject
+    before = learned.pending()
+    # other words are given to one change at a time
+    for chosen in [[hunk] for hunk in hunks] if text else [hunks]:
+        learned.decide("accepted" if yes else "rejected", chosen, text=text, proposal=number)
+    if yes:
+        return "accepted: sessions are given it; `memsearch forget` takes it out", None
+    step = ["propose", msgspec.to_builtins(before), hunks] if before else None
+    return "rejected: it is not proposed again", step
+
+
+def propose_again(memory: Parts, before: dict[str, Any], numbers: list[int]) -> str:
+    """Let changes that were rejected wait again."""
+    proposal = msgspec.convert(before, Proposal)
+    if memory.longterm.reopen(proposal, numbers):
+        return "it waits again"
+    return "it may be proposed again; another proposal waits by now"
+
+
+# -- pages
+
+
+def pages(memory: Parts) -> list[Case]:
+    """Changes of PROJECT.md and USER.md that are proposed, and lines that nobody has accepted."""
+    found = []
+    for page in ("project", "user"):
+        try:
+            state = memory.pages.get(page)  # type: ignore[arg-type]
+        except MemsearchError as error:  # a link out of the project, say
+            found.append(Case("unread", f"page/{page}", str(error), [[(str(error), "warn")]]))
+            continue
+        name = os.path.basename(state.path)
+        for hunk in state.waiting:
+            head: Line = [(name, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")]
+            lines = hunk.after or hunk.before
+            found.append(
+                Case(
+                    "page",
+                    f"page/{name}/{hunk.number}",
+                    f"{_sign(hunk)} {name}: {lines[0].lstrip('-*# ')}",
+                    [
+                        head,
+                        [(state.reason, "dim")],
+                        [],
+                        *_changes(hunk),
+                        [],
+                        *_sources(hunk.memories),
+                    ],
+                    "accept",
+                    "reject",
+                    text=hunk.after[0] if len(hunk.after) == 1 else "",
+                    subject=(state.page, hunk.number, state.draft),
+                    sessions=tuple(source.partition("/")[2] for source in hunk.memories),
+                )
+            )
+        if shown := tuple(state.strange[:MAX_LINES]):
+            found.append(_strange(name, state.page, shown, len(state.strange) - len(shown)))
+    return found
+
+
+def _strange(name: str, page: str, shown: tuple[Any, ...], more: int) -> Case:
+    """Lines of a page that its owner has not accepted."""
+    detail: list[Line] = [
+        [(name, "strong")],
+        [("you have not accepted these lines: no session is given them", "warn")],
+        [],
+        *([(line, "text")] for _, line in shown),
+    ]
+    if more:
+        detail.append([(f"and {more} more, which are shown when these are decided", "dim")])
+    title = f"{name}: {many(len(shown), 'line')} that you have not accepted"
+    return Case("page", f"page/{name}/lines", title, detail, "release", subject=(page, 0, shown))
+
+
+def decide_page(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+    page, number, seen = case.subject
+    if not number:
+        memory.pages.release(page, seen)
+        said = f"{many(len(seen), 'line')} released: sessions are given them"
+        return said, ["withhold-lines", page, [list(spot) for spot in seen]]
+    before = memory.pages.draft(page)
+    memory.pages.decide(page, "accepted" if yes else "rejected", [number], text=text, draft=seen)
+    version = memory.pages.newest(page) if yes else 0
+    said = "accepted: sessions are given it" if yes else "rejected"
+    return said, ["page", page, version, msgspec.to_builtins(before)]
+
+
+def withhold_lines(memory: Parts, page: str, spots: list[list[str]]) -> str:
+    """Take the release of lines back."""
+    memory.pages.release(page, [(one, two) for one, two in spots], off=True)  # type: ignore[arg-type]
+    return "sessions are not given them any more"
+
+
+def reopen_page(memory: Parts, page: str, version: int, before: dict[str, Any] | None) -> str:
+    """Undo an answer about a page; *version* is the change that it made, 0 for none."""
+    if version:
+        memory.pages.undo(page, version)  # type: ignore[arg-type]
+    waits = before is not None and memory.pages.reopen(msgspec.convert(before, Draft))
+    return "it waits again" if waits else "undone; other changes wait by now"
+
+
+# -- skills
+
+
+def skills(memory: Parts) -> list[Case]:
+    """Skills that were drafted and are not installed as they are."""
+    found = []
+    for item in memory.skills.all():
+        if not item.is_pending:
+            continue
+        try:
+            planned = memory.skills.planned(item.name)
+        except MemsearchError as error:
+            title, why = f"! {item.name}: {error}", [[(str(error), "warn")]]
+            found.append(
+                Case("skill", f"skill/{item.name}", title, why, subject=(item.name, []))  # type: ignore[arg-type]
+            )
+            continue
+        question = f"Install {item.name}, which this home did not draft? Type yes"
+        found.append(
+            Case(
+                "skill",
+                f"skill/{item.name}",
+                f"{'+' if item.state == 'new' else '~'} {item.name}: {item.description}",
+                _skill_lines(item, planned),
+                "install",
+                "" if item.of_consolidation or item.installed else "remove",
+                question if item.is_strange else "",
+                subject=(item.name, planned),
+                notes=tuple(name for name in item.sources if name not in item.gone),
+            )
+        )
+    return found
+
+
+def _skill_lines(item: Any, planned: list[Patch]) -> list[Line]:
+    detail: list[Line] = [
+        [(item.name, "strong"), (f"  seen {item.seen} times", "dim")],
+        [(item.description, "text")],
+    ]
+    detail += [[(item.reason, "dim")]] if item.reason else []
+    if item.is_strange:
+        strange = "this home did not draft it: it came with a clone, or from another program"
+        detail.append([(strange, "bad")])
+    detail += [[(f"{len(item.gone)} of its notes are gone", "warn")]] if item.gone else []
+    if item.overtaken:
+        detail.append([(f"{len(item.overtaken)} of its notes are superseded", "warn")])
+    detail += [[], *([(line, "text")] for line in item.text.splitlines()), []]
+    detail += [[(f"goes to {os.path.dirname(patch.path)}", "dim")] for patch in planned]
+    for patch in planned:
+        if isinstance(patch.before, bytes):
+            lines = patch.before.decode("utf-8", "replace").splitlines()[:MAX_LINES]
+            detail += [[], [(f"this text is replaced: {patch.path}", "warn")]]
+            detail += [[(f"- {line}", "bad")] for line in lines]
+    return detail
+
+
+def decide_skill(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+    name, planned = case.subject
+    if not yes:
+        memory.skills.remove(name)
+        return "removed", ["restore-skill", name]
+    paths = memory.skills.install(name, planned)
+    # as text: a scrub finds a secret in it, as in every file of ours
+    files = [
+        [
+            patch.path,
+            patch.before.decode("utf-8", "surrogateescape")
+            if isinstance(patch.before, bytes)
+            else None,
+            (patch.after or b"").decode("utf-8", "surrogateescape"),
+        ]
+        for patch in planned
+    ]
+    return f"installed: {', '.join(paths)}", ["uninstall-skill", name, files]
+
+
+def uninstall_skill(memory: Parts, name: str, files: list[tuple[str, str | None, str]]) -> str:
+    """Take a skill out again, and bring back what was there before."""
+    planned = [
+        Patch(
+            path,
+            None if before is None else before.encode("utf-8", "surrogateescape"),
+            after.encode("utf-8", "surrogateescape"),
+            "skill",
+            own=True,
+        )
+        for path, before, after in files
+    ]
+    memory.skills.take_back(name, planned)
+    return "taken out again"
+
+
+def restore_skill(memory: Parts, name: str) -> str:
+    """Bring a draft back."""
+    memory.skills.restore(name)
+    return "the draft is back"

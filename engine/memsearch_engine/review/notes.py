@@ -1,0 +1,294 @@
+"""Notes to decide about: quarantined ones, two texts of one note, junk and repetitions, secrets."""
+
+from __future__ import annotations
+
+import os
+
+from memsearch_engine.journal.model import Waits
+from memsearch_engine.journal.write import Target
+from memsearch_engine.review.item import MAX_LINES, Case, Line, Parts, Step, Tone, many
+from memsearch_engine.review.trust import Held
+
+_BODY_LINES = 12
+
+# -- quarantine
+
+
+def quarantined(memory: Parts) -> list[Case]:
+    """Notes that no session is given until the owner has decided; those of one file that merely
+    arrived are decided together.
+    """
+    found = []
+    arrived: dict[str, list[Held]] = {}
+    for note in memory.trust.held():
+        if note.why is Waits.ARRIVED:
+            arrived.setdefault(note.path, []).append(note)
+        elif note.why is Waits.CONTRADICTS:
+            found.append(_contradicting(note))
+        else:
+            found.append(_untrusted(note))
+    return found + [_arrived(path, notes) for path, notes in arrived.items()]
+
+
+def _untrusted(note: Held) -> Case:
+    """A note with content from outside, or one that reads like an order."""
+    outside = "took in content from outside (web, MCP)"
+    why = outside if note.why is Waits.OUTSIDE else "reads like an order to agents"
+    whose = f"  shared by {note.author}" if note.author else ""
+    detail: list[Line] = [
+        [(note.title, "text")],
+        [(f"{note.day} {note.time}  {note.agent}{whose}", "dim")],
+        [],
+        [(why, "warn")],
+        *([("> ", "dim"), (line, "bad")] for line in note.lines),
+        [],
+        [("no session is given it until you release it", "dim")],
+    ]
+    return Case(
+        "held",
+        note.path + note.entry_id,
+        f"{note.day}  {note.title}",
+        detail,
+        "release",
+        "delete",
+        subject=note,
+        notes=(note.entry_id,),
+    )
+
+
+def _contradicting(note: Held) -> Case:
+    """A note whose file contradicts a decision of the owner's."""
+    cause = "a revert, a merge, a checkout or another program wrote the file; no session is given it"
+    answers = "accept: the file is right. reject: your decision is right, and the file is corrected"
+    detail: list[Line] = [
+        [(note.title, "text")],
+        [(f"{note.day} {note.time}  {note.agent}", "dim")],
+        [],
+        [(f"its file contradicts your decision: {note.decision}", "warn")],
+        [],
+        [(cause, "dim")],
+        [(answers, "dim")],
+    ]
+    return Case(
+        "held",
+        note.path + note.entry_id,
+        f"{note.day}  {note.title}",
+        detail,
+        "accept",
+        "reject",
+        subject=note,
+        notes=(note.entry_id,),
+    )
+
+
+def _arrived(path: str, notes: list[Held]) -> Case:
+    """The notes of one file that this home did not write."""
+    author = notes[0].author
+    why = (
+        f"shared by {author}, but not committed: they did not pass the project's review"
+        if author
+        else "this machine did not write these: they came with a clone, a pull or a copy, or from"
+        " another program"
+    )
+    detail: list[Line] = [
+        [(path, "text")],
+        [],
+        [(why, "warn")],
+        [],
+        *([(f"- {note.time or '     '} {note.title}", "text")] for note in notes[:MAX_LINES]),
+        [],
+        [("no session is given them until you release them, as they are now", "dim")],
+    ]
+    return Case(
+        "held",
+        path,
+        f"{notes[0].day or os.path.basename(path)}  {many(len(notes), 'note')} from elsewhere",
+        detail,
+        "release",
+        subject=path,
+        notes=tuple(note.entry_id for note in notes[:MAX_LINES]),
+    )
+
+
+def decide_quarantined(
+    memory: Parts, case: Case, yes: bool, text: str | None
+) -> tuple[str, Step | None]:
+    if isinstance(case.subject, str):
+        return f"{many(memory.trust.release_files([case.subject]), 'note')} released", None
+    note: Held = case.subject
+    if note.why is Waits.CONTRADICTS:
+        if yes:
+            (entry,) = memory.trust.accept([note.target])
+            return "accepted as the file has it", ["trust", "reject", note.path, entry.id, entry.hash]
+        (done,) = memory.trust.reject([note.target])
+        if done != "left out":
+            return done, ["note", note.entry_id]
+        step = ["trust", "accept", note.path, note.entry_id, note.hash]
+        return "left out of sessions", step
+    if not yes:
+        memory.delete_each([note.target])
+        return "deleted", ["note", note.entry_id]
+    (entry,) = memory.trust.release([note.target])
+    said = "released: sessions are given it"
+    if note.author:  # a shared note is not changed for one reader's sake
+        return said, ["trust", "hold", note.path, entry.id, entry.hash]
+    return said, ["note", note.entry_id]
+
+
+def trust_again(memory: Parts, verb: str, path: str, name: str, hash_: str) -> str:
+    """Undo an answer about a quarantined note by the opposite answer."""
+    targets = [Target(path, name, hash_)]
+    if verb == "hold":
+        memory.trust.hold(targets)
+        return "it waits again"
+    if verb == "reject":
+        memory.trust.reject(targets, leave=True)
+        return "it is left out of sessions"
+    memory.trust.accept(targets)
+    return "accepted as the file has it"
+
+
+# -- two texts of one note
+
+
+def conflicts(memory: Parts) -> list[Case]:
+    """Notes whose text was changed on two machines, or branches."""
+    found = []
+    for conflict in memory.conflicts.all():
+        shown, other = conflict.entry, conflict.other
+        first = shown.body.splitlines() if shown else []
+        why = "this note was changed in two places; no session is given either text until you decide"
+        detail: list[Line] = [[(why, "warn")], [], [("shown now", "strong")]]
+        detail += _against(first, other.body.splitlines(), "-", "bad")
+        detail += [[], [("the other", "strong")]]
+        detail += _against(other.body.splitlines(), first, "+", "good")
+        found.append(
+            Case(
+                "conflict",
+                f"conflict/{conflict.path}/{conflict.id}",
+                f"{conflict.day}  {(shown or other).title}",
+                detail,
+                "the one shown",
+                "the other",
+                text=shown.body if len(first) == 1 and shown else "",
+                subject=conflict,
+                notes=tuple(entry.id for entry in (shown, other) if entry),
+            )
+        )
+    return found
+
+
+def _against(lines: list[str], others: list[str], sign: str, tone: Tone) -> list[Line]:
+    """Lines of one text, with a sign before those that the other one does not have."""
+    return [
+        [
+            (f"  {line.removeprefix('- ')}", "text")
+            if line in others
+            else (f"{sign} {line.removeprefix('- ')}", tone)
+        ]
+        for line in lines
+    ]
+
+
+def decide_conflict(
+    memory: Parts, case: Case, yes: bool, text: str | None
+) -> tuple[str, Step | None]:
+    memory.conflicts.decide(case.subject, "shown" if yes else "other", text)
+    return "decided", ["note", case.notes[0]]
+
+
+# -- junk and repetitions
+
+
+def repairs(memory: Parts) -> list[Case]:
+    """Junk, repetitions, and what a merge by lines has damaged."""
+    found = []
+    for finding in memory.repair.findings():
+        first, *others = finding.notes
+        detail: list[Line] = [[(finding.why, "warn"), (f": {finding.evidence}", "text")], []]
+        for note in finding.notes:
+            stays = "  stays" if others and note is first else ""
+            detail.append([(f"{note.day}  {note.entry_id[:8]}", "strong"), (stays, "good")])
+            lines = note.body.splitlines()[:_BODY_LINES]
+            detail += [*([(f"  {line}", "text")] for line in lines), []]
+        if others:
+            detail.append([(f"{len(others)} go; the one that stays gets their anchors", "dim")])
+        usual = "merge" if others else "delete"
+        found.append(
+            Case(
+                "repair",
+                finding.kind + "".join(note.entry_id for note in finding.notes),
+                f"{finding.kind}  {first.title}",
+                detail,
+                {"vanished": "bring back", "merged": "take apart"}.get(finding.kind, usual),
+                "leave",
+                subject=finding,
+                notes=tuple(note.entry_id for note in finding.notes),
+            )
+        )
+    return found
+
+
+def decide_repair(
+    memory: Parts, case: Case, yes: bool, text: str | None
+) -> tuple[str, Step | None]:
+    if not yes:
+        return "left as it is", ["again", case.key]
+    memory.repair.mend(case.subject)
+    return "repaired", ["note", case.notes[0]]
+
+
+# -- secrets
+
+
+def secrets(memory: Parts) -> list[Case]:
+    """Secrets in notes and archived conversations. Reading them all takes seconds."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for place in memory.secrets.found():
+        line = f":{place.line}" if place.line else ""
+        places.setdefault((place.rule, place.fingerprint), []).append(place.where + line)
+    found = []
+    for (rule, fingerprint), where in places.items():
+        detail: list[Line] = [
+            [(rule, "bad"), (f"  {fingerprint}", "dim")],
+            [],
+            *([(path, "text")] for path in where[:MAX_LINES]),
+            [],
+            [("removing it cannot be undone; change the secret itself too", "warn")],
+        ]
+        found.append(
+            Case(
+                "secret",
+                fingerprint,
+                f"{rule}  {len(where)} times",
+                detail,
+                "take out",
+                "no secret",
+                f"Take the secret {fingerprint} out of everything, for good? Type yes",
+                subject=(rule, fingerprint),
+            )
+        )
+    return found
+
+
+def decide_secret(
+    memory: Parts, case: Case, yes: bool, text: str | None
+) -> tuple[str, Step | None]:
+    rule, fingerprint = case.subject
+    if not yes:
+        memory.secrets.allow(fingerprint)
+        return "allowed: it is not reported any more", ["report-secret", fingerprint]
+    report = memory.secrets.scrub(
+        [found for found in memory.secrets.wanted(rule=rule) if found.fingerprint == fingerprint]
+    )
+    left = sum(place.count for place in report.left)
+    others = many(len(report.others), "file")
+    said = f"{left} left in {report.looked_at} places"
+    more = f"; also found in {others} that memsearch does not own" if report.others else ""
+    return said + more, None
+
+
+def report_secret(memory: Parts, fingerprint: str) -> str:
+    """Report a secret again that was allowed."""
+    memory.secrets.allow(fingerprint, off=True)
+    return "it is reported again"

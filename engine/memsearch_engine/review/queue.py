@@ -1,0 +1,226 @@
+"""The review queue: all that waits for the owner's decision, one way to list, decide and undo.
+
+The rooms stay what they are; this module reads them all, carries out an answer, and records how the
+answer is undone. The record is a file of the home, so that a command can undo what the app decided.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.core.errors import Conflict, NotFound, UsageError
+from memsearch_engine.journal.disk import locked
+from memsearch_engine.review import documents, notes, versions
+from memsearch_engine.review.item import Case, Decision, Kind, Parts, Step, undone
+from memsearch_engine.search.scope import Scope
+
+#: Kind -> name of its group in commands, and what a person reads above it.
+GROUPS: dict[Kind, tuple[str, str]] = {
+    "longterm": ("longterm", "proposals for the long-term memory"),
+    "page": ("pages", "changes of PROJECT.md and USER.md"),
+    "skill": ("skills", "drafted skills"),
+    "conflict": ("conflicts", "notes changed in two places"),
+    "held": ("quarantine", "quarantined notes"),
+    "secret": ("secrets", "secrets"),
+    "repair": ("repairs", "junk and repetitions"),
+    "amends": ("supersession", "notes that are probably superseded"),
+    "contradicts": ("values", "names with two values"),
+    "stale": ("stale", "notes that name what is gone or moved"),
+    "unread": ("unreadable", "files that cannot be read"),
+}
+_MAX_DONE = 50
+
+Decider = Callable[[Parts, Case, bool, str | None], tuple[str, Step | None]]
+_DECIDERS: dict[Kind, Decider] = {
+    "longterm": documents.decide_proposed,
+    "page": documents.decide_page,
+    "skill": documents.decide_skill,
+    "conflict": notes.decide_conflict,
+    "held": notes.decide_quarantined,
+    "secret": notes.decide_secret,
+    "repair": notes.decide_repair,
+    "amends": versions.decide_pair,
+    "contradicts": versions.decide_pair,
+    "stale": versions.decide_stale,
+}
+_UNDOERS: dict[str, Callable[..., str]] = {
+    "note": undone,
+    "propose": documents.propose_again,
+    "withhold-lines": documents.withhold_lines,
+    "page": documents.reopen_page,
+    "uninstall-skill": documents.uninstall_skill,
+    "restore-skill": documents.restore_skill,
+    "trust": notes.trust_again,
+    "report-secret": notes.report_secret,
+    "pair": versions.pair_again,
+    "again": lambda memory, key: "it waits again",
+}
+
+
+class Done(msgspec.Struct):
+    """A decision that was carried out. ``step``: how it is undone, None where nothing can."""
+
+    at: float
+    project: str
+    kind: Kind
+    title: str
+    said: str
+    step: Step | None
+
+
+class _Record(msgspec.Struct):
+    """The file: what was decided, what was left as it is, and what was listed last, by project."""
+
+    done: list[Done] = []
+    left: list[str] = []
+    listed: dict[str, list[tuple[str, str]]] = {}
+
+
+class ReviewQueue:
+    """All that waits for the owner's decision.
+
+    >>> with Memory() as memory:
+    ...     memory.review.cases()
+    []
+    """
+
+    def __init__(self, scope: Scope, memory: Parts) -> None:
+        self._scope, self._memory = scope, memory
+
+    # -- listing
+
+    def cases(self, *, secrets: bool = False) -> list[Case]:
+        """Everything that waits, by kind.
+
+        Args:
+            secrets: look for secrets too, which reads all notes and archived conversations.
+
+        Raises:
+            Unreachable: a store cannot be read.
+        """
+        memory, left = self._memory, set(self._read().left)
+        return [
+            *documents.proposed(memory),
+            *documents.pages(memory),
+            *documents.skills(memory),
+            *notes.conflicts(memory),
+            *notes.quarantined(memory),
+            *(notes.secrets(memory) if secrets else []),
+            *(case for case in notes.repairs(memory) if case.key not in left),
+            *versions.superseded(memory),
+            *versions.contradictions(memory),
+            *versions.stale(memory),
+        ]
+
+    def list(self, *, secrets: bool = False) -> list[Case]:
+        """The same, numbered from 1 by their places: ``named`` finds a number of this list."""
+        found = self.cases(secrets=secrets)
+        with self._changed() as record:
+            record.listed[self._project] = [(case.key, case.seen) for case in found]
+        return found
+
+    def named(self, names: Iterable[str], cases: Sequence[Case]) -> list[Case]:
+        """The cases that *names* mean: numbers of the last list, ids, or groups.
+
+        Raises:
+            NotFound: no such case. Conflict: what had that number has changed since.
+        """
+        listed = self._read().listed.get(self._project, [])
+        by_key = {case.key: case for case in cases}
+        found: dict[str, Case] = {}
+        for name in names:
+            if name.isdecimal() and len(name) < 6:
+                chosen = [self._numbered(int(name), listed, by_key)]
+            else:
+                chosen = [c for c in cases if c.id == name or GROUPS.get(c.kind, ("",))[0] == name]
+            if not chosen:
+                groups = ", ".join(dict.fromkeys(GROUPS[c.kind][0] for c in cases)) or "none"
+                raise NotFound(f"nothing waits under {name}", f"groups that wait: {groups}")
+            found |= {case.key: case for case in chosen}
+        return list(found.values())
+
+    def _numbered(
+        self, number: int, listed: Sequence[tuple[str, str]], by_key: dict[str, Case]
+    ) -> Case:
+        if not 1 <= number <= len(listed):
+            raise NotFound(f"no number {number} in the last list", "`memsearch review` lists again")
+        key, seen = listed[number - 1]
+        case = by_key.get(key)
+        if case is None:
+            raise NotFound(f"number {number} does not wait any more", "`memsearch review`")
+        if case.seen != seen:
+            raise Conflict(f"number {number} has changed since it was listed", "look at it again")
+        return case
+
+    # -- deciding
+
+    def decide(self, case: Case, accept: bool, text: str | None = None) -> Decision:
+        """Carry out an answer.
+
+        Args:
+            text: accept it with these words instead.
+
+        Raises:
+            UsageError: it has no such answer. Conflict: it changed since it was read.
+        """
+        if case.kind not in _DECIDERS or not (case.yes if accept else case.no):
+            raise UsageError(f"{case.title!r} cannot be {'accepted' if accept else 'rejected'}")
+        said, step = _DECIDERS[case.kind](self._memory, case, accept, text)
+        done = Done(time.time(), self._project, case.kind, case.title, said, step)
+        with self._changed() as record:
+            record.done = [*record.done, done][-_MAX_DONE:]
+            if step and step[0] == "again":
+                record.left.append(case.key)
+        return Decision(said, partial(self._take_back, done) if step else None)
+
+    def undo(self) -> tuple[Done, str]:
+        """Undo the last answer of this project that can be undone: which, and what came of it.
+
+        Raises:
+            NotFound: there is none. Conflict: what it was about has changed since.
+        """
+        done = [one for one in self._read().done if one.project == self._project and one.step]
+        if not done:
+            raise NotFound("no decision to undo", "`memsearch undo` undoes the last change of notes")
+        return done[-1], self._take_back(done[-1])
+
+    def _take_back(self, done: Done) -> str:
+        assert done.step is not None
+        verb, *arguments = done.step
+        said = _UNDOERS[verb](self._memory, *arguments)
+        with self._changed() as record:
+            record.done = [one for one in record.done if one != done]
+            if verb == "again":
+                record.left = [key for key in record.left if key != arguments[0]]
+        return said
+
+    # -- the record
+
+    @property
+    def _project(self) -> str:
+        return "*" if self._scope.everything else self._scope.place.root
+
+    @property
+    def _file(self) -> Path:
+        return self._scope.home.root / "review.json"
+
+    def _read(self) -> _Record:
+        try:
+            return msgspec.json.decode(self._file.read_bytes(), type=_Record)
+        except (OSError, msgspec.DecodeError):
+            return _Record()
+
+    @contextlib.contextmanager
+    def _changed(self) -> Any:
+        """The record, written when the block ends."""
+        with locked(self._scope.home, str(self._file)):
+            record = self._read()
+            yield record
+            self._scope.home.put(self._file, msgspec.json.encode(record))

@@ -1,0 +1,121 @@
+"""Notes that may not be true any more: superseded ones, two values of one name, stale references."""
+
+from __future__ import annotations
+
+from memsearch_engine.index.rows import Row
+from memsearch_engine.review.item import MAX_LINES, Case, Line, Parts, Step
+from memsearch_engine.search.hits import Hit
+
+_MAX_STALE = 20  # notes: a repository that was rewritten leaves thousands
+_BODY_LINES = 12
+
+
+def _body(row: Row, limit: int = _BODY_LINES) -> list[Line]:
+    """A note's own lines, without heading, anchors and marks."""
+    return [[(f"  {line}", "text")] for line in Hit(0, 0.0, row).text.splitlines()[:limit]]
+
+
+def superseded(memory: Parts) -> list[Case]:
+    """Pairs of notes of which the newer one probably supersedes the older one."""
+    found = []
+    for pair in memory.supersession.amendments():
+        sure = f"{pair.sure:.0%} sure that the newer one supersedes the older one"
+        detail: list[Line] = [[(sure, "warn")], [(pair.why, "dim")]]
+        for what, row in (("newer", pair.newer), ("older", pair.older)):
+            head = f"{what}  {row.day} {row.time}  {row.entry_id[:8]}"
+            detail += [[], [(head, "strong")], *_body(row)]
+        effect = "a superseded note is found after the newer one, and sessions are given the newer"
+        names = (pair.newer.entry_id, pair.older.entry_id)
+        found.append(
+            Case(
+                "amends",
+                "/".join(names),
+                f"{pair.newer.day}  {pair.newer.title}",
+                [*detail, [], [(effect, "dim")]],
+                "it supersedes",
+                "it does not",
+                subject=names,
+                notes=names,
+            )
+        )
+    return found
+
+
+def contradictions(memory: Parts) -> list[Case]:
+    """Names that have two values in notes, of which none says that it was changed."""
+    found = []
+    for pair in memory.supersession.contradictions():
+        why = " has two values, and no note says that it was changed"
+        detail: list[Line] = [[(pair.name, "strong"), (why, "warn")]]
+        for what, stated in (("newer", pair.newer), ("older", pair.older)):
+            row = stated.row
+            head = f"{what}  {row.day} {row.time}  {row.entry_id[:8]}  "
+            detail += [[], [(head, "strong"), (stated.written, "match")], *_body(row)]
+        effect = "the newer one: the older note counts as superseded. both: it is not asked again"
+        names = (pair.newer.row.entry_id, pair.older.row.entry_id)
+        values = f"{pair.older.written} or {pair.newer.written}?"
+        found.append(
+            Case(
+                "contradicts",
+                f"contradicts/{pair.name}/{'/'.join(names)}",
+                f"{pair.newer.row.day}  {pair.name}: {values}",
+                [*detail, [], [(effect, "dim")]],
+                "the newer holds",
+                "both hold",
+                subject=names,
+                notes=names,
+            )
+        )
+    return found
+
+
+def decide_pair(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+    newer, older = case.subject
+    before = memory.supersession.amends(newer, older, yes)
+    said = "noted: it supersedes" if yes else "noted: it is about something else"
+    return said, ["pair", newer, older, before]
+
+
+def pair_again(memory: Parts, newer: str, older: str, before: bool | None) -> str:
+    """Undo an answer about a pair of notes."""
+    memory.supersession.amends(newer, older, before)
+    return "it waits again"
+
+
+def stale(memory: Parts) -> list[Case]:
+    """The newest notes that name something which is gone from the repository, or elsewhere."""
+    found = []
+    for note in memory.staleness.stale(_MAX_STALE)[:_MAX_STALE]:
+        row = note.row
+        if "superseded-by" in row.marks:
+            continue
+        has_gone = any(finding.state == "gone" for finding in note.standing.findings)
+        head = f"{row.day} {row.time}  {row.agent or 'by hand'}  {row.entry_id[:8]}"
+        detail: list[Line] = [[(head, "dim")], []]
+        for finding in note.standing.stale:
+            sign = "✗ " if finding.state == "gone" else "→ "
+            detail.append([(sign, "warn"), (finding.words, "warn")])
+        effect = "it is found later then, and no session is given it" if has_gone else "its text is"
+        effect += "" if has_gone else " changed then"
+        effect += "; still true: it is not asked again for what changed before today"
+        found.append(
+            Case(
+                "stale",
+                f"stale/{row.entry_id}",
+                f"{row.day}  {note.standing.words}",
+                [*detail, [], *_body(row, MAX_LINES), [], [(effect, "dim")]],
+                "not true any more" if has_gone else "put the new path in",
+                "still true",
+                subject=has_gone,
+                notes=(row.entry_id,),
+            )
+        )
+    return found
+
+
+def decide_stale(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+    ground, (name,) = memory.staleness, case.notes
+    verb = ground.holds if not yes else ground.overtaken if case.subject else ground.moved
+    verb(name)
+    said = "still true" if not yes else "not true any more" if case.subject else "it has the new path"
+    return said, ["note", name]
