@@ -28,6 +28,7 @@ __all__ = [
     "answer_view",
     "Asked",
     "Capture",
+    "Case",
     "Change",
     "Compact",
     "Configuration",
@@ -39,6 +40,7 @@ __all__ = [
     "count_entries",
     "Coverage",
     "DayFile",
+    "Decision",
     "Digest",
     "Document",
     "Entry",
@@ -108,6 +110,8 @@ __all__ = [
     "Receipt",
     "redact",
     "Repair",
+    "REVIEW_GROUPS",
+    "ReviewQueue",
     "Revision",
     "Row",
     "search_running",
@@ -176,6 +180,7 @@ _PUBLIC = {
     "answer_view": "search.views",
     "Asked": "longterm.digest.compact",
     "Capture": "service.api",
+    "Case": "review.item",
     "Change": "journal.history",
     "Compact": "longterm.digest.api",
     "Configuration": "service.configuration",
@@ -187,6 +192,7 @@ _PUBLIC = {
     "count_entries": "journal.files",
     "Coverage": "capture.coverage",
     "DayFile": "journal.files",
+    "Decision": "review.item",
     "Digest": "longterm.digest.compact",
     "Document": "journal.model",
     "Entry": "journal.model",
@@ -256,6 +262,8 @@ _PUBLIC = {
     "Receipt": "injection.injection_log",
     "redact": "secrets.scan",
     "Repair": "review.repair",
+    "REVIEW_GROUPS": "review.queue:GROUPS",
+    "ReviewQueue": "review.queue",
     "Revision": "search.supersession.revisions",
     "Row": "index.rows",
     "search_running": "service.quick:search",
@@ -381,6 +389,9 @@ if TYPE_CHECKING:
     from memsearch_engine.memory import Memory
     from memsearch_engine.review.agent_files import NativeMemories
     from memsearch_engine.review.conflicts import Conflicts, Contested
+    from memsearch_engine.review.item import Case, Decision
+    from memsearch_engine.review.queue import GROUPS as REVIEW_GROUPS
+    from memsearch_engine.review.queue import ReviewQueue
     from memsearch_engine.review.repair import Finding as Mendable
     from memsearch_engine.review.repair import Repair
     from memsearch_engine.review.secrets import Secrets

@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.longterm.skills_api import Skills
     from memsearch_engine.review.agent_files import NativeMemories
     from memsearch_engine.review.conflicts import Conflicts
+    from memsearch_engine.review.queue import ReviewQueue
     from memsearch_engine.review.repair import Repair
     from memsearch_engine.review.secrets import Secrets
     from memsearch_engine.review.staleness import Ground
@@ -85,6 +86,7 @@ _PARTS = {
     "plugins": "capture.plugins:Plugins",
     "queries": "service.search_client:Searcher",
     "repair": "review.repair:Repair",
+    "review": "review.queue:ReviewQueue",
     "secrets": "review.secrets:Secrets",
     "service": "service.api:Service",
     "sharing": "sync.sharing.api:Sharing",
@@ -95,7 +97,11 @@ _PARTS = {
     "transcripts": "capture.transcripts:Transcripts",
     "trust": "review.trust:Trust",
 }
-_WRITERS = ("agent_files", "staleness")  # parts that change notes as the memory itself does
+_WRITERS = (
+    "agent_files",
+    "review",
+    "staleness",
+)  # parts that change notes as the memory itself does
 
 
 class Memory:
@@ -150,6 +156,8 @@ class Memory:
     """More ways to search: by words alone, by filters alone, as of a day."""
     repair: Repair
     """Junk and repetitions among notes."""
+    review: ReviewQueue
+    """All that waits for the owner's decision."""
     secrets: Secrets
     """Secrets in notes, and removing them."""
     service: Service

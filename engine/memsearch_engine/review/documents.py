@@ -9,7 +9,7 @@ import msgspec
 
 from memsearch_engine.agents.patches import Patch
 from memsearch_engine.core.errors import MemsearchError
-from memsearch_engine.longterm.living import Draft
+from memsearch_engine.longterm.pages import Draft, Page
 from memsearch_engine.longterm.review import Hunk, Proposal
 from memsearch_engine.review.item import MAX_LINES, Case, Line, Parts, Step, many
 
@@ -97,7 +97,7 @@ def pages(memory: Parts) -> list[Case]:
     found = []
     for page in ("project", "user"):
         try:
-            state = memory.pages.get(page)  # type: ignore[arg-type]
+            state = memory.pages.get(page)
         except MemsearchError as error:  # a link out of the project, say
             found.append(Case("unread", f"page/{page}", str(error), [[(str(error), "warn")]]))
             continue
@@ -157,16 +157,16 @@ def decide_page(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple
     return said, ["page", page, version, msgspec.to_builtins(before)]
 
 
-def withhold_lines(memory: Parts, page: str, spots: list[list[str]]) -> str:
+def withhold_lines(memory: Parts, page: Page, spots: list[list[str]]) -> str:
     """Take the release of lines back."""
-    memory.pages.release(page, [(one, two) for one, two in spots], off=True)  # type: ignore[arg-type]
+    memory.pages.release(page, [(one, two) for one, two in spots], off=True)
     return "sessions are not given them any more"
 
 
-def reopen_page(memory: Parts, page: str, version: int, before: dict[str, Any] | None) -> str:
+def reopen_page(memory: Parts, page: Page, version: int, before: dict[str, Any] | None) -> str:
     """Undo an answer about a page; *version* is the change that it made, 0 for none."""
     if version:
-        memory.pages.undo(page, version)  # type: ignore[arg-type]
+        memory.pages.undo(page, version)
     waits = before is not None and memory.pages.reopen(msgspec.convert(before, Draft))
     return "it waits again" if waits else "undone; other changes wait by now"
 
@@ -184,9 +184,7 @@ def skills(memory: Parts) -> list[Case]:
             planned = memory.skills.planned(item.name)
         except MemsearchError as error:
             title, why = f"! {item.name}: {error}", [[(str(error), "warn")]]
-            found.append(
-                Case("skill", f"skill/{item.name}", title, why, subject=(item.name, []))  # type: ignore[arg-type]
-            )
+            found.append(Case("skill", f"skill/{item.name}", title, why, subject=(item.name, [])))
             continue
         question = f"Install {item.name}, which this home did not draft? Type yes"
         found.append(
@@ -215,8 +213,8 @@ def _skill_lines(item: Any, planned: list[Patch]) -> list[Line]:
         strange = "this home did not draft it: it came with a clone, or from another program"
         detail.append([(strange, "bad")])
     detail += [[(f"{len(item.gone)} of its notes are gone", "warn")]] if item.gone else []
-    if item.overtaken:
-        detail.append([(f"{len(item.overtaken)} of its notes are superseded", "warn")])
+    if item.superseded:
+        detail.append([(f"{len(item.superseded)} of its notes are superseded", "warn")])
     detail += [[], *([(line, "text")] for line in item.text.splitlines()), []]
     detail += [[(f"goes to {os.path.dirname(patch.path)}", "dim")] for patch in planned]
     for patch in planned:

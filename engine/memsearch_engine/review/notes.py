@@ -58,7 +58,9 @@ def _untrusted(note: Held) -> Case:
 
 def _contradicting(note: Held) -> Case:
     """A note whose file contradicts a decision of the owner's."""
-    cause = "a revert, a merge, a checkout or another program wrote the file; no session is given it"
+    cause = (
+        "a revert, a merge, a checkout or another program wrote the file; no session is given it"
+    )
     answers = "accept: the file is right. reject: your decision is right, and the file is corrected"
     detail: list[Line] = [
         [(note.title, "text")],
@@ -119,7 +121,13 @@ def decide_quarantined(
     if note.why is Waits.CONTRADICTS:
         if yes:
             (entry,) = memory.trust.accept([note.target])
-            return "accepted as the file has it", ["trust", "reject", note.path, entry.id, entry.hash]
+            return "accepted as the file has it", [
+                "trust",
+                "reject",
+                note.path,
+                entry.id,
+                entry.hash,
+            ]
         (done,) = memory.trust.reject([note.target])
         if done != "left out":
             return done, ["note", note.entry_id]
@@ -157,7 +165,9 @@ def conflicts(memory: Parts) -> list[Case]:
     for conflict in memory.conflicts.all():
         shown, other = conflict.entry, conflict.other
         first = shown.body.splitlines() if shown else []
-        why = "this note was changed in two places; no session is given either text until you decide"
+        why = (
+            "this note was changed in two places; no session is given either text until you decide"
+        )
         detail: list[Line] = [[(why, "warn")], [], [("shown now", "strong")]]
         detail += _against(first, other.body.splitlines(), "-", "bad")
         detail += [[], [("the other", "strong")]]

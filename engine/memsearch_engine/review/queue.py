@@ -119,7 +119,7 @@ class ReviewQueue:
             *versions.stale(memory),
         ]
 
-    def list(self, *, secrets: bool = False) -> list[Case]:
+    def numbered(self, *, secrets: bool = False) -> list[Case]:
         """The same, numbered from 1 by their places: ``named`` finds a number of this list."""
         found = self.cases(secrets=secrets)
         with self._changed() as record:
@@ -188,7 +188,9 @@ class ReviewQueue:
         """
         done = [one for one in self._read().done if one.project == self._project and one.step]
         if not done:
-            raise NotFound("no decision to undo", "`memsearch undo` undoes the last change of notes")
+            raise NotFound(
+                "no decision to undo", "`memsearch undo` undoes the last change of notes"
+            )
         return done[-1], self._take_back(done[-1])
 
     def _take_back(self, done: Done) -> str:

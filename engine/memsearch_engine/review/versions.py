@@ -115,7 +115,9 @@ def stale(memory: Parts) -> list[Case]:
 
 def decide_stale(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
     ground, (name,) = memory.staleness, case.notes
-    verb = ground.holds if not yes else ground.overtaken if case.subject else ground.moved
+    verb = ground.holds if not yes else ground.superseded if case.subject else ground.moved
     verb(name)
-    said = "still true" if not yes else "not true any more" if case.subject else "it has the new path"
+    said = (
+        "still true" if not yes else "not true any more" if case.subject else "it has the new path"
+    )
     return said, ["note", name]

@@ -1,0 +1,222 @@
+"""``memsearch review``: one queue of all that waits for the owner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from memsearch_engine import REVIEW_GROUPS, Case, Memory, MemsearchError, UsageError
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json
+from memsearch_tui.counted import many
+
+EXAMPLES = """\b
+Examples:
+  memsearch review                     what waits, numbered, by group
+  memsearch review open 3              the evidence
+  memsearch review accept 3
+  memsearch review reject repairs      a whole group, after asking
+  memsearch review undo                undo the last answer
+  memsearch review --secrets           look for secrets too"""
+_TONES = {"strong", "dim", "good", "bad", "warn", "match", "agent"}
+_SHOWN = 8  # of a group, in the list of all
+_ALL = click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
+_YES = click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+_NAMES = click.argument("names", nargs=-1, required=True, metavar="NUMBER|ID|GROUP...")
+
+
+@click.group(invoke_without_command=True, epilog=EXAMPLES)
+@_ALL
+@click.option("--secrets", is_flag=True, help="Look for secrets too, which takes seconds.")
+@click.option("--group", help="Only this group (quarantine, longterm, repairs, …).")
+@as_json
+@click.pass_context
+def review(
+    ctx: click.Context, everything: bool, secrets: bool, group: str | None, json_: bool
+) -> int:
+    """List what waits for your decision, and decide it.
+
+    Quarantined notes, proposals for the long-term memory and for pages, skills, conflicts of sync,
+    probably superseded notes, stale references, junk and repetitions, secrets.
+    """
+    if ctx.invoked_subcommand is not None:
+        return 0
+    memory = Memory(everything=everything)
+    cases = memory.review.numbered(secrets=secrets)
+    numbers = {case.key: number for number, case in enumerate(cases, 1)}
+    if group:
+        _check(group)
+        cases = [case for case in cases if REVIEW_GROUPS[case.kind][0] == group]
+    if json_:
+        waiting = [{"number": numbers[case.key], **case_json(case)} for case in cases]
+        output.emit({"waiting": waiting})
+        return 0 if cases else 1
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(case.kind, []).append(case)
+    for kind, found in groups.items():
+        name, title = REVIEW_GROUPS[kind]  # type: ignore[index]
+        output.echo(
+            f"{output.style(f'{len(found)} {title}', 'strong')}  {output.style(name, 'dim')}"
+        )
+        for case in found if group else found[:_SHOWN]:
+            room = output.width() - 6
+            output.echo(f"{numbers[case.key]:4d}  {output.clip(case.title, room)}")
+        if not group and len(found) > _SHOWN:
+            more = f"      and {len(found) - _SHOWN} more: memsearch review --group {name}"
+            output.echo(output.style(more, "dim"))
+        output.echo()
+    if cases:
+        output.say(f"{many(len(cases), 'case')} - `memsearch review open 1` shows the evidence")
+    else:
+        output.say("nothing waits - `memsearch review --secrets` looks for secrets too")
+    return 0 if cases else 1
+
+
+def _check(group: str) -> None:
+    known = [name for name, _ in REVIEW_GROUPS.values()]
+    if group not in known:
+        raise UsageError(f"no group {group!r}", f"groups: {', '.join(known)}")
+
+
+def case_json(case: Case) -> dict[str, Any]:
+    """A case as the commands print it with ``--json``."""
+    return {
+        "id": case.id,
+        "group": REVIEW_GROUPS[case.kind][0],
+        "title": case.title,
+        "waits": case.waits,
+        "accept": case.yes,
+        "reject": case.no,
+        "evidence": ["".join(text for text, _ in line) for line in case.detail],
+        "entries": list(case.notes),
+        "sessions": list(case.sessions),
+    }
+
+
+def _found(memory: Memory, names: tuple[str, ...]) -> list[Case]:
+    """The cases that names mean. Secrets are looked for only where one of them is named."""
+    groups = {name for name, _ in REVIEW_GROUPS.values()}
+    is_plain = all(name.isdecimal() or name in groups - {"secrets"} for name in names)
+    try:
+        return memory.review.named(names, memory.review.cases(secrets=not is_plain))
+    except MemsearchError:
+        if not is_plain:
+            raise
+        return memory.review.named(names, memory.review.cases(secrets=True))
+
+
+@review.command("open", epilog="\b\nExample:\n  memsearch review open 3")
+@_NAMES
+@_ALL
+@as_json
+def review_open(names: tuple[str, ...], everything: bool, json_: bool) -> None:
+    """Show the evidence of a case, and what the answers do."""
+    memory = Memory(everything=everything)
+    cases = _found(memory, names)
+    if json_:
+        output.emit({"cases": [case_json(case) for case in cases]})
+        return
+    for place, case in enumerate(cases):
+        if place:
+            output.echo()
+        output.echo(output.style(output.safe(case.title), "strong"))
+        for line in case.detail:
+            parts = [
+                output.style(output.safe(text), tone) if tone in _TONES else output.safe(text)
+                for text, tone in line
+            ]
+            output.echo(f"  {''.join(parts)}".rstrip())
+        answers = [f"accept: {case.yes}"] * bool(case.yes) + [f"reject: {case.no}"] * bool(case.no)
+        output.echo()
+        output.say(
+            f"`memsearch review accept|reject {case.id}` ({'; '.join(answers) or 'no answer'})"
+        )
+        for name in case.notes[:3]:
+            output.say(f"`memsearch expand {name}` shows the note")
+
+
+@review.command(
+    "accept",
+    epilog="\b\nExamples:\n  memsearch review accept 3 5\n  memsearch review accept quarantine"
+    "\n  memsearch review accept 3 --text 'Staging runs Postgres 17'",
+)
+@_NAMES
+@click.option("--text", help="Accept one proposal in these words instead.")
+@_ALL
+@_YES
+@as_json
+def review_accept(
+    names: tuple[str, ...], text: str | None, everything: bool, yes: bool, json_: bool
+) -> int:
+    """Accept what waits: numbers of the last list, ids, or a whole group."""
+    return _decide(Memory(everything=everything), names, True, text, yes=yes, json_=json_)
+
+
+@review.command(
+    "reject", epilog="\b\nExamples:\n  memsearch review reject 3\n  memsearch review reject repairs"
+)
+@_NAMES
+@_ALL
+@_YES
+@as_json
+def review_reject(names: tuple[str, ...], everything: bool, yes: bool, json_: bool) -> int:
+    """Reject what waits: numbers of the last list, ids, or a whole group."""
+    return _decide(Memory(everything=everything), names, False, None, yes=yes, json_=json_)
+
+
+def _decide(
+    memory: Memory,
+    names: tuple[str, ...],
+    accept: bool,
+    text: str | None,
+    *,
+    yes: bool,
+    json_: bool,
+) -> int:
+    """Carry one answer out for each case; what fails is said, the others are decided."""
+    word = "accept" if accept else "reject"
+    cases = _found(memory, names)
+    fit = [case for case in cases if (case.yes if accept else case.no)]
+    if not fit:
+        raise UsageError(f"nothing of this can be {word}ed", f"`memsearch review open {names[0]}`")
+    if text is not None and (len(fit) != 1 or not fit[0].text):
+        raise UsageError("--text goes with one proposal of one line")
+    if len(fit) > 1:
+        output.confirm(f"{word.title()} {many(len(fit), 'case')}?", yes)
+    done, failed = [], []
+    for case in fit:
+        if accept and case.asks:
+            output.confirm(case.asks.removesuffix(" Type yes"), yes)
+        try:
+            said = memory.review.decide(case, accept, text).said
+        except MemsearchError as error:
+            failed.append({"id": case.id, "title": case.title, "error": str(error)})
+        else:
+            done.append({"id": case.id, "title": case.title, "said": said})
+    if json_:
+        output.emit({"decided": done, "failed": failed})
+    else:
+        room = output.width() - 30
+        for row in done:
+            output.echo(
+                f"{output.style('✓', 'good')} {output.clip(row['title'], room)}: {row['said']}"
+            )
+        for row in failed:
+            output.say(f"failed: {output.clip(row['title'], room)}: {output.safe(row['error'])}")
+        if done:
+            output.say("`memsearch review undo` undoes the last answer")
+    return 5 if failed else 0
+
+
+@review.command("undo", epilog="\b\nExample:\n  memsearch review undo")
+@_ALL
+@as_json
+def review_undo(everything: bool, json_: bool) -> None:
+    """Undo the last answer, also one that the app gave."""
+    done, said = Memory(everything=everything).review.undo()
+    if json_:
+        output.emit({"undone": {"title": done.title, "said": done.said}, "said": said})
+    else:
+        output.say(f"{output.clip(done.title, 60)}: {said}")
