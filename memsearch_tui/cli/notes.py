@@ -77,7 +77,10 @@ def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
         if text is None or text.strip("\n") == before.text:
             output.say("nothing was changed")
             return
-    now = memory.edit(before.id, _given(text), if_match=hash_ or before.hash, path=before.path)
+    body = _given(text)
+    if not body.strip():
+        raise UsageError("there is no text", f"`memsearch delete {before.id}` deletes the note")
+    now = memory.edit(before.id, body, if_match=hash_ or before.hash, path=before.path)
     _say_replaced(now)
     if json_:
         output.emit(note_view(now))

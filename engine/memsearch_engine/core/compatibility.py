@@ -58,6 +58,8 @@ _COMPACT = {
 PROJECT_KEYS = ("milvus.collection", "chunking.max_chunk_size", "chunking.overlap_lines")
 #: What an embedding flag may name; a project is not called so.
 PROVIDERS = ("onnx", "openai", "google", "voyage", "jina", "mistral", "ollama", "local")
+#: Types of a provider that it knows beside ours: both speak the protocol of OpenAI.
+PROVIDER_TYPES = ("openai-compatible", "gemini")
 _SERVER = re.compile(r"(?i)(?:https?|tcp|unix):")
 _GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
 _HUB_MODEL = re.compile(r"[\w.-]+/[\w.-]+$")
@@ -82,7 +84,8 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
         ):  # ours goes before
             found[_COMPACT[key]] = _last_of(flat, _COMPACT[key])
         elif key in KEYS:
-            continue
+            if key == "reranker.model" and value:
+                said[key] = "hits are not reranked: on its evaluation set that made most searches worse"
         elif key == "milvus.uri" and isinstance(value, str) and value and not _SERVER.match(value):
             found[key] = ""
             if not value.endswith("/.memsearch/milvus.db"):
@@ -103,7 +106,7 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
             found[key] = value
         elif key.startswith("llm.providers.") and key.endswith(".type"):
             found[key] = (
-                "openai" if value in ("openai-compatible", "gemini") else value or _named(key)
+                "openai" if value in PROVIDER_TYPES else value or _named(key)
             )
             if value == "gemini" and f"{key[:-5]}.base_url" not in flat:
                 found[f"{key[:-5]}.base_url"] = _GEMINI

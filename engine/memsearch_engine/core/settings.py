@@ -361,12 +361,27 @@ def set_values(home: Home, raw: dict[str, str]) -> dict[str, Any]:
             raise SettingsError(
                 f"unknown setting `{key}`", "`memsearch config list` shows them all"
             )
-        values[key] = _parse_value(key, text, hint)
+        _check_agent(key)
+        is_type = key.startswith("llm.providers.") and key.endswith(".type")
+        if is_type and text in compatibility.PROVIDER_TYPES:
+            values[key] = text  # memsearch's name, which is translated when it is read
+        else:
+            values[key] = _parse_value(key, text, hint)
     home.ensure()
     _write(
         Path(os.path.realpath(home.config)), values, private=True
     )  # the owner may keep it elsewhere
     return values
+
+
+def _check_agent(key: str) -> None:
+    """Raise SettingsError where ``plugins.AGENT.…`` names no agent."""
+    table, _, rest = key.partition(".")
+    agent = rest.partition(".")[0].replace("_", "-")
+    if table == "plugins" and agent not in agent_registry.names():
+        raise SettingsError(
+            f"`{key}`: no agent is called {agent}", f"known: {', '.join(agent_registry.names())}"
+        )
 
 
 def set_in_project(file: Path, key: str, raw: str) -> Any:
@@ -427,7 +442,12 @@ def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None
         raise SettingsError(
             f"{file} can't be read: {getattr(error, 'strerror', '') or error}"
         ) from error
-    document = tomlkit.parse(text)
+    try:
+        document = tomlkit.parse(text)
+    except tomlkit.exceptions.TOMLKitError as error:
+        raise SettingsError(
+            f"{file}: not valid TOML: {error}", "correct the file, or move it aside"
+        ) from error
     for key, value in values.items():
         table: Any = document
         *tables, name = _parts(key)
@@ -479,6 +499,9 @@ _SWITCHES = {"on": True, "yes": True, "off": False, "no": False}
 def _parse_value(key: str, raw: str, hint: Any) -> Any:
     if hint is bool and raw.lower() in _SWITCHES:
         return _SWITCHES[raw.lower()]
+    is_list = list[str] in (hint, *typing.get_args(hint)) and not raw.lstrip().startswith("[")
+    if is_list and raw.lower() not in ("true", "false", *_SWITCHES):
+        return [part.strip() for part in raw.split(",") if part.strip()]
     try:
         value: Any = (
             raw

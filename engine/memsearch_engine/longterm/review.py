@@ -226,6 +226,11 @@ def decide(
                 "nothing waits for review",
                 "`memsearch longterm status` says when something was consolidated last",
             )
+        if proposal_id > proposal.id:
+            raise NotFound(
+                f"no proposal {proposal_id}: {proposal.id} waits",
+                "`memsearch longterm review` lists its changes",
+            )
         if proposal_id and proposal.id != proposal_id:
             raise Conflict(
                 f"proposal {proposal_id} was replaced by {proposal.id}", "look at the new one"

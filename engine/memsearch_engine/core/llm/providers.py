@@ -172,6 +172,9 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
 
     base = (provider.base_url or _BASES[provider.type]).rstrip("/")
     key = secret(provider.api_key or f"env:{provider.type.upper()}_API_KEY")
+    if not key and provider.api_key.startswith("env:"):
+        name = provider.api_key.removeprefix("env:")
+        raise ModelError(f"`api_key` names {name}, which is not set: nothing was sent", again=False)
     headers = {"Content-Type": "application/json"}
     if provider.type == "anthropic":
         url = f"{base}/messages"
