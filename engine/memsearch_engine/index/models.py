@@ -19,6 +19,7 @@ import msgspec
 from memsearch_engine.core import network
 from memsearch_engine.core.errors import SettingsError, Unreachable, UsageError
 from memsearch_engine.core.home import Home
+from memsearch_engine.core.installation import install_command
 from memsearch_engine.core.settings import Embedding, Settings
 from memsearch_engine.index import e5
 
@@ -333,7 +334,7 @@ def _fetch(folder: Path, repository: str, files: tuple[str, str], otherwise: str
     except ImportError as error:
         raise Unreachable(
             "fetching models needs the hub extra",
-            "pip install 'memsearch-tui[hub]'" + otherwise + ", then try again",
+            install_command("hub") + otherwise + ", then try again",
         ) from error
     network.check(repository)
     folder.mkdir(parents=True, exist_ok=True)

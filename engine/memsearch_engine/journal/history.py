@@ -268,6 +268,11 @@ class History:
         return [] if self._is_new else [path for (path,) in self._execute(query).fetchall()]
 
     @property
+    def has_changes(self) -> bool:
+        """Whether anything was ever changed."""
+        return not self._is_new
+
+    @property
     def _is_new(self) -> bool:
         """Whether there is no history yet: reading must not create the file or the home."""
         return self._connection is None and not self._path.exists()

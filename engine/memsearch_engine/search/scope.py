@@ -264,13 +264,19 @@ class Scope:
 
         try:
             return sections.find(self.catalog, self.projects, name)
-        except NotFound:
-            if self.everything:
-                raise
+        except NotFound as error:
+            missing = error
+        others = self
+        if not self.everything:
             others = Scope(
                 self.home, self.place.root, everything=True, project=None, call=self.call
             )
-            return sections.find(self.catalog, others.projects, name)
+            with contextlib.suppress(NotFound):
+                return sections.find(self.catalog, others.projects, name)
+        with contextlib.suppress(MemsearchError):  # a history that cannot be read
+            if entry_id := sections.id_of_former_chunk(self.journal.history, name):
+                return sections.find(self.catalog, others.projects, entry_id)
+        raise missing
 
     def note(self, name: str) -> Note:
         """The entry behind the id of a hit, an entry or a chunk, as it is now.

@@ -20,7 +20,10 @@ from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import belongs, list_notes
 
 if TYPE_CHECKING:
+    from memsearch_engine.journal.history import History
     from memsearch_engine.journal.write import Target
+
+_MIN_CHUNK, _MAX_CHANGES = 8, 2_000
 
 
 class Section(msgspec.Struct):
@@ -91,6 +94,19 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
             "`memsearch entries` lists this project's, `--all` all projects'",
         )
     return found.get(name) or next(iter(found.values()))
+
+
+def id_of_former_chunk(history: History, name: str) -> str:
+    """The entry whose earlier text had the chunk *name* (or one that begins so), as far as the
+    history goes back; '' where there is none. A chunk's id changes with its text, an entry's stays.
+    """
+    if len(name) < _MIN_CHUNK or not history.has_changes:
+        return ""
+    for change in history.recent(limit=_MAX_CHANGES):
+        for entry in parse(change.before, Path(change.path).stem).entries if change.before else ():
+            if any(chunk.chunk_id.startswith(name) for chunk in chunks_of(entry)):
+                return change.entry_id
+    return ""
 
 
 def _preferred(file: DayFile) -> tuple[bool, bool, str]:

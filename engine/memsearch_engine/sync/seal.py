@@ -16,6 +16,7 @@ from typing import Any
 
 from memsearch_engine.core.errors import Unreachable, UsageError
 from memsearch_engine.core.home import Home
+from memsearch_engine.core.installation import install_command
 
 _HEADER = b"age-encryption.org/v1\n"
 _MAC = 32  # bytes
@@ -105,6 +106,6 @@ def _age() -> Any:
         import pyrage
     except ImportError as error:
         raise UsageError(
-            "encryption needs the library pyrage", "pip install 'memsearch-tui[encryption]'"
+            "encryption needs the library pyrage", install_command("encryption")
         ) from error
     return pyrage
