@@ -1,7 +1,7 @@
 """Letting agents write here, and taking in their old sessions, for a face that shows it first. No
 widget here.
 
-The command line does the same (``memsearch plugins``, ``memsearch import``) with more choices.
+The command line does the same (``memsearch plugins``, ``memsearch agents import``) with more choices.
 """
 
 from __future__ import annotations

@@ -48,12 +48,12 @@ def inbox(ctx: click.Context, json_: bool) -> int:
             output.echo(f"set aside  {item.event}: {output.safe(item.reason)}")
         if state.set_aside:
             output.say(
-                "`memsearch inbox retry` tries these again, `memsearch inbox drop NAME` forgets one"
+                "`memsearch agents queue retry` tries these again, `memsearch agents queue drop NAME` forgets one"
             )
     return 5 if state.waiting or state.set_aside else 0
 
 
-@inbox.command("retry", epilog="\b\nExample:\n  memsearch inbox retry")
+@inbox.command("retry", epilog="\b\nExample:\n  memsearch agents queue retry")
 @as_json
 def inbox_retry(json_: bool) -> None:
     """Try events again that could not be read, and summaries that failed."""
@@ -69,7 +69,7 @@ def inbox_retry(json_: bool) -> None:
         )
 
 
-@inbox.command("drop", epilog="\b\nExample:\n  memsearch inbox drop 1795292537.json")
+@inbox.command("drop", epilog="\b\nExample:\n  memsearch agents queue drop 1795292537.json")
 @click.argument("names", nargs=-1, metavar="[EVENT]...")
 @click.option("--all", "everything", is_flag=True, help="All that wait.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
@@ -77,7 +77,7 @@ def inbox_retry(json_: bool) -> None:
 def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool) -> None:
     """Forget waiting events. Their turns stay in the agents' transcripts."""
     if bool(names) == everything:
-        raise UsageError("name events, or pass --all", "`memsearch inbox` lists them")
+        raise UsageError("name events, or pass --all", "`memsearch agents queue` lists them")
     output.confirm(
         "Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes
     )
@@ -97,7 +97,7 @@ _OUTCOMES: dict[str, list[Outcome]] = {
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch coverage --since 7d\n  memsearch coverage --list failed"
+    epilog="\b\nExamples:\n  memsearch agents coverage --since 7d\n  memsearch agents coverage --list failed"
 )
 @click.option("--since", help="Only from this day on (2026-01-31, 7d).")
 @click.option(
@@ -126,7 +126,7 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
         return 0
     if not state.agents:
         output.echo(
-            "nothing is captured yet - `memsearch plugins install AGENT` begins, `memsearch agents` lists yours"
+            "nothing is captured yet - `memsearch agents install AGENT` begins, `memsearch agents` lists yours"
         )
         return 0
     output.echo(
@@ -135,8 +135,8 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
     )
     if state.orphaned:
         output.say(
-            f"note: {many(state.orphaned, 'turn')} of folders that are gone: `memsearch import --all --orphans FOLDER` gives "
-            "them a home, `memsearch coverage --list orphaned` lists them"
+            f"note: {many(state.orphaned, 'turn')} of folders that are gone: `memsearch agents import --all --orphans FOLDER` gives "
+            "them a home, `memsearch agents coverage --list orphaned` lists them"
         )
     for row in state.days:
         left = "".join(
@@ -151,10 +151,10 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch context claude-code           what a new session here would be told\n"
-    '  memsearch context --prompt "why do logins fail"   what it would be told at this prompt, and why not more\n'
-    "  memsearch context --log                 what sessions were told, and what came of it\n"
-    "  memsearch context --less 3f9a2c1b77aa   not at such prompts again (--more takes it back)"
+    epilog="\b\nExamples:\n  memsearch agents context claude-code           what a new session here would be told\n"
+    '  memsearch agents context --prompt "why do logins fail"   what it would be told at this prompt, and why not more\n'
+    "  memsearch agents context --log                 what sessions were told, and what came of it\n"
+    "  memsearch agents context --less 3f9a2c1b77aa   not at such prompts again (--more takes it back)"
 )
 @click.argument("agent", type=AGENTS, default="claude-code")
 @click.option("--prompt", default="", help="What a session would be told at this prompt.")
@@ -277,7 +277,7 @@ def _log(receipts: list[Receipt], json_: bool) -> int:
     return 0 if receipts else 1
 
 
-@click.command(epilog="\b\nExample:\n  memsearch spend --since 30d")
+@click.command(epilog="\b\nExample:\n  memsearch status --cost --since 30d")
 @click.option(
     "--since", default="30d", show_default=True, help="From this day on (2026-01-31, 7d)."
 )

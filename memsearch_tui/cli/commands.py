@@ -70,9 +70,6 @@ MORE = {
         "verify": Command("verify", "verify", "Compare notes with the repository."),
         "amends": Command("supersession", "amends", "Say whether a note supersedes another."),
     },
-    "Agents": {
-        "context": Command("capture", "context", "Show what a new session is given."),
-    },
     "Long term": {
         "forget": Command("longterm", "forget", "Take facts out of the long-term memory."),
         "pages": Command("pages", "pages", "PROJECT.md and USER.md: propose, accept, undo."),
@@ -112,7 +109,8 @@ ALIASES = {
     "supersede": Alias("trust", "supersede", "mark --superseded-by"),
     "plugins": Alias("plugins", "plugins", "agents install"),
     "import": Alias("history", "import_", "agents import"),
-    "coverage": Alias("capture", "coverage", "agents coverage"),
+    "context": Alias("capture", "context", ""),
+    "coverage": Alias("capture", "coverage", ""),
     "evidence": Alias("history", "evidence", "agents evidence"),
     "inbox": Alias("capture", "inbox", "agents queue"),
     "native": Alias("native", "native", "agents files"),

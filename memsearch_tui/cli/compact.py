@@ -123,7 +123,7 @@ def compact(
         output.say(f"note: {many(digest.unsourced, 'line')} of it name no note that they come from")
     if digest.input_tokens:
         output.say(
-            f"{digest.input_tokens + digest.output_tokens:,} tokens of {planned.provider} - `memsearch spend` counts them"
+            f"{digest.input_tokens + digest.output_tokens:,} tokens of {planned.provider} - `memsearch status --cost` counts them"
         )
     seen = f"`memsearch expand {note.id}` shows it, " if not output_dir else ""
     output.say(f"written to {note.path} - {seen} `memsearch undo {note.id}` takes it back")

@@ -297,7 +297,7 @@ def config_init() -> None:
     waiting = [agent for agent in here if not plugins.status(agent).installed]
     if capture and waiting:
         output.say(
-            f"next: `memsearch plugins install {' '.join(waiting)}` lets them hand over their turns"
+            f"next: `memsearch agents install {' '.join(waiting)}` lets them hand over their turns"
         )
 
 

@@ -136,7 +136,7 @@ def _peer(memory: Memory) -> dict[str, Any]:
             "memsearch's plugins",
             False,
             "they urge `pip install --upgrade memsearch` at each start: that would put another program in the place of this one",
-            "memsearch plugins install AGENT --replace, and leave that upgrade alone",
+            "memsearch agents install AGENT --replace, and leave that upgrade alone",
         )
     return _check("memsearch's plugins", True, "none that would replace this command")
 
@@ -180,7 +180,7 @@ def _agents(memory: Memory) -> dict[str, Any]:
     detail = "; ".join(wrong or notes) or (
         f"installed in {', '.join(row.agent for row in rows)}" if rows else "installed nowhere"
     )
-    return _check("plugins", not wrong, detail, "memsearch plugins status")
+    return _check("plugins", not wrong, detail, "memsearch agents status")
 
 
 def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
             f"{many(len(soon), 'transcript')} will be deleted by their agent, the first in {many(days, 'day')}; "
             f"{sum(expiring.unkept for expiring in soon)} memories cite them and are not kept"
         )
-    return _check("conversations", not soon, detail, "memsearch evidence archive")
+    return _check("conversations", not soon, detail, "memsearch agents evidence archive")
 
 
 def _readers(memory: Memory) -> dict[str, Any]:
@@ -307,7 +307,7 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
             "capture",
             not alarms,
             "; ".join(alarms) or "no turn is late",
-            "memsearch plugins status",
+            "memsearch agents status",
         )
     )
     waiting = [*inbox.waiting, *inbox.set_aside]
@@ -316,7 +316,7 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
             "inbox",
             not waiting,
             f"{many(len(waiting), 'event')} waiting: {waiting[0].reason}" if waiting else "empty",
-            "memsearch inbox",
+            "memsearch agents queue",
         )
     )
     return checks

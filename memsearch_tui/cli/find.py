@@ -211,7 +211,9 @@ def supersessions(memory: Memory, name: str) -> list[Supersession]:
         return []
 
 
-@click.command("why-not", epilog="\b\nExample:\n  memsearch why-not 'connection pool' 3fa9c1d2")
+@click.command(
+    "why-not", epilog="\b\nExample:\n  memsearch search --why-not 'connection pool' 3fa9c1d2"
+)
 @click.argument("query")
 @click.argument("name", metavar="ENTRY")
 @scope

@@ -72,7 +72,7 @@ def agents(versions: bool, json_: bool) -> int:
         if row.new:
             output.echo(
                 output.style(
-                    f"  `memsearch import {row.agent} --dry-run` shows what could be brought in",
+                    f"  `memsearch agents import {row.agent} --dry-run` shows what could be brought in",
                     "dim",
                 )
             )
@@ -81,7 +81,7 @@ def agents(versions: bool, json_: bool) -> int:
 
 @click.command(
     "import",
-    epilog="\b\nExamples:\n  memsearch import --all --dry-run           count, write nothing\n  memsearch import claude-code --since 2026-01-01\n  memsearch import codex --project api --yes\n  memsearch import staging.pack              notes that somebody has shared in a file",
+    epilog="\b\nExamples:\n  memsearch agents import --all --dry-run           count, write nothing\n  memsearch agents import claude-code --since 2026-01-01\n  memsearch agents import codex --project api --yes\n  memsearch agents import staging.pack              notes that somebody has shared in a file",
 )
 @click.argument("names", nargs=-1, metavar="[AGENT | FILE]...")
 @click.option("--all", "-a", "everything", is_flag=True, help="All agents that have sessions here.")
@@ -287,7 +287,7 @@ def evidence() -> None:
     """Keep, count and prune the conversations behind memories."""
 
 
-@evidence.command("status", epilog="\b\nExample:\n  memsearch evidence status")
+@evidence.command("status", epilog="\b\nExample:\n  memsearch agents evidence status")
 @as_json
 def evidence_status(json_: bool) -> None:
     """How many cited conversations are live, kept or lost, and which their agent will delete soon."""
@@ -325,11 +325,11 @@ def evidence_status(json_: bool) -> None:
         output.echo(
             f"expiring {many(len(found.expiring), 'transcript')} within a week, {sum(e.memories for e in found.expiring)} memories "
             f"cite them, {unkept} of those are not kept"
-            + (" - `memsearch evidence archive` keeps them" if unkept else "")
+            + (" - `memsearch agents evidence archive` keeps them" if unkept else "")
         )
 
 
-@evidence.command("archive", epilog="\b\nExample:\n  memsearch evidence archive")
+@evidence.command("archive", epilog="\b\nExample:\n  memsearch agents evidence archive")
 @as_json
 def evidence_archive(json_: bool) -> int:
     """Keep every conversation that a memory cites and its agent still has."""
@@ -352,7 +352,7 @@ def evidence_archive(json_: bool) -> int:
     return 5 if failed else 0
 
 
-@evidence.command("prune", epilog="\b\nExample:\n  memsearch evidence prune --max-mb 500")
+@evidence.command("prune", epilog="\b\nExample:\n  memsearch agents evidence prune --max-mb 500")
 @click.option(
     "--max-mb",
     type=click.FloatRange(0),

@@ -146,7 +146,9 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
         )
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch health\n  memsearch health --all --json")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch status --index\n  memsearch status --index --all --json"
+)
 @scope
 @as_json
 def health(project: str | None, everything: bool, json_: bool) -> int:
@@ -286,4 +288,4 @@ def models_use(name: str, yes: bool, json_: bool) -> None:
     models.use(name)
     if json_:
         output.emit({"model": name, "chunks": chunks})
-    output.say(f"{name} is in use - `memsearch health` shows how far it is")
+    output.say(f"{name} is in use - `memsearch status --index` shows how far it is")

@@ -59,7 +59,7 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
         f"remembered for {'every project' if everywhere else project.name}: {output.safe(note.text)}"
     )
     output.say(
-        f"`memsearch context` shows what sessions are told; `memsearch forget {note.id}` takes it out again"
+        f"`memsearch agents context` shows what sessions are told; `memsearch forget {note.id}` takes it out again"
     )
 
 

@@ -14,7 +14,7 @@ from memsearch_tui.cli import output
 @click.command(
     epilog="\b\nExamples:\n  memsearch mcp                        over standard input and output: what an agent starts\n"
     "  memsearch mcp --http --port 8765     over HTTP on this machine, behind a token\n"
-    "  memsearch plugins install mcp --for cursor   writes it into a client's configuration"
+    "  memsearch agents install mcp --for cursor   writes it into a client's configuration"
 )
 @click.option(
     "--http",

@@ -1,4 +1,4 @@
-"""``memsearch native``: what agents remember or are told by files of their own."""
+"""``memsearch agents files``: what agents remember or are told by files of their own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def native() -> None:
 
 @native.command(
     "list",
-    epilog="\b\nExamples:\n  memsearch native list                        this project's, and what holds everywhere\n  memsearch native list --agent codex\n  memsearch native list --all --json           of all projects, with every section",
+    epilog="\b\nExamples:\n  memsearch agents files list                        this project's, and what holds everywhere\n  memsearch agents files list --agent codex\n  memsearch agents files list --all --json           of all projects, with every section",
 )
 @click.option("--agent", type=click.Choice(agent_names()), help="Only what this agent reads.")
 @scope
@@ -63,7 +63,7 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
         output.say("no agent has a memory of its own here")
         return 1
     output.say(
-        "`memsearch native show PATH` shows one; `memsearch native import ID` takes a section of it into your notes"
+        "`memsearch agents files show PATH` shows one; `memsearch agents files import ID` takes a section of it into your notes"
     )
     return 0
 
@@ -89,7 +89,7 @@ def _problems(memory: NativeMemory) -> list[str]:
 
 
 @native.command(
-    epilog="\b\nExamples:\n  memsearch native show CLAUDE.md              its sections, each with its id\n  memsearch native show 3fa9c1d2               one section, whole"
+    epilog="\b\nExamples:\n  memsearch agents files show CLAUDE.md              its sections, each with its id\n  memsearch agents files show 3fa9c1d2               one section, whole"
 )
 @click.argument("name")
 @scope
@@ -123,7 +123,7 @@ def _head(section: NativeSection) -> str:
 
 @native.command(
     "import",
-    epilog="\b\nExamples:\n  memsearch native import 3fa9c1d2 77b0\n  memsearch native import MEMORY.md --dry-run  every section that your notes don't have yet",
+    epilog="\b\nExamples:\n  memsearch agents files import 3fa9c1d2 77b0\n  memsearch agents files import MEMORY.md --dry-run  every section that your notes don't have yet",
 )
 @click.argument("names", nargs=-1, required=True, metavar="ID|PATH...")
 @click.option("--dry-run", "-n", is_flag=True, help="Show what would be taken; write nothing.")

@@ -1,4 +1,4 @@
-"""``memsearch project review`` and what belongs to it: PROJECT.md and USER.md."""
+"""``memsearch pages``: PROJECT.md and USER.md, proposed by a model and accepted by their owner."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def profile(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch project review --provider codex     have a model propose changes to PROJECT.md now\n  memsearch project review --profile            to USER.md, by the model that the settings name\n"
+    epilog="\b\nExamples:\n  memsearch pages review --provider codex     have a model propose changes to PROJECT.md now\n  memsearch pages review --profile            to USER.md, by the model that the settings name\n"
     "  memsearch config set plugins.claude-code.project_review.enabled true   every day by itself, where notes have come"
 )
 @click.option(
@@ -69,7 +69,7 @@ def review(provider: str, model: str, page: Page, json_: bool) -> int:
             )
         flag = " --profile" if page == "user" else ""
         output.say(
-            f"`memsearch project accept{flag}` takes all of it, `accept{flag} 2` one change, `reject{flag}` none; f5 in the app shows them with their notes"
+            f"`memsearch pages accept{flag}` takes all of it, `accept{flag} 2` one change, `reject{flag}` none; f5 in the app shows them with their notes"
         )
     else:
         output.say(f"{result.state}: {output.safe(result.reason)}")
@@ -91,7 +91,7 @@ def _print(hunks: list[Hunk]) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch project show\n  memsearch project show --profile --json"
+    epilog="\b\nExamples:\n  memsearch pages show\n  memsearch pages show --profile --json"
 )
 @profile
 @as_json
@@ -107,7 +107,7 @@ def show(page: Page, json_: bool) -> int:
         output.echo(output.safe(state.text.rstrip()))
     if state.strange:
         output.say(
-            f"! {many(len(state.strange), 'line')} of it sessions are not told: you have not accepted them (`memsearch project trust`)"
+            f"! {many(len(state.strange), 'line')} of it sessions are not told: you have not accepted them (`memsearch pages trust`)"
         )
     if state.waiting:
         output.say(
@@ -115,7 +115,7 @@ def show(page: Page, json_: bool) -> int:
         )
         _print(state.waiting)
     if not state.text:
-        output.say(f"there is no {_NAMES[page]} yet - `memsearch project review` has one proposed")
+        output.say(f"there is no {_NAMES[page]} yet - `memsearch pages review` has one proposed")
     return 0 if state.text else 1
 
 
@@ -130,12 +130,12 @@ def _decide(
     if json_:
         output.emit({"state": verdict, "changes": done})
         return
-    undone = " - `memsearch project undo` takes it back" if verdict == "accepted" else ""
+    undone = " - `memsearch pages undo` takes it back" if verdict == "accepted" else ""
     output.say(f"{many(len(done), 'change')} {verdict}{undone}")
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch project accept\n  memsearch project accept 2 3\n  memsearch project accept 2 --text '- Move to Postgres 17 in May'"
+    epilog="\b\nExamples:\n  memsearch pages accept\n  memsearch pages accept 2 3\n  memsearch pages accept 2 --text '- Move to Postgres 17 in May'"
 )
 @click.argument("numbers", nargs=-1, type=int)
 @click.option("--text", help="Accept one change with these words instead.")
@@ -148,7 +148,7 @@ def accept(numbers: tuple[int, ...], text: str | None, page: Page, json_: bool) 
     _decide(page, "accepted", numbers, text, json_)
 
 
-@click.command(epilog="\b\nExample:\n  memsearch project reject 1")
+@click.command(epilog="\b\nExample:\n  memsearch pages reject 1")
 @click.argument("numbers", nargs=-1, type=int)
 @profile
 @as_json
@@ -157,7 +157,7 @@ def reject(numbers: tuple[int, ...], page: Page, json_: bool) -> None:
     _decide(page, "rejected", numbers, None, json_)
 
 
-@click.command(epilog="\b\nExample:\n  memsearch project undo")
+@click.command(epilog="\b\nExample:\n  memsearch pages undo")
 @profile
 @as_json
 def undo(page: Page, json_: bool) -> int:
@@ -170,7 +170,7 @@ def undo(page: Page, json_: bool) -> int:
     return 0 if path else 1
 
 
-@click.command(epilog="\b\nExample:\n  memsearch project trust")
+@click.command(epilog="\b\nExample:\n  memsearch pages trust")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @profile
 @as_json
@@ -200,8 +200,8 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch project propose AGENTS.md            show what would be added, ask, write\n  memsearch project propose CLAUDE.md --profile --dry-run\n"
-    "  memsearch project propose AGENTS.md --undo     as it was, byte for byte"
+    epilog="\b\nExamples:\n  memsearch pages propose AGENTS.md            show what would be added, ask, write\n  memsearch pages propose CLAUDE.md --profile --dry-run\n"
+    "  memsearch pages propose AGENTS.md --undo     as it was, byte for byte"
 )
 @click.argument("name", metavar="FILE")
 @click.option("--dry-run", "-n", is_flag=True, help="Only show it.")
@@ -237,7 +237,7 @@ def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool, 
         pages.propose(patch)
         if not json_:
             output.say(
-                f"written - `memsearch project propose {name} --undo` puts it back byte for byte"
+                f"written - `memsearch pages propose {name} --undo` puts it back byte for byte"
             )
     if json_:
         output.emit(
@@ -257,3 +257,15 @@ def _diff(patch: Patch) -> list[str]:
         (text or b"").decode("utf-8", "replace").splitlines() for text in (before, patch.after)
     )
     return list(difflib.unified_diff(old, new, "before", "after", lineterm=""))
+
+
+@click.group(
+    epilog="\b\nExamples:\n  memsearch pages review       have changes of PROJECT.md proposed"
+    "\n  memsearch pages accept       write them into it"
+)
+def pages() -> None:
+    """PROJECT.md and USER.md: what a model proposes, and what you accept."""
+
+
+for _command in (review, show, accept, reject, undo, trust, propose):
+    pages.add_command(_command)

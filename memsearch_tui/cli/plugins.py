@@ -47,9 +47,9 @@ def plugins() -> None:
 
 @plugins.command(
     "install",
-    epilog="\b\nExamples:\n  memsearch plugins install claude-code --dry-run     show what would change\n  memsearch plugins install codex opencode\n"
-    "  memsearch plugins install mcp --for cursor          the MCP server, into that client's own list\n"
-    "  memsearch plugins install mcp --print               the entry, for any other client",
+    epilog="\b\nExamples:\n  memsearch agents install claude-code --dry-run     show what would change\n  memsearch agents install codex opencode\n"
+    "  memsearch agents install mcp --for cursor          the MCP server, into that client's own list\n"
+    "  memsearch agents install mcp --print               the entry, for any other client",
 )
 @click.argument("names", nargs=-1, required=True, type=_AGENTS_AND_MCP, metavar="AGENT...")
 @click.option(
@@ -119,7 +119,7 @@ def plugins_install(
         output.emit({"changed": done, "dry_run": dry_run})
     elif not dry_run:
         _say_what_is_told(memory)
-        output.say("new sessions are captured from now on; `memsearch coverage` shows it")
+        output.say("new sessions are captured from now on; `memsearch agents coverage` shows it")
 
 
 def _install_mcp(
@@ -146,7 +146,7 @@ def _install_mcp(
         output.say(f"! serving it needs the library mcp: {install_command('mcp')}")
     if not dry_run:
         output.say(
-            f"restart {title}; `memsearch plugins uninstall mcp --for {client}` takes it out again"
+            f"restart {title}; `memsearch agents uninstall mcp --for {client}` takes it out again"
         )
 
 
@@ -155,7 +155,7 @@ def _only_mcp(
 ) -> None:
     if names != (_MCP,):
         raise UsageError(
-            "--for and --print go with mcp alone", "memsearch plugins install mcp --for CLIENT"
+            "--for and --print go with mcp alone", "memsearch agents install mcp --for CLIENT"
         )
     if not (client or shown):
         raise UsageError(
@@ -223,7 +223,7 @@ def _choose_summaries(
     if wanted != now:
         memory.config.set("capture.summarize.provider", wanted)
         output.say(
-            f"capture.summarize.provider = {wanted} (`memsearch config set` changes it, `memsearch spend` watches it)"
+            f"capture.summarize.provider = {wanted} (`memsearch config set` changes it, `memsearch status --cost` watches it)"
         )
 
 
@@ -242,7 +242,7 @@ def _say_what_is_told(memory: Memory) -> None:
         )
     if parts:
         output.say(
-            f"sessions are told {', '.join(parts)}; `memsearch context --log` keeps the receipts, `recall.*` changes it"
+            f"sessions are told {', '.join(parts)}; `memsearch agents context --log` keeps the receipts, `recall.*` changes it"
         )
 
 
@@ -262,7 +262,7 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
     return sum(count.turns for count in counts) / 14, sum(count.tokens for count in counts) // 14
 
 
-@plugins.command("uninstall", epilog="\b\nExample:\n  memsearch plugins uninstall claude-code")
+@plugins.command("uninstall", epilog="\b\nExample:\n  memsearch agents uninstall claude-code")
 @click.argument("names", nargs=-1, required=True, type=_AGENTS_AND_MCP, metavar="AGENT...")
 @click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
@@ -305,7 +305,7 @@ def plugins_uninstall(
 
 
 @plugins.command(
-    "status", epilog="\b\nExamples:\n  memsearch plugins status\n  memsearch plugins status codex"
+    "status", epilog="\b\nExamples:\n  memsearch agents status\n  memsearch agents status codex"
 )
 @click.argument("names", nargs=-1, type=AGENTS, metavar="[AGENT]...")
 @as_json

@@ -131,17 +131,23 @@ def service_logs(lines: int, json_: bool) -> int:
     return 0
 
 
+class _WithPages(click.Group):
+    """``memsearch project`` had the verbs of ``memsearch pages``: they work under both names."""
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return super().get_command(ctx, name) or pages.pages.get_command(ctx, name)
+
+
 @click.group(
+    cls=_WithPages,
     invoke_without_command=True,
-    epilog="\b\nExamples:\n  memsearch project\n  memsearch project --all\n  memsearch project forget ~/old/website\n  memsearch project review       have PROJECT.md proposed",
+    epilog="\b\nExamples:\n  memsearch project\n  memsearch project --all\n  memsearch project forget ~/old/website",
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
 @as_json
 @click.pass_context
 def project(ctx: click.Context, everything: bool, json_: bool) -> None:
-    """Show which project this folder belongs to, its memory folder and its collection; keep its
-    PROJECT.md and USER.md.
-    """
+    """Show which project this folder belongs to, its memory folder and its collection."""
     if ctx.invoked_subcommand is not None:
         return
     memory = Memory(everything=everything)
@@ -192,18 +198,6 @@ def project_forget(name: str, yes: bool, json_: bool) -> None:
         )
         return
     output.say(f"{output.safe(gone.root)} is forgotten; working in it makes it known again")
-
-
-for _command in (
-    pages.review,
-    pages.show,
-    pages.accept,
-    pages.reject,
-    pages.undo,
-    pages.trust,
-    pages.propose,
-):
-    project.add_command(_command)
 
 
 @click.command(

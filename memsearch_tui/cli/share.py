@@ -177,7 +177,7 @@ def _pack(
     else:
         output.echo(f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}")
         output.say(
-            f"whoever gets it: `memsearch import {output.safe(made.path)}`, and compares the hash with you"
+            f"whoever gets it: `memsearch agents import {output.safe(made.path)}`, and compares the hash with you"
         )
     return _SOME_REFUSED if refused else 0
 
@@ -278,7 +278,7 @@ def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
 
 
 def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool) -> int:
-    """What ``memsearch import FILE`` does with a pack."""
+    """What ``memsearch agents import FILE`` does with a pack."""
     memory = Memory()
     sharing = memory.sharing
     received = sharing.open(path, expected)

@@ -112,7 +112,7 @@ class ConnectScreen(Screen[None]):
                         "dim",
                     )
                 ],
-                [("`memsearch plugins install` has more choices.", "dim")],
+                [("`memsearch agents install` has more choices.", "dim")],
             ]
         rows += [[], [("i counts its old sessions, and takes them in if you say so.", "dim")]]
         self._detail.show(rows)

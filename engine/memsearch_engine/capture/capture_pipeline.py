@@ -132,7 +132,7 @@ class CapturePipeline:
             try:
                 self.archive.put(clean)
             except Unreachable:
-                # the agent still has it; `memsearch evidence archive` makes up for it, and doctor
+                # the agent still has it; `memsearch agents evidence archive` makes up for it, and doctor
                 # says so
                 pass
         try:

@@ -50,7 +50,7 @@ def installer(agent: str) -> Installer:
             else "install mcp --print` is what to give it, if it takes servers"
         )
         raise UsageError(
-            f"sessions of {agent} are only read (`memsearch import {agent}`)",
+            f"sessions of {agent} are only read (`memsearch agents import {agent}`)",
             f"`memsearch plugins {how}",
         )
     made: Installer = part.Installer()
@@ -84,7 +84,7 @@ def install(
     if peer and not replace_peer:
         raise Conflict(
             f"memsearch's own plugin is active in {agent}: {'; '.join(peer)}",
-            f"two would write everything twice: `memsearch plugins install {agent} --replace` takes its place",
+            f"two would write everything twice: `memsearch agents install {agent} --replace` takes its place",
         )
     patches = [] if by_plugin else kind.patches(replace_peer=bool(peer))
     patches = kind.with_rules(patches) if allow else patches
@@ -146,7 +146,7 @@ def _status(home: Home, agent: str) -> Status:
     by_plugin = bool(plugin) and not kind.hooked()
     if kept is not None and not by_plugin:
         changed = [patch.path for patch in kind.patches(replace_peer=False) if patch.changes]
-        again = f"`memsearch plugins install {agent}` mends it"
+        again = f"`memsearch agents install {agent}` mends it"
         problems += [f"{path} is not as it was installed: {again}" for path in changed]
         problems += [
             f"its hooks can't be started: {why}: {again}"

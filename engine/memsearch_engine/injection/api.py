@@ -85,7 +85,7 @@ class Injections:
         if not (found := injection_log.demote(self._scope.home, name)):
             raise NotFound(
                 f"no session was told {name} at a prompt",
-                "`memsearch context --log` lists what was told",
+                "`memsearch agents context --log` lists what was told",
             )
         return found
 
@@ -99,6 +99,7 @@ class Injections:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
         if not (found := injection_log.promote(self._scope.home, name)):
             raise NotFound(
-                f"{name} is told wherever it fits", "`memsearch context --less NOTE` makes it rarer"
+                f"{name} is told wherever it fits",
+                "`memsearch agents context --less NOTE` makes it rarer",
             )
         return found

@@ -130,5 +130,5 @@ def check_is_note(home: Home, section: Section) -> None:
     if path.startswith(f"{home.longterm_search}{os.sep}") and path.endswith(f"{os.sep}native.md"):
         raise UsageError(
             f"{section.entry.id} is in an agent's own file, and no note",
-            "`memsearch native import` makes one of it",
+            "`memsearch agents files import` makes one of it",
         )

@@ -660,7 +660,7 @@ class Journal(Undoable):
             if any(target.path.endswith(f"{os.sep}native.md") for target in targets):
                 raise UsageError(
                     "this is in an agent's own file, and no note",
-                    "`memsearch native import` makes one of it",
+                    "`memsearch agents files import` makes one of it",
                 )
             raise UsageError(
                 "this is of the long-term memory, no note",

@@ -678,14 +678,14 @@ def decide(
         if draft is None:
             raise NotFound(
                 f"nothing waits for {FILES[page]}",
-                "`memsearch project review` looks whether there is anything to propose",
+                "`memsearch pages review` looks whether there is anything to propose",
             )
         if draft_id and draft.id != draft_id:
             raise Conflict("other changes are proposed by now", "look at them")
         wanted = set(numbers)
         hunks = [hunk for hunk in draft.waiting if not wanted or hunk.number in wanted]
         if missing := wanted - {hunk.number for hunk in hunks}:
-            raise NotFound(f"no open change {min(missing)}", "`memsearch project show` lists them")
+            raise NotFound(f"no open change {min(missing)}", "`memsearch pages show` lists them")
         if text is not None:
             if (
                 len(hunks) != 1

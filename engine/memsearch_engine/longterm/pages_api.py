@@ -19,7 +19,7 @@ from memsearch_engine.longterm.pages import Draft, Page, PageState, Result, Spot
 from memsearch_engine.longterm.review import Hunk
 from memsearch_engine.search.scope import Scope
 
-_BEGIN = "<!-- memsearch:begin, kept by `memsearch project propose`; `--undo` takes it out -->"
+_BEGIN = "<!-- memsearch:begin, kept by `memsearch pages propose`; `--undo` takes it out -->"
 _END = "<!-- memsearch:end -->"
 _HEADS: dict[Page, str] = {
     "project": "## Where this project stands",
@@ -183,7 +183,7 @@ class Pages:
         if not parts:
             raise UsageError(
                 "PROJECT.md and USER.md say nothing yet that was accepted",
-                "memsearch project review",
+                "memsearch pages review",
             )
         block = "\n\n".join([_BEGIN, *parts, _END]) + "\n"
         before = patches.read(path)
@@ -237,7 +237,7 @@ class Pages:
             or os.sep + safe_files.MARKER in path
         ):
             raise UsageError(
-                f"{name} is no markdown file of this project", "memsearch project propose AGENTS.md"
+                f"{name} is no markdown file of this project", "memsearch pages propose AGENTS.md"
             )
         if os.path.lexists(path) and os.path.realpath(path) != os.path.join(
             os.path.realpath(root), os.path.relpath(path, root)

@@ -102,7 +102,8 @@ class NativeMemories:
         found = by_id or [(memory, memory.sections) for memory in next(filter(None, ways), [])]
         if not found:
             raise NotFound(
-                f"no agent's memory is called {name}", "`memsearch native list` shows what there is"
+                f"no agent's memory is called {name}",
+                "`memsearch agents files list` shows what there is",
             )
         if len(found) > 1:
             which = ", ".join(

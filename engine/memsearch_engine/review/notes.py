@@ -245,7 +245,8 @@ def decide_repair(
     if not yes:
         return "left as it is", ["again", case.key]
     memory.repair.mend(case.subject)
-    return "repaired", ["note", case.notes[0]]
+    # of repetitions the one that stays may be unchanged: one that went names the whole change
+    return "repaired", ["note", case.notes[-1]]
 
 
 # -- secrets

@@ -29,7 +29,7 @@ _RULE = re.compile(
 
 class Installer(installing.Installer):
     name = AGENT.name
-    one_way_out = "`claude plugin uninstall memsearch@memsearch-tui`, or `memsearch plugins uninstall claude-code`"
+    one_way_out = "`claude plugin uninstall memsearch@memsearch-tui`, or `memsearch agents uninstall claude-code`"
 
     def __init__(self) -> None:
         self.base = moved_or("CLAUDE_CONFIG_DIR", user_home() / ".claude")
@@ -160,7 +160,7 @@ class Installer(installing.Installer):
         if not self.lacks_rules():
             return []
         return [
-            "Claude Code asks before it looks a memory up, and `claude -p` can't: `memsearch plugins install claude-code --allow` "
+            "Claude Code asks before it looks a memory up, and `claude -p` can't: `memsearch agents install claude-code --allow` "
             "lets it read without asking"
         ]
 

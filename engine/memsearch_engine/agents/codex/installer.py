@@ -29,7 +29,7 @@ from memsearch_engine.core.home import user_home
 class Installer(installing.Installer):
     name = AGENT.name
     one_way_out = (
-        "`codex plugin remove memsearch@memsearch-tui`, or `memsearch plugins uninstall codex`"
+        "`codex plugin remove memsearch@memsearch-tui`, or `memsearch agents uninstall codex`"
     )
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Installer(installing.Installer):
         if not state:
             return []
         return [
-            f"Codex does not trust its hooks ({', '.join(state)}): `memsearch plugins install codex` says that you do"
+            f"Codex does not trust its hooks ({', '.join(state)}): `memsearch agents install codex` says that you do"
         ]
 
     def hooked(self) -> bool:

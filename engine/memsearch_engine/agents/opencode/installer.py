@@ -48,7 +48,7 @@ class Installer(installing.Installer):
             entries = json_table(config, read(config), comments=True).get("plugin")
             found += [f"plugin {e} in {config}" for e in entries or [] if PEERS.search(str(e))]
         file = self.base / "plugins" / "memsearch.ts"
-        if (file.exists() or link(file)) and b"`memsearch plugins install opencode`" not in (
+        if (file.exists() or link(file)) and b"`memsearch agents install opencode`" not in (
             read(file) or b""
         ):
             found.append(f"plugin {file}")

@@ -1,0 +1,82 @@
+"""Two tiers of commands: few in `--help`, all in `help --all`, older names that go on working."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import pytest
+
+from memsearch_tui.cli import commands
+from memsearch_tui.cli.group import cli, run
+from memsearch_tui.cli.help import TOPICS
+
+LISTED = [name for group in commands.listed(everything=True).values() for name in group]
+
+
+def shown(text: str) -> list[str]:
+    """The names of commands in a help text."""
+    return re.findall(r"^  ([a-z][a-z-]*) {2,}\S", text, re.M)
+
+
+def test_help_shows_at_most_twenty_commands_and_four_examples(capsys):
+    assert run(["--help"]) == 0
+    out = capsys.readouterr().out
+    names = [name for name in shown(out.partition("Examples:")[0]) if name in LISTED]
+    assert 10 < len(names) <= 20
+    assert len(re.findall(r"^    memsearch ", out, re.M)) == 4
+
+
+def test_help_all_shows_every_listed_command(capsys):
+    assert run(["help", "--all"]) == 0
+    assert set(LISTED) <= set(shown(capsys.readouterr().out))
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_is_explained_in_lines_that_fit(topic, capsys):
+    assert run(["help", topic]) == 0
+    out = capsys.readouterr().out
+    assert out.strip() and max(map(len, out.splitlines())) <= 100
+
+
+def test_help_of_a_command_is_its_help(capsys):
+    assert run(["help", "agents", "import"]) == 0
+    assert "Usage: memsearch agents import" in capsys.readouterr().out
+    assert run(["help", "no-such"]) == 2
+
+
+@pytest.mark.parametrize("name", [*LISTED, *commands.ALIASES])
+def test_every_name_in_the_tables_is_a_command(name):
+    found = cli.get_command(click.Context(cli), name)
+    assert found is not None and (name in LISTED) == (name in cli.list_commands(click.Context(cli)))
+
+
+@pytest.mark.parametrize("name", [n for n, alias in commands.ALIASES.items() if alias.instead])
+def test_an_older_name_says_the_new_one_once_and_never_to_a_program(name, capsys):
+    assert run([name, "--help"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"note: `memsearch {name}` is now `memsearch {commands.ALIASES[name].instead}`"]
+    run([name, "--help", "--json"])
+    assert "is now" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("alias", [a.instead for a in commands.ALIASES.values() if a.instead])
+def test_the_new_name_of_an_alias_exists(alias):
+    name, *rest = alias.split()
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    for part in rest:
+        if part.startswith("--"):
+            assert part in {option for param in command.params for option in param.opts}
+        else:
+            assert isinstance(command, click.Group)
+            command = command.get_command(click.Context(command), part)
+            assert command is not None
+
+
+def test_what_memsearch_and_its_plugins_call_stays_silent():
+    names = ("search", "expand", "transcript", "index", "watch", "stats", "reset", "compact")
+    for name in (*names, "config", "summarize", "hook", "context", "coverage"):
+        alias = commands.ALIASES.get(name)
+        assert alias is None or not alias.instead, name
+        assert commands.found(name) is not None

@@ -1,0 +1,123 @@
+"""`memsearch review`: one queue, numbered, decided and undone, also in another process."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from memsearch_engine import Conflict, Memory, NotFound
+
+from memsearch_tui.cli.group import run
+
+SAME = "- The staging database is restored from the nightly dump before every load test run"
+
+
+@pytest.fixture
+def memory(tmp_path, monkeypatch):
+    home, project = tmp_path / "home", tmp_path / "shop"
+    project.mkdir()
+    monkeypatch.setenv("MEMSEARCH_HOME", str(home))
+    monkeypatch.setenv("MEMSEARCH_NO_SERVICE", "1")
+    monkeypatch.chdir(project)
+    with Memory(project) as memory:
+        yield memory
+
+
+def answer(capsys, *arguments):
+    capsys.readouterr()
+    code = run([*arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def arrived(memory, day="2026-02-09", text="Deploys go out on Tuesdays after the standup"):
+    """A file that another machine wrote."""
+    folder = memory.place.memory
+    import os
+
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, f"{day}.md"), "w") as file:
+        file.write(f"# {day}\n\n### 10:00\n- {text}\n")
+
+
+def test_an_empty_queue_is_1(memory, capsys):
+    assert answer(capsys, "review") == (1, {"schema_version": 1, "waiting": []})
+
+
+def test_what_waits_is_numbered_grouped_and_has_evidence(memory, capsys):
+    arrived(memory)
+    memory.add(SAME)
+    memory.add(SAME + " and after it")
+    code, found = answer(capsys, "review")
+    assert code == 0 and [row["number"] for row in found["waiting"]] == [1, 2]
+    held, repair = found["waiting"]
+    assert (held["group"], held["waits"]) == ("quarantine", True)
+    assert (repair["group"], repair["waits"]) == ("repairs", False)
+    assert any("this machine did not write these" in line for line in held["evidence"])
+    assert run(["review"]) == 0
+    out = capsys.readouterr().out
+    assert "1 quarantined notes" in out or "quarantine" in out and "   1  " in out
+    assert run(["review", "open", "2"]) == 0 and "nightly dump" in capsys.readouterr().out
+
+
+def test_an_answer_is_carried_out_and_undone_by_another_process(memory, capsys):
+    memory.add(SAME)
+    memory.add(SAME + " and after it")
+    (repair,) = answer(capsys, "review")[1]["waiting"]
+    assert run(["review", "accept", repair["id"]]) == 0
+    assert len(memory.entries()) == 1 and answer(capsys, "review")[0] == 1
+    code, undone = answer(capsys, "review", "undo")
+    assert code == 0 and undone["undone"]["title"] == repair["title"]
+    assert len(memory.entries()) == 2 and answer(capsys, "review")[0] == 0
+    assert run(["review", "undo"]) == 1
+
+
+def test_a_rejected_suggestion_does_not_come_back_until_it_is_undone(memory, capsys):
+    memory.add(SAME)
+    memory.add(SAME + " and after it")
+    answer(capsys, "review")
+    assert run(["review", "reject", "1"]) == 0
+    assert answer(capsys, "review")[0] == 1
+    assert run(["review", "undo"]) == 0
+    assert answer(capsys, "review")[0] == 0
+
+
+def test_a_group_is_decided_at_once_after_asking(memory, capsys):
+    arrived(memory)
+    arrived(memory, "2026-02-10", "The cache is warmed by a cron job")
+    assert len(answer(capsys, "review", "--group", "quarantine")[1]["waiting"]) == 2
+    assert run(["review", "accept", "quarantine"]) == 2  # no terminal to ask on
+    assert run(["review", "accept", "quarantine", "--yes"]) == 0
+    assert memory.trust.held() == []
+
+
+def test_a_number_means_what_was_listed(memory, capsys):
+    arrived(memory)
+    (case,) = memory.review.numbered()
+    arrived(memory, text="Deploys go out on Fridays, said by somebody else")
+    with pytest.raises(Conflict):
+        memory.review.named(["1"], memory.review.cases())
+    assert memory.review.named([case.id], memory.review.cases())
+    with pytest.raises(NotFound):
+        memory.review.named(["2"], memory.review.cases())
+
+
+def test_the_app_and_the_command_read_one_queue(memory):
+    from memsearch_tui.review import cases, decide
+
+    memory.add(SAME)
+    memory.add(SAME + " and after it")
+    (case,) = cases(memory)
+    assert case == memory.review.cases()[0]
+    decide(memory, case, True)
+    done, said = memory.review.undo()  # as `memsearch review undo` does
+    assert done.title == case.title and len(memory.entries()) == 2 and "undone" in said
+
+
+def test_a_decision_that_was_undone_in_the_app_is_not_undone_again(memory):
+    memory.add(SAME)
+    memory.add(SAME + " and after it")
+    (case,) = memory.review.cases()
+    decision = memory.review.decide(case, True)
+    assert decision.back is not None and "undone" in decision.back()
+    with pytest.raises(NotFound):
+        memory.review.undo()
