@@ -286,12 +286,11 @@ def decide_secret(
     memory: Parts, case: Case, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
     rule, fingerprint = case.subject
+    ours = memory.secrets.everywhere()
     if not yes:
-        memory.secrets.allow(fingerprint)
+        ours.allow(fingerprint)
         return "allowed: it is not reported any more", ["report-secret", fingerprint]
-    report = memory.secrets.scrub(
-        [found for found in memory.secrets.wanted(rule=rule) if found.fingerprint == fingerprint]
-    )
+    report = ours.scrub([one for one in ours.wanted(rule=rule) if one.fingerprint == fingerprint])
     left = sum(place.count for place in report.left)
     others = many(len(report.others), "file")
     said = f"{left} left in {report.looked_at} places"

@@ -26,6 +26,16 @@ class Secrets:
     def __init__(self, scope: Scope) -> None:
         self._scope, self._home = scope, scope.home
 
+    def everywhere(self) -> Secrets:
+        """The same for all registered projects: a secret is removed from every place at once."""
+        scope = self._scope
+        if scope.everything:
+            return self
+        everything = Scope(
+            scope.home, scope.place.root, everything=True, project=None, call=scope.call
+        )
+        return Secrets(everything)
+
     def found(self, progress: Progress | None = None) -> list[SecretPlace]:
         """Where secrets stand in the notes of these projects and in all kept conversations; takes
         seconds to minutes.
