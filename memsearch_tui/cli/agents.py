@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from memsearch_engine import Memory, agents_live
+from memsearch_engine import Memory, Waits, agents_live
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.commands import Command
@@ -69,6 +69,8 @@ def agents(ctx: click.Context, versions: bool, json_: bool) -> int:
     for number, row in enumerate(here):
         output.echo("" if number else None or "") if number else None
         _print(row, connected)
+    if waiting := not_written_here(memory):
+        output.say(output.style(f"\n! {waiting}", "warn"))
     if absent := [row.agent for row in rows if row not in here]:
         output.say(f"\nnot on this machine: {', '.join(absent)}" if here else "no agent is here")
     return 0
@@ -99,6 +101,21 @@ def _print(row: Here, connected: dict[str, list[str]]) -> None:
         output.echo(output.style(f"  next: memsearch agents install {row.agent}", "dim"))
     if row.new:
         output.echo(output.style(f"  next: memsearch agents import {row.agent} --dry-run", "dim"))
+
+
+def not_written_here(memory: Memory) -> str:
+    """That notes wait which came with a move from memsearch, a clone or a copy, with the evidence
+    and the commands; '' where none do.
+    """
+    held = [note for note in memory.trust.held() if note.why is Waits.ARRIVED]
+    if not held:
+        return ""
+    cited = sum(bool(note.conversation) for note in held)
+    proof = f" ({cited} of them cite a conversation that is on this machine)" if cited else ""
+    return (
+        f"{many(len(held), 'note')} not written by this program{proof}: no session is given them."
+        " `memsearch review` shows them, `memsearch review accept quarantine` releases all"
+    )
 
 
 def connected_agents(memory: Memory) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ import click
 from memsearch_engine import Memory, UsageError, agents_live
 
 from memsearch_tui.cli import output
+from memsearch_tui.cli.agents import not_written_here
 from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
@@ -226,12 +227,12 @@ def context(
         return 0
     if made.text:
         output.echo(output.safe(made.text))
-    output.say(
-        f"about {made.tokens} tokens"
-        + (f"; {many(made.left_out, 'entry')} held back" if made.left_out else "")
-        if made.text
-        else "nothing: no notes here yet, or `recall.inject` is off"
-    )
+        left = f"; {many(made.left_out, 'note')} left out" if made.left_out else ""
+        output.say(f"about {made.tokens} tokens{left}")
+    else:
+        output.say("nothing: no notes here that may be injected, or `recall.inject` is off")
+    if waiting := not_written_here(memory):
+        output.say(f"! {waiting}")
     return 0
 
 

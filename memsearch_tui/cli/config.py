@@ -17,6 +17,7 @@ from memsearch_engine import (
 )
 
 from memsearch_tui.cli import output
+from memsearch_tui.cli.agents import not_written_here
 from memsearch_tui.cli.options import as_json
 
 if TYPE_CHECKING:
@@ -294,6 +295,8 @@ def config_init() -> None:
         output.say(
             f"{model} is not on this machine: `memsearch models pull {model}`, then `memsearch models use {model}`"
         )
+    if moved := not_written_here(memory):
+        output.say(f"! {moved}")
     waiting = [agent for agent in here if not plugins.status(agent).installed]
     if capture and waiting:
         output.say(

@@ -11,7 +11,7 @@ import memsearch_engine as engine
 from memsearch_engine import Memory, MemsearchError, __version__
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.agents import connected_agents
+from memsearch_tui.cli.agents import connected_agents, not_written_here
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
 
@@ -23,6 +23,8 @@ Examples:
   memsearch status --json"""
 _LABEL = 9
 _WEEK = timedelta(days=6)
+#: Days that are read for quarantined notes while the service, which counts them, does not run.
+_MAX_DAYS = 400
 
 
 @click.command(epilog=EXAMPLES)
@@ -82,6 +84,10 @@ def gathered(memory: Memory) -> dict[str, Any]:
     except MemsearchError as error:
         warnings.append(f"{error} ({error.hint})" if error.hint else str(error))
     warnings += service.alarms
+    if waiting or (waiting is None and len(days) <= _MAX_DAYS):
+        with contextlib.suppress(MemsearchError):
+            if said := not_written_here(memory):
+                warnings.append(said)
     return {
         "version": __version__,
         "home": str(memory.home.root),

@@ -121,3 +121,25 @@ def test_a_decision_that_was_undone_in_the_app_is_not_undone_again(memory):
     assert decision.back is not None and "undone" in decision.back()
     with pytest.raises(NotFound):
         memory.review.undo()
+
+
+def test_a_home_that_moved_in_says_what_waits_and_how_to_release_it(memory, tmp_path, capsys):
+    import os
+
+    session = tmp_path / "abc.jsonl"
+    session.write_text("{}\n")
+    os.makedirs(memory.place.memory)
+    with open(os.path.join(memory.place.memory, "2026-02-09.md"), "w") as file:
+        anchor = f"<!-- session:abc turn:t1 transcript:{session} -->"
+        file.write(f"# 2026-02-09\n\n### 10:00\n{anchor}\n- Redis it is\n\n### 11:00\n- By hand\n")
+    wanted = ("2 notes not written", "1 of them cite", "memsearch review accept quarantine")
+    for command in (["status"], ["agents", "context"], ["agents", "--no-versions"]):
+        run(command)
+        said = capsys.readouterr().err
+        assert all(words in said for words in wanted), (command, said)
+    (case,) = memory.review.cases()
+    evidence = "1 of 2 notes cite a conversation that is on this machine"
+    assert any(evidence in line[0][0] for line in case.detail if line)
+    assert run(["review", "accept", "quarantine"]) == 0
+    run(["status"])
+    assert "not written" not in capsys.readouterr().err

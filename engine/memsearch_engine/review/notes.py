@@ -92,10 +92,13 @@ def _arrived(path: str, notes: list[Held]) -> Case:
         else "this machine did not write these: they came with a clone, a pull or a copy, or from"
         " another program"
     )
+    cited = sum(bool(note.conversation) for note in notes)
+    proof = f"{cited} of {many(len(notes), 'note')} cite a conversation that is on this machine"
     detail: list[Line] = [
         [(path, "text")],
         [],
         [(why, "warn")],
+        *([[(proof, "good")]] if cited else []),
         [],
         *([(f"- {note.time or '     '} {note.title}", "text")] for note in notes[:MAX_LINES]),
         [],

@@ -32,7 +32,8 @@ from memsearch_engine.search.scope import Scope
 
 class Held(msgspec.Struct, frozen=True):
     """A note that is not injected into sessions. ``lines``: those that read like orders.
-    ``decision``: what the owner decided that its file contradicts.
+    ``decision``: what the owner decided that its file contradicts. ``conversation``: the file that it cites, where it is
+    on this machine.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Held(msgspec.Struct, frozen=True):
     why: Waits
     lines: list[str]
     decision: str = ""
+    conversation: str = ""
 
     @property
     def target(self) -> Target:
@@ -54,6 +56,12 @@ class Held(msgspec.Struct, frozen=True):
     def author(self) -> str:
         """Who shared it with the team; '' for the project's own notes."""
         return author_of(self.path)
+
+
+def _conversation_of(entry: Entry) -> str:
+    """The file of the conversation that a note cites, where it is on this machine; '' else."""
+    path = entry.anchor.path if entry.anchor else ""
+    return path if path and os.path.exists(os.path.expanduser(path)) else ""
 
 
 class Trust:
@@ -92,6 +100,7 @@ class Trust:
                         why,
                         lines,
                         said,
+                        _conversation_of(entry),
                     )
                 )
         return found

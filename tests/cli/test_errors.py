@@ -1,0 +1,112 @@
+"""Wrong uses: each ends with a line that says what to do, never with a traceback."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+from memsearch_engine import Memory
+
+from memsearch_tui.cli.group import run
+
+
+@pytest.fixture
+def memory(tmp_path, monkeypatch):
+    monkeypatch.setenv("MEMSEARCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEMSEARCH_NO_SERVICE", "1")
+    (tmp_path / "shop").mkdir()
+    monkeypatch.chdir(tmp_path / "shop")
+    with Memory() as memory:
+        yield memory
+
+
+def config(memory, text: str) -> None:
+    memory.home.ensure()
+    memory.home.config.write_text(text)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["config", "set", "search.top_k", "20"],
+        ["config", "unset", "search.top_k"],
+        ["config", "list"],
+    ],
+    ids=" ".join,
+)
+def test_a_broken_settings_file_is_named(memory, arguments, capsys):
+    config(memory, "[search\ntop_k = 3\n")
+    assert run(arguments) == 2
+    said = capsys.readouterr().err
+    assert "config.toml" in said and "not valid TOML" in said
+
+
+def test_status_and_search_say_that_the_settings_cannot_be_read(memory, capsys):
+    memory.add("Redis it is")
+    config(memory, "[search\ntop_k = 3\n")
+    assert run(["status"]) == 0
+    assert "not valid TOML" in capsys.readouterr().err
+    assert run(["search", "redis", "--no-wait"]) == 0
+    assert "not valid TOML" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("query", ["agnet:codex redis", "after:lastweek redis"])
+def test_a_misspelled_filter_is_an_error_where_that_is_wanted(memory, query, capsys):
+    memory.add("Redis it is")
+    assert run(["search", query, "--strict", "--no-wait"]) == 2
+    assert query.split()[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("plugins.bad.summarize.provider", "extractive"),
+        ("llm.providers.mine.type", "telepathy"),
+    ],
+)
+def test_a_setting_that_means_nothing_is_refused(memory, key, value):
+    assert run(["config", "set", key, value]) == 2
+
+
+@pytest.mark.parametrize("kind", ["openai-compatible", "gemini", "openai", "anthropic"])
+def test_the_types_of_providers_that_memsearch_knows_are_taken(memory, kind, capsys):
+    assert run(["config", "set", "llm.providers.mine.type", kind]) == 0
+    wanted = kind if kind == "anthropic" else "openai"
+    assert memory.settings.llm.providers["mine"].type == wanted
+
+
+def test_a_list_may_be_given_with_commas(memory):
+    assert run(["config", "set", "indexing.exclude", "drafts/*, *.tmp"]) == 0
+    assert memory.settings.indexing.exclude == ["drafts/*", "*.tmp"]
+    assert run(["config", "set", "indexing.ignore_files", ".gitignore,.memsearchignore"]) == 0
+    assert memory.settings.indexing.ignore_files == [".gitignore", ".memsearchignore"]
+
+
+def test_an_edit_without_text_changes_nothing(memory, monkeypatch, capsys):
+    note = memory.add("Redis it is")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert run(["edit", note.id]) == 2
+    assert memory.note(note.id).hash == note.hash
+
+
+def test_zero_hits_are_no_number_of_hits(memory, capsys):
+    assert run(["search", "redis", "-k", "0", "--no-wait"]) == 2
+
+
+def test_a_key_that_is_not_set_sends_nothing(memory, monkeypatch):
+    from memsearch_engine.core.llm import providers
+    from memsearch_engine.core.llm.reply import ModelError
+    from memsearch_engine.core.settings import Provider
+
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    provider = Provider(model="m", base_url="http://127.0.0.1:9", api_key="env:NO_SUCH_KEY")
+    with pytest.raises(ModelError, match="NO_SUCH_KEY, which is not set"):
+        providers.post(provider, {}, 1.0)
+
+
+def test_an_error_is_json_for_who_asked_for_json(memory, capsys):
+    assert run(["mark", "feedfacefeed", "--pin", "--json"]) == 1
+    error = json.loads(capsys.readouterr().out)
+    assert error["exit_code"] == 1 and "feedfacefeed" in error["error"] and error["hint"]
