@@ -83,9 +83,11 @@ def _print(row: Here, connected: dict[str, list[str]]) -> None:
     state = (
         output.style("connected", "good")
         if row.agent in connected
-        else output.style("not connected", "warn")
-        if is_live
-        else output.style("sessions can be imported", "dim")
+        else (
+            output.style("not connected", "warn")
+            if is_live
+            else output.style("sessions can be imported", "dim")
+        )
     )
     output.echo(f"{output.style(f'{row.agent:12s}', 'agent')}  {state}  {output.safe(version)}")
     for problem in connected.get(row.agent, []):

@@ -49,7 +49,8 @@ def inbox(ctx: click.Context, json_: bool) -> int:
             output.echo(f"set aside  {item.event}: {output.safe(item.reason)}")
         if state.set_aside:
             output.say(
-                "`memsearch agents queue retry` tries these again, `memsearch agents queue drop NAME` forgets one"
+                "`memsearch agents queue retry` tries these again, `memsearch agents queue drop"
+                " NAME` forgets one"
             )
     return 5 if state.waiting or state.set_aside else 0
 
@@ -66,7 +67,8 @@ def inbox_retry(json_: bool) -> None:
         output.emit({"retried": count, **to_builtins(state)})
     else:
         output.echo(
-            f"{many(count, 'event')} tried again; {state.captured} captured, {len(state.waiting)} waiting"
+            f"{many(count, 'event')} tried again; {state.captured} captured,"
+            f" {len(state.waiting)} waiting"
         )
 
 
@@ -98,7 +100,10 @@ _OUTCOMES: dict[str, list[Outcome]] = {
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch agents coverage --since 7d\n  memsearch agents coverage --list failed"
+    epilog=(
+        "\b\nExamples:\n  memsearch agents coverage --since 7d\n  memsearch agents coverage --list"
+        " failed"
+    )
 )
 @click.option("--since", help="Only from this day on (2026-01-31, 7d).")
 @click.option(
@@ -119,7 +124,8 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
             output.emit({"turns": rows})
         for missed in rows if not json_ else []:
             output.echo(
-                f"{missed.day}  {missed.agent:12s} {missed.session[:13]}  {missed.turn[:13]}  {missed.reason or listed}"
+                f"{missed.day}  {missed.agent:12s} {missed.session[:13]}  {missed.turn[:13]} "
+                f" {missed.reason or listed}"
             )
         return 0 if rows else 1
     if json_:
@@ -127,17 +133,20 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
         return 0
     if not state.agents:
         output.echo(
-            "nothing is captured yet - `memsearch agents install AGENT` begins, `memsearch agents` lists yours"
+            "nothing is captured yet - `memsearch agents install AGENT` begins, `memsearch agents`"
+            " lists yours"
         )
         return 0
     output.echo(
-        f"{state.percent} % of {many(state.seen, 'turn')} ({state.captured} captured, {state.trivial} trivial"
+        f"{state.percent} % of {many(state.seen, 'turn')} ({state.captured} captured,"
+        f" {state.trivial} trivial"
         + (f", {state.ours} asked by memsearch itself)" if state.ours else ")")
     )
     if state.orphaned:
         output.say(
-            f"note: {many(state.orphaned, 'turn')} of folders that are gone: `memsearch agents import --all --orphans FOLDER` gives "
-            "them a home, `memsearch agents coverage --list orphaned` lists them"
+            f"note: {many(state.orphaned, 'turn')} of folders that are gone: `memsearch agents"
+            " import --all --orphans FOLDER` gives them a home, `memsearch agents coverage --list"
+            " orphaned` lists them"
         )
     for row in state.days:
         left = "".join(
@@ -152,10 +161,13 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch agents context claude-code           what a new session here would be told\n"
-    '  memsearch agents context --prompt "why do logins fail"   what it would be told at this prompt, and why not more\n'
-    "  memsearch agents context --log                 what sessions were told, and what came of it\n"
-    "  memsearch agents context --less 3f9a2c1b77aa   not at such prompts again (--more takes it back)"
+    epilog=(
+        "\b\nExamples:\n  memsearch agents context claude-code           what a new session here"
+        ' would be told\n  memsearch agents context --prompt "why do logins fail"   what it would'
+        " be told at this prompt, and why not more\n  memsearch agents context --log               "
+        "  what sessions were told, and what came of it\n  memsearch agents context --less"
+        " 3f9a2c1b77aa   not at such prompts again (--more takes it back)"
+    )
 )
 @click.argument("agent", type=AGENTS, default="claude-code")
 @click.option("--prompt", default="", help="What a session would be told at this prompt.")
@@ -247,7 +259,8 @@ def _told(telling: Telling, json_: bool) -> int:
     for seen in telling.considered:
         state = seen.held or "told"
         output.say(
-            f"{seen.confidence:4.0%} sure  {seen.id}  {seen.day}  {state:16s}  {output.safe(seen.title)[:70]}"
+            f"{seen.confidence:4.0%} sure  {seen.id}  {seen.day}  {state:16s} "
+            f" {output.safe(seen.title)[:70]}"
         )
     output.say(
         f"about {telling.tokens} tokens"
@@ -266,7 +279,8 @@ def _log(receipts: list[Receipt], json_: bool) -> int:
     for receipt in receipts:
         when = datetime.fromtimestamp(receipt.at).strftime("%Y-%m-%d %H:%M:%S")
         output.echo(
-            f"{when}  {receipt.agent:12s} {output.safe(receipt.session)}  {receipt.tokens} tokens {receipt.moment}  {output.safe(receipt.cwd)}"
+            f"{when}  {receipt.agent:12s} {output.safe(receipt.session)}  {receipt.tokens} tokens"
+            f" {receipt.moment}  {output.safe(receipt.cwd)}"
         )
         for note in receipt.notes:
             came = note.outcome or "not used so far"

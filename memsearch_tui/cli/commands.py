@@ -1,7 +1,7 @@
 """The commands by what people do: where each is, and one line of help. Nothing is imported here.
 
-``VISIBLE`` is what ``memsearch --help`` shows, ``MORE`` what ``memsearch help --all`` adds under the
-same groups. ``ALIASES`` are older names: they work and are not listed.
+``VISIBLE`` is what ``memsearch --help`` shows, ``MORE`` what ``memsearch help --all`` adds under
+the same groups. ``ALIASES`` are older names: they work and are not listed.
 """
 
 from __future__ import annotations

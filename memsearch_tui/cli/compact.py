@@ -14,7 +14,14 @@ from memsearch_tui.counted import many
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch compact --day yesterday                        what came of it, in the notes' own words\n  memsearch compact --week --dry-run                       which notes, how many tokens, what it would cost\n  memsearch compact --source 'postgres migration'          of the notes that a query finds\n  memsearch compact -s 2026-11-01..2026-11-07 --llm-provider claude-code\n  memsearch config set compact.provider NAME               a model for all digests (a name under llm.providers)"
+    epilog=(
+        "\b\nExamples:\n  memsearch compact --day yesterday                        what came of it,"
+        " in the notes' own words\n  memsearch compact --week --dry-run                       which"
+        " notes, how many tokens, what it would cost\n  memsearch compact --source 'postgres"
+        " migration'          of the notes that a query finds\n  memsearch compact -s"
+        " 2026-11-01..2026-11-07 --llm-provider claude-code\n  memsearch config set"
+        " compact.provider NAME               a model for all digests (a name under llm.providers)"
+    )
 )
 @click.option(
     "--source",
@@ -40,7 +47,10 @@ from memsearch_tui.counted import many
     "--llm-provider",
     default="",
     metavar="NAME",
-    help="Who writes it: under llm.providers, an agent, openai, anthropic, gemini; extractive: nobody.",
+    help=(
+        "Who writes it: under llm.providers, an agent, openai, anthropic, gemini; extractive:"
+        " nobody."
+    ),
 )
 @click.option("--llm-model", default="", help="Another model than the provider's own.")
 @click.option(
@@ -92,8 +102,10 @@ def compact(
     if not json_:
         _tell(planned)
     if dry_run:
-        output.emit({"would": _plan_json(planned)}) if json_ else output.say(
-            "nothing was asked, and nothing written"
+        (
+            output.emit({"would": _plan_json(planned)})
+            if json_
+            else output.say("nothing was asked, and nothing written")
         )
         return
     folder = compact.folder(output_dir)
@@ -123,7 +135,8 @@ def compact(
         output.say(f"note: {many(digest.unsourced, 'line')} of it name no note that they come from")
     if digest.input_tokens:
         output.say(
-            f"{digest.input_tokens + digest.output_tokens:,} tokens of {planned.provider} - `memsearch status --cost` counts them"
+            f"{digest.input_tokens + digest.output_tokens:,} tokens of {planned.provider} -"
+            " `memsearch status --cost` counts them"
         )
     seen = f"`memsearch expand {note.id}` shows it, " if not output_dir else ""
     output.say(f"written to {note.path} - {seen} `memsearch undo {note.id}` takes it back")
@@ -132,7 +145,8 @@ def compact(
 def _tell(planned: Any) -> None:
     days = len({note.day for note in planned.notes})
     output.say(
-        f"{many(len(planned.notes), 'note')} of {many(days, 'day')}: {output.safe(planned.picking.title)}"
+        f"{many(len(planned.notes), 'note')} of {many(days, 'day')}:"
+        f" {output.safe(planned.picking.title)}"
     )
     for why, count in planned.picking.left_out.items():
         output.say(f"  {count} left out: {why}")
@@ -142,7 +156,8 @@ def _tell(planned: Any) -> None:
     price = "no price is set for it" if planned.usd is None else f"${planned.usd:.4f} at most"
     model = f" ({output.safe(planned.model)})" if planned.model else ""
     output.say(
-        f"{output.safe(planned.provider)}{model}: {many(planned.calls, 'call')}, {planned.input_tokens:,} tokens in and {planned.output_tokens:,} out at most; {price}"
+        f"{output.safe(planned.provider)}{model}: {many(planned.calls, 'call')},"
+        f" {planned.input_tokens:,} tokens in and {planned.output_tokens:,} out at most; {price}"
     )
 
 

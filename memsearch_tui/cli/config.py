@@ -134,8 +134,10 @@ def config_get(key: str, default_collection: str | None, json_: bool) -> None:
         value = _named(own, key)
     if json_:
         output.emit({"key": key, "value": value})
-    else:
-        output.echo(value if isinstance(value, str) else _toml(value))
+        return
+    if key == "embedding.model" and not value:  # memsearch's hooks print what is in use
+        value = Memory().models.DEFAULT
+    output.echo(value if isinstance(value, str) else _toml(value))
 
 
 def _named(own: engine.Configuration, key: str) -> object:
@@ -181,7 +183,10 @@ def _named(own: engine.Configuration, key: str) -> object:
 
 @config.command(
     "set",
-    epilog="\b\nExamples:\n  memsearch config set search.top_k 20\n  memsearch config set capture.summarize.provider native",
+    epilog=(
+        "\b\nExamples:\n  memsearch config set search.top_k 20\n  memsearch config set"
+        " capture.summarize.provider native"
+    ),
 )
 @click.argument("key")
 @click.argument("value")
@@ -195,8 +200,10 @@ def config_set(key: str, value: str, project: bool, json_: bool) -> None:
     own = memory.config
     if project:
         file, typed = own.project_file, own.set_in_project(key, value)
-        output.emit({"key": key, "value": typed, "file": str(file)}) if json_ else output.say(
-            f"{key} = {_toml(typed)} in {file}"
+        (
+            output.emit({"key": key, "value": typed, "file": str(file)})
+            if json_
+            else output.say(f"{key} = {_toml(typed)} in {file}")
         )
         return
     typed = own.set(key, value)
@@ -249,7 +256,8 @@ def config_init() -> None:
     answers["capture.enabled"] = str(capture).lower()
     if capture:
         output.say(
-            "\nextractive: your words and the answer's last ones, no model, no token; native: the agent's small model."
+            "\nextractive: your words and the answer's last ones, no model, no token; native: the"
+            " agent's small model."
         )
         writers = ["extractive", "native", *current.llm.providers]
         answers["capture.summarize.provider"] = _choose(
@@ -293,7 +301,8 @@ def config_init() -> None:
     output.say(f"\nwritten to {own.file}: {', '.join(changed)}" if changed else "\nnothing changed")
     if missing:
         output.say(
-            f"{model} is not on this machine: `memsearch models pull {model}`, then `memsearch models use {model}`"
+            f"{model} is not on this machine: `memsearch models pull {model}`, then `memsearch"
+            f" models use {model}`"
         )
     if moved := not_written_here(memory):
         output.say(f"! {moved}")

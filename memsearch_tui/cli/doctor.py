@@ -1,4 +1,4 @@
-"""The checks of ``memsearch doctor``: each says what it looked at, what it found and what mends it."""
+"""The checks of ``memsearch doctor``: what each looked at, what it found, and what repairs it."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ def _peer(memory: Memory) -> dict[str, Any]:
         return _check(
             "memsearch's plugins",
             False,
-            "they urge `pip install --upgrade memsearch` at each start: that would put another program in the place of this one",
+            "they urge `pip install --upgrade memsearch` at each start: that would put another"
+            " program in the place of this one",
             "memsearch agents install AGENT --replace, and leave that upgrade alone",
         )
     return _check("memsearch's plugins", True, "none that would replace this command")
@@ -149,7 +150,10 @@ def _files(memory: Memory) -> dict[str, Any]:
         return _check("notes", False, text, "correct the permissions, or move these away")
     found = f"{many(len(memory.files.all()), 'file')} in {memory.place.memory}"
     if copies := [os.path.basename(path) for path, _ in memory.files.copies()]:
-        found += f"; copies of days, searched only: {', '.join(copies)} (merge what they alone have, then delete them)"
+        found += (
+            f"; copies of days, searched only: {', '.join(copies)} (merge what they alone have,"
+            " then delete them)"
+        )
     return _check("notes", True, found)
 
 
@@ -196,8 +200,9 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
     if soon:
         days = min(expiring.days for expiring in soon)
         detail = (
-            f"{many(len(soon), 'transcript')} will be deleted by their agent, the first in {many(days, 'day')}; "
-            f"{sum(expiring.unkept for expiring in soon)} memories cite them and are not kept"
+            f"{many(len(soon), 'transcript')} will be deleted by their agent, the first in"
+            f" {many(days, 'day')}; {sum(expiring.unkept for expiring in soon)} memories cite them"
+            " and are not kept"
         )
     return _check("conversations", not soon, detail, "memsearch agents evidence archive")
 
@@ -218,9 +223,11 @@ def _readers(memory: Memory) -> dict[str, Any]:
     return _check(
         "transcripts",
         True,
-        f"records passed over, damaged or of unknown kinds: {text}{more}"
-        if rows
-        else "every record is known",
+        (
+            f"records passed over, damaged or of unknown kinds: {text}{more}"
+            if rows
+            else "every record is known"
+        ),
     )
 
 
@@ -236,9 +243,11 @@ def _trust(memory: Memory) -> dict[str, Any]:
     return _check(
         "trust",
         True,
-        f"{many(waiting, 'note')} waiting for your word (`memsearch trust review`)"
-        if waiting
-        else "nothing waits",
+        (
+            f"{many(waiting, 'note')} waiting for your word (`memsearch trust review`)"
+            if waiting
+            else "nothing waits"
+        ),
     )
 
 

@@ -20,7 +20,10 @@ _MAX_READ = 1_000_000
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch how 'alembic upgrade'\n  memsearch how 'seed the staging database' --json"
+    epilog=(
+        "\b\nExamples:\n  memsearch how 'alembic upgrade'\n  memsearch how 'seed the staging"
+        " database' --json"
+    )
 )
 @click.argument("asked", nargs=-1, required=True)
 @click.option(
@@ -57,7 +60,8 @@ def how(
         failed = f", failed {_times(way.failed)}" if way.failed else ""
         output.echo(
             output.style(
-                f"  worked {_times(way.worked)}{failed} · last {_when(way.last)} · {output.safe(way.why)}",
+                f"  worked {_times(way.worked)}{failed} · last {_when(way.last)} ·"
+                f" {output.safe(way.why)}",
                 "dim",
             )
         )
@@ -69,7 +73,10 @@ def how(
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch fix \"ModuleNotFoundError: No module named 'psycopg2'\"\n  cargo build 2>&1 | memsearch fix -"
+    epilog=(
+        "\b\nExamples:\n  memsearch fix \"ModuleNotFoundError: No module named 'psycopg2'\"\n "
+        " cargo build 2>&1 | memsearch fix -"
+    )
 )
 @click.argument("error", nargs=-1, required=True)
 @click.option(
@@ -129,13 +136,17 @@ def fix(
             output.echo(output.style(f"  {output.safe(line)}", "dim"))
     if not found:
         output.say(
-            "no failed command with that error is known - `memsearch search` looks through the notes"
+            "no failed command with that error is known - `memsearch search` looks through the"
+            " notes"
         )
     return 0 if found else 1
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch blame app/catalog/cache.py\n  memsearch blame cache.py --all --json"
+    epilog=(
+        "\b\nExamples:\n  memsearch blame app/catalog/cache.py\n  memsearch blame cache.py --all"
+        " --json"
+    )
 )
 @click.argument("path")
 @click.option(

@@ -65,14 +65,15 @@ def agents(versions: bool, json_: bool) -> int:
             )
         )
         output.echo(
-            f"  {many(row.sessions, 'session')}, {many(row.turns, 'turn')}: {row.captured} in memory, {row.new} not, "
-            f"{row.trivial} trivial"
+            f"  {many(row.sessions, 'session')}, {many(row.turns, 'turn')}: {row.captured} in"
+            f" memory, {row.new} not, {row.trivial} trivial"
             + (f", {row.homeless} of folders that are gone" if row.homeless else "")
         )
         if row.new:
             output.echo(
                 output.style(
-                    f"  `memsearch agents import {row.agent} --dry-run` shows what could be brought in",
+                    f"  `memsearch agents import {row.agent} --dry-run` shows what could be"
+                    " brought in",
                     "dim",
                 )
             )
@@ -81,7 +82,12 @@ def agents(versions: bool, json_: bool) -> int:
 
 @click.command(
     "import",
-    epilog="\b\nExamples:\n  memsearch agents import --all --dry-run           count, write nothing\n  memsearch agents import claude-code --since 2026-01-01\n  memsearch agents import codex --project api --yes\n  memsearch agents import staging.pack              notes that somebody has shared in a file",
+    epilog=(
+        "\b\nExamples:\n  memsearch agents import --all --dry-run           count, write nothing\n "
+        " memsearch agents import claude-code --since 2026-01-01\n  memsearch agents import codex"
+        " --project api --yes\n  memsearch agents import staging.pack              notes that"
+        " somebody has shared in a file"
+    ),
 )
 @click.argument("names", nargs=-1, metavar="[AGENT | FILE]...")
 @click.option("--all", "-a", "everything", is_flag=True, help="All agents that have sessions here.")
@@ -97,7 +103,10 @@ def agents(versions: bool, json_: bool) -> int:
     type=click.Choice(["extractive", "llm"]),
     default="extractive",
     show_default=True,
-    help="llm: by the model of capture.summarize, within its budgets; the extractive note is there at once.",
+    help=(
+        "llm: by the model of capture.summarize, within its budgets; the extractive note is there"
+        " at once."
+    ),
 )
 @click.option(
     "--expect",
@@ -173,7 +182,8 @@ def import_(
         output.emit(_plan_json(made, report))
     else:
         output.echo(
-            f"{many(report.written, 'entry')} written, {report.known} were known, {report.skipped} left out"
+            f"{many(report.written, 'entry')} written, {report.known} were known,"
+            f" {report.skipped} left out"
         )
         for where, reason in report.failed[:20]:
             output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
@@ -222,14 +232,17 @@ def _show_plan(memory: Memory, old: engine.Import, made: engine.ImportPlan) -> N
     for agent, count in made.counts.items():
         days = f", {count.first_day} to {count.last_day}" if count.new else ""
         output.echo(
-            f"{output.style(agent, 'strong')}: {many(count.sessions, 'session')}, {many(count.turns, 'turn')}"
+            f"{output.style(agent, 'strong')}: {many(count.sessions, 'session')},"
+            f" {many(count.turns, 'turn')}"
         )
         who = old.writer(agent)
         cost = (
             f"about {count.tokens:,} tokens, if a model summarised them; none are spent"
             if who == "extractive"
-            else f"about {count.tokens:,} tokens by {who}{_price(settings, who, count.tokens)}, at most "
-            f"{settings.capture.daily_tokens:,} a day"
+            else (
+                f"about {count.tokens:,} tokens by {who}{_price(settings, who, count.tokens)}, at"
+                f" most {settings.capture.daily_tokens:,} a day"
+            )
         )
         output.echo(f"  {count.new} to write{days} ({cost})")
         left = {
@@ -290,7 +303,7 @@ def evidence() -> None:
 @evidence.command("status", epilog="\b\nExample:\n  memsearch agents evidence status")
 @as_json
 def evidence_status(json_: bool) -> None:
-    """How many cited conversations are live, kept or lost, and which their agent will delete soon."""
+    """Count conversations behind notes: live, archived, lost, or soon deleted by their agent."""
     evidence = Memory(everything=True).evidence
     status, found = evidence.kept(), evidence.survey()
     state = {
@@ -315,7 +328,8 @@ def evidence_status(json_: bool) -> None:
         output.emit(state)
         return
     output.echo(
-        f"kept     {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB ({status.raw / 1e6:.1f} MB unpacked)"
+        f"kept     {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB"
+        f" ({status.raw / 1e6:.1f} MB unpacked)"
     )
     output.echo(
         f"memories {found.live} live, {found.kept} by the kept copy only, {found.lost} lost"
@@ -323,9 +337,9 @@ def evidence_status(json_: bool) -> None:
     unkept = sum(e.unkept for e in found.expiring)
     if found.expiring:
         output.echo(
-            f"expiring {many(len(found.expiring), 'transcript')} within a week, {sum(e.memories for e in found.expiring)} memories "
-            f"cite them, {unkept} of those are not kept"
-            + (" - `memsearch agents evidence archive` keeps them" if unkept else "")
+            f"expiring {many(len(found.expiring), 'transcript')} within a week,"
+            f" {sum(e.memories for e in found.expiring)} memories cite them, {unkept} of those are"
+            " not kept" + (" - `memsearch agents evidence archive` keeps them" if unkept else "")
         )
 
 

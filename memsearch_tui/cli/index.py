@@ -18,7 +18,10 @@ _LOOK_S = 60.0
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch index\n  memsearch index docs/ notes.md\n  memsearch index --all --json"
+    epilog=(
+        "\b\nExamples:\n  memsearch index\n  memsearch index docs/ notes.md\n  memsearch index"
+        " --all --json"
+    )
 )
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option(
@@ -63,9 +66,10 @@ def index(
         output.emit({**total, "failed": failed, "reason": reason, "projects": results})
     else:
         output.echo(
-            f"{many(total['files'], 'file')}, {many(total['entries'], 'entry')}, {many(total['chunks'], 'chunk')}; "
-            f"{many(total['changed'], 'file')} read, {many(total['embedded'], 'chunk')} embedded, {total['deleted']} removed "
-            f"in {total['seconds']:.1f} s"
+            f"{many(total['files'], 'file')}, {many(total['entries'], 'entry')},"
+            f" {many(total['chunks'], 'chunk')}; {many(total['changed'], 'file')} read,"
+            f" {many(total['embedded'], 'chunk')} embedded, {total['deleted']} removed in"
+            f" {total['seconds']:.1f} s"
         )
     for result in results:
         for warning in result.warnings:
@@ -141,8 +145,8 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
         return
     for row in rows:
         output.echo(
-            f"{row['project']:24s} {row['days']:5d} days {row['entries']:6d} entries {row['chunks']:6d} chunks"
-            + (f"  {row['failed']} failed" if row["failed"] else "")
+            f"{row['project']:24s} {row['days']:5d} days {row['entries']:6d} entries"
+            f" {row['chunks']:6d} chunks" + (f"  {row['failed']} failed" if row["failed"] else "")
         )
 
 
@@ -172,12 +176,13 @@ def print_health(state: engine.Health, process: engine.Status) -> None:
         output.echo(f"store    {output.safe(state.store)}")
     if progress := state.progress:
         output.echo(
-            f"now      {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}"
+            "now     "
+            f" {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}"
         )
     for row in state.projects:
         output.echo(
-            f"project  {output.safe(row.name)}: {many(row.files, 'file')}, {many(row.entries, 'entry')}, "
-            f"{row.vectors}/{many(row.chunks, 'chunk')} with meaning"
+            f"project  {output.safe(row.name)}: {many(row.files, 'file')},"
+            f" {many(row.entries, 'entry')}, {row.vectors}/{many(row.chunks, 'chunk')} with meaning"
         )
     for problem in state.problems:
         fix = f"  -> {problem.fix}" if problem.fix else ""
@@ -241,8 +246,8 @@ def models_list(json_: bool) -> None:
     for row in rows:
         here = "on this machine" if row.here else f"`memsearch models pull {row.name}`"
         output.echo(
-            f"{'*' if row.in_use else '+' if row.beside else ' '} {row.name:24s} {row.dimension:5d}  {row.languages:14s}"
-            f" {row.size_mb:4d} MB  {here}"
+            f"{'*' if row.in_use else '+' if row.beside else ' '} {row.name:24s} {row.dimension:5d}"
+            f"  {row.languages:14s} {row.size_mb:4d} MB  {here}"
         )
 
 
@@ -257,7 +262,8 @@ def models_pull(name: str, json_: bool) -> None:
         output.emit({"model": name, "folder": str(folder)})
     if any(model.name == name and model.beside for model in models.known()):
         output.say(
-            f"{name} is in {folder}: it is asked beside the installed model (`search.models one` ends that)"
+            f"{name} is in {folder}: it is asked beside the installed model (`search.models one`"
+            " ends that)"
         )
     else:
         output.say(f"{name} is in {folder} - `memsearch models use {name}` switches to it")
@@ -265,7 +271,10 @@ def models_pull(name: str, json_: bool) -> None:
 
 @models.command(
     "use",
-    epilog="\b\nExamples:\n  memsearch models use multilingual-e5-small\n  memsearch models use ~/models/mine",
+    epilog=(
+        "\b\nExamples:\n  memsearch models use multilingual-e5-small\n  memsearch models use"
+        " ~/models/mine"
+    ),
 )
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")

@@ -51,19 +51,24 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     else:
         for row in rows:
             output.echo(
-                f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), 'dim')}"
+                f"{row['day']}  {row['entries']:4d} "
+                f" {output.style(output.safe(row['source']), 'dim')}"
             )
         for path, of in copies:
             output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
         if not rows:
             output.say(
-                f'no memories in {memory.place.memory} yet - `memsearch add "…"` writes the first, `memsearch demo` shows a year'
+                f'no memories in {memory.place.memory} yet - `memsearch add "…"` writes the first,'
+                " `memsearch demo` shows a year"
             )
     return 0 if rows else 1
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch entries -n 20\n  memsearch entries --day 2026-02-09 --json\n  memsearch entries --as-of 2026-03-01   as they stood then"
+    epilog=(
+        "\b\nExamples:\n  memsearch entries -n 20\n  memsearch entries --day 2026-02-09 --json\n "
+        " memsearch entries --as-of 2026-03-01   as they stood then"
+    )
 )
 @click.option("--day", help="Only this day (2026-02-09, today, 3d).")
 @click.option("--agent", help="Only this agent's.")
@@ -96,7 +101,8 @@ def entries(
             head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
             head += f"  by {output.safe(note.author)}" if note.author else ""
             output.echo(
-                f"{output.style(head, 'dim')}  {output.clip(note.title, output.width() - len(head) - 2)}"
+                f"{output.style(head, 'dim')} "
+                f" {output.clip(note.title, output.width() - len(head) - 2)}"
             )
         if not rows:
             output.say("no entries here - `memsearch days --all` looks in all projects")

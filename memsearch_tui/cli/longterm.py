@@ -18,7 +18,10 @@ from memsearch_tui.counted import many
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch remember 'Deploys go out on Tuesdays only'\n  memsearch remember --global 'Always answer in British English'"
+    epilog=(
+        "\b\nExamples:\n  memsearch remember 'Deploys go out on Tuesdays only'\n  memsearch"
+        " remember --global 'Always answer in British English'"
+    )
 )
 @click.argument("fact")
 @click.option(
@@ -50,21 +53,27 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
         return
     if note.id not in memory.longterm.told():
         output.say(
-            "! there is more than a session is told: raise `longterm.max_tokens`, or forget something"
+            "! there is more than a session is told: raise `longterm.max_tokens`, or forget"
+            " something"
         )
     if json_:
         output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
         return
     output.echo(
-        f"remembered for {'every project' if everywhere else project.name}: {output.safe(note.text)}"
+        f"remembered for {'every project' if everywhere else project.name}:"
+        f" {output.safe(note.text)}"
     )
     output.say(
-        f"`memsearch agents context` shows what sessions are told; `memsearch forget {note.id}` takes it out again"
+        f"`memsearch agents context` shows what sessions are told; `memsearch forget {note.id}`"
+        " takes it out again"
     )
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch forget --dry-run yarn\n  memsearch forget 3f9a2c1b --yes\n  memsearch longterm restore 4     what was forgotten by mistake"
+    epilog=(
+        "\b\nExamples:\n  memsearch forget --dry-run yarn\n  memsearch forget 3f9a2c1b --yes\n "
+        " memsearch longterm restore 4     what was forgotten by mistake"
+    )
 )
 @click.argument("query", nargs=-1, required=True)
 @click.option("--dry-run", "-n", is_flag=True, help="Only show what would go.")
@@ -85,12 +94,13 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, j
     rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
     if not json_:
         for match in found:
-            output.echo(
-                f"{match.kind:8s} {output.safe(match.name):18s} {output.clip(match.line, output.width() - 30)}"
-            )
+            line = output.clip(match.line, output.width() - 30)
+            output.echo(f"{match.kind:8s} {output.safe(match.name):18s} {line}")
     if not found:
-        output.emit({"forgotten": [], "number": 0}) if json_ else output.say(
-            "nothing in the long-term memory matches"
+        (
+            output.emit({"forgotten": [], "number": 0})
+            if json_
+            else output.say("nothing in the long-term memory matches")
         )
         return 1
     if dry_run:
@@ -115,7 +125,11 @@ def longterm() -> None:
 
 
 @longterm.command(
-    epilog="\b\nExamples:\n  memsearch longterm run --wait                 now, with progress\n  memsearch longterm run --wait --phase 1 --since 90d\n  memsearch longterm run --wait --session 3f1c…"
+    epilog=(
+        "\b\nExamples:\n  memsearch longterm run --wait                 now, with progress\n "
+        " memsearch longterm run --wait --phase 1 --since 90d\n  memsearch longterm run --wait"
+        " --session 3f1c…"
+    )
 )
 @click.option(
     "--wait", "-w", is_flag=True, help="Run here and show progress; else the service does it."
@@ -144,8 +158,10 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
             if learned.start(phase=phase, session=session, since=begin)
             else "running already"
         )
-        output.emit({"state": state}) if json_ else output.echo(
-            f"{state} - `memsearch longterm status` shows how it goes"
+        (
+            output.emit({"state": state})
+            if json_
+            else output.echo(f"{state} - `memsearch longterm status` shows how it goes")
         )
         return 0
     progress = output.Progress()
@@ -178,7 +194,8 @@ def _tell(report: Any) -> None:
         output.echo(f"forgotten, since nobody used them: {', '.join(report.forgotten)}")
     if read := report.extracted:
         output.echo(
-            f"sessions: {read.succeeded} taught something, {read.empty} nothing, {len(read.failed)} failed"
+            f"sessions: {read.succeeded} taught something, {read.empty} nothing,"
+            f" {len(read.failed)} failed"
             + (f", {read.refused} left to others" if read.refused else "")
             + (f", {read.tokens:,} tokens" if read.tokens else "")
         )
@@ -188,7 +205,8 @@ def _tell(report: Any) -> None:
             output.say(f"! stopped: {output.safe(read.stopped)}")
     if made := report.consolidated:
         what = (
-            f"{many(made.hunks, 'change')} from {many(made.memories, 'memory')}, {made.tokens:,} tokens; "
+            f"{many(made.hunks, 'change')} from {many(made.memories, 'memory')},"
+            f" {made.tokens:,} tokens; "
             if made.hunks
             else ""
         )
@@ -209,7 +227,8 @@ def status(everything: bool, json_: bool) -> int:
     for problem in state.problems:
         output.say(f"! {problem}")
     output.echo(
-        f"memories   {state.memories}  ({state.today_tokens:,} of {state.daily_tokens:,} tokens used today)"
+        f"memories   {state.memories}  ({state.today_tokens:,} of {state.daily_tokens:,} tokens"
+        " used today)"
     )
     if last := state.consolidation:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last.finished or last.started))
@@ -234,7 +253,11 @@ def status(everything: bool, json_: bool) -> int:
 
 
 @longterm.command(
-    epilog="\b\nExamples:\n  memsearch longterm show               what each session taught, and when it will be forgotten\n  memsearch longterm show 3f9a2c1b      one of them, whole\n  memsearch longterm show --text        the two documents"
+    epilog=(
+        "\b\nExamples:\n  memsearch longterm show               what each session taught, and when"
+        " it will be forgotten\n  memsearch longterm show 3f9a2c1b      one of them, whole\n "
+        " memsearch longterm show --text        the two documents"
+    )
 )
 @click.argument("name", default="")
 @click.option("--text", is_flag=True, help="memory_summary.md and MEMORY.md, this project's part.")
@@ -258,7 +281,8 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         else:
             output.echo(
                 output.safe(
-                    f"{found.raw_memory}\n\n{found.summary}\n\n{found.agent} {found.session}\n{found.path}"
+                    f"{found.raw_memory}\n\n{found.summary}\n\n"
+                    f"{found.agent} {found.session}\n{found.path}"
                 )
             )
         return 0
@@ -272,7 +296,8 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         return 0
     for fact in facts:
         output.echo(
-            f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}: {output.safe(fact.text)}"
+            f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}:"
+            f" {output.safe(fact.text)}"
         )
     for row in rows:
         end = (
@@ -284,15 +309,18 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         )
         used = f"cited {row.cited}, read {row.read}"
         output.echo(
-            f"{row.id}  {row.made}  {row.agent:12s} {output.clip(row.title, 48):48s} {used:18s} {end}"
+            f"{row.id}  {row.made} "
+            f" {row.agent:12s} {output.clip(row.title, 48):48s} {used:18s} {end}"
         )
     for item in trash:
         output.echo(
-            f"{item.number:8d}  {item.day}  forgotten by you ({output.safe(item.query)}): {output.clip('; '.join(item.lines), 100)}"
+            f"{item.number:8d}  {item.day}  forgotten by you ({output.safe(item.query)}):"
+            f" {output.clip('; '.join(item.lines), 100)}"
         )
     if not rows and not facts and not trash:
         output.say(
-            "nothing yet - `memsearch remember FACT` notes one, `memsearch longterm run --wait` learns from sessions"
+            "nothing yet - `memsearch remember FACT` notes one, `memsearch longterm run --wait`"
+            " learns from sessions"
         )
         return 1
     return 0
@@ -309,7 +337,11 @@ def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> 
 
 
 @longterm.command(
-    epilog="\b\nExamples:\n  memsearch longterm review                 what waits\n  memsearch longterm review accept --all\n  memsearch longterm review reject 7.2 7.5\n  memsearch longterm review accept 7.3 --text '- Deploys need two approvals [mem:3f9a2c1b]'"
+    epilog=(
+        "\b\nExamples:\n  memsearch longterm review                 what waits\n  memsearch"
+        " longterm review accept --all\n  memsearch longterm review reject 7.2 7.5\n  memsearch"
+        " longterm review accept 7.3 --text '- Deploys need two approvals [mem:3f9a2c1b]'"
+    )
 )
 @click.argument("verdict", type=click.Choice(["show", "accept", "reject"]), default="show")
 @click.argument("names", nargs=-1, metavar="[PROPOSAL.CHANGE]...")
@@ -366,7 +398,8 @@ def _show_proposal(learned: engine.LongTerm, proposal: engine.Proposal) -> None:
     names = {memory.id: f"{memory.agent} {memory.session[:13]}" for memory in learned.all()}
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(proposal.at))
     output.echo(
-        f"proposed {when} by {proposal.model} from {many(len(proposal.memories), 'memory')}, {proposal.tokens:,} tokens"
+        f"proposed {when} by {proposal.model} from {many(len(proposal.memories), 'memory')},"
+        f" {proposal.tokens:,} tokens"
     )
     for hunk in proposal.waiting:
         output.echo(
@@ -385,8 +418,10 @@ def _show_proposal(learned: engine.LongTerm, proposal: engine.Proposal) -> None:
 def restore(name: str, json_: bool) -> None:
     """Bring back what was forgotten: a memory by its id, or what `forget` took by its number."""
     count = Memory().longterm.restore(name)
-    output.emit({"restored": count}) if json_ else output.echo(
-        "brought back; the next consolidation works it in"
+    (
+        output.emit({"restored": count})
+        if json_
+        else output.echo("brought back; the next consolidation works it in")
     )
 
 
@@ -402,8 +437,10 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_:
     outside.
     """
     Memory().longterm.set_mode(agent, session, mode)
-    output.emit({"agent": agent, "session": session, "mode": mode}) if json_ else output.echo(
-        f"{session} is {mode}"
+    (
+        output.emit({"agent": agent, "session": session, "mode": mode})
+        if json_
+        else output.echo(f"{session} is {mode}")
     )
 
 

@@ -12,9 +12,12 @@ from memsearch_tui.cli import output
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch mcp                        over standard input and output: what an agent starts\n"
-    "  memsearch mcp --http --port 8765     over HTTP on this machine, behind a token\n"
-    "  memsearch agents install mcp --for cursor   writes it into a client's configuration"
+    epilog=(
+        "\b\nExamples:\n  memsearch mcp                        over standard input and output: what"
+        " an agent starts\n  memsearch mcp --http --port 8765     over HTTP on this machine, behind"
+        " a token\n  memsearch agents install mcp --for cursor   writes it into a client's"
+        " configuration"
+    )
 )
 @click.option(
     "--http",
@@ -47,7 +50,8 @@ def mcp(http: bool, port: int) -> None:
         return
     home = Home.from_env()
     output.say(
-        f"a client has to send `Authorization: Bearer …` with the token in {home.root / serve.TOKEN_FILE}"
+        "a client has to send `Authorization: Bearer …` with the token in"
+        f" {home.root / serve.TOKEN_FILE}"
     )
     serve.over_http(
         home,

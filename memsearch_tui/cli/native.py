@@ -29,7 +29,11 @@ def native() -> None:
 
 @native.command(
     "list",
-    epilog="\b\nExamples:\n  memsearch agents files list                        this project's, and what holds everywhere\n  memsearch agents files list --agent codex\n  memsearch agents files list --all --json           of all projects, with every section",
+    epilog=(
+        "\b\nExamples:\n  memsearch agents files list                        this project's, and"
+        " what holds everywhere\n  memsearch agents files list --agent codex\n  memsearch agents"
+        " files list --all --json           of all projects, with every section"
+    ),
 )
 @click.option("--agent", type=click.Choice(agent_names()), help="Only what this agent reads.")
 @scope
@@ -63,7 +67,8 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
         output.say("no agent has a memory of its own here")
         return 1
     output.say(
-        "`memsearch agents files show PATH` shows one; `memsearch agents files import ID` takes a section of it into your notes"
+        "`memsearch agents files show PATH` shows one; `memsearch agents files import ID` takes a"
+        " section of it into your notes"
     )
     return 0
 
@@ -78,18 +83,23 @@ def _problems(memory: NativeMemory) -> list[str]:
         )
         first = next(section.line for section in memory.sections if section.unread_by)
         found.append(
-            f"{many(memory.unread, 'section')} from line {first} on: not loaded by {who} when a session starts, or not whole"
+            f"{many(memory.unread, 'section')} from line {first} on: not loaded by {who} when a"
+            " session starts, or not whole"
         )
     for section in memory.sections:
         if section.contradicted_by:
             found.append(
-                f"line {section.line} may be outdated: see your note {section.contradicted_by} ({output.safe(section.contradicted_why)})"
+                f"line {section.line} may be outdated: see your note"
+                f" {section.contradicted_by} ({output.safe(section.contradicted_why)})"
             )
     return found
 
 
 @native.command(
-    epilog="\b\nExamples:\n  memsearch agents files show CLAUDE.md              its sections, each with its id\n  memsearch agents files show 3fa9c1d2               one section, whole"
+    epilog=(
+        "\b\nExamples:\n  memsearch agents files show CLAUDE.md              its sections, each"
+        " with its id\n  memsearch agents files show 3fa9c1d2               one section, whole"
+    )
 )
 @click.argument("name")
 @scope
@@ -123,7 +133,10 @@ def _head(section: NativeSection) -> str:
 
 @native.command(
     "import",
-    epilog="\b\nExamples:\n  memsearch agents files import 3fa9c1d2 77b0\n  memsearch agents files import MEMORY.md --dry-run  every section that your notes don't have yet",
+    epilog=(
+        "\b\nExamples:\n  memsearch agents files import 3fa9c1d2 77b0\n  memsearch agents files"
+        " import MEMORY.md --dry-run  every section that your notes don't have yet"
+    ),
 )
 @click.argument("names", nargs=-1, required=True, metavar="ID|PATH...")
 @click.option("--dry-run", "-n", is_flag=True, help="Show what would be taken; write nothing.")

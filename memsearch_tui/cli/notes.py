@@ -1,4 +1,4 @@
-"""Notes: write, change, delete and take back. Works with the service down: the files are the truth."""
+"""Notes: write, change, delete, undo. The files are the truth: no service is needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class _Bullets(click.Command):
 
 @click.command(
     cls=_Bullets,
-    epilog="\b\nExamples:\n  memsearch add 'Staging runs Postgres 16 since today'\n  git log -1 --format=%B | memsearch add",
+    epilog=(
+        "\b\nExamples:\n  memsearch add 'Staging runs Postgres 16 since today'\n  git log -1"
+        " --format=%B | memsearch add"
+    ),
 )
 @click.argument("text", required=False)
 @click.option("--day", help="Another day than today (2026-02-09, yesterday).")
@@ -52,7 +55,8 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
         )
     elif not json_:
         output.say(
-            f"written to {note.path} - `memsearch expand {note.id}` shows it, `memsearch undo` takes it back"
+            f"written to {note.path} - `memsearch expand {note.id}` shows it, `memsearch undo`"
+            " takes it back"
         )
 
 
@@ -62,7 +66,10 @@ def _say_replaced(note: Note) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch edit 3fa9c1d2\n  memsearch edit 3fa9c1d2 --text '- TTL is 900 s now' --if-match 1f2e3d4c5b6a7988"
+    epilog=(
+        "\b\nExamples:\n  memsearch edit 3fa9c1d2\n  memsearch edit 3fa9c1d2 --text '- TTL is 900 s"
+        " now' --if-match 1f2e3d4c5b6a7988"
+    )
 )
 @click.argument("name")
 @click.option("--text", help="The new text (else stdin where that is no terminal, else $EDITOR).")
@@ -89,7 +96,10 @@ def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch delete 3fa9c1d2 --dry-run\n  memsearch delete 3fa9c1d2 77aa01bc --yes"
+    epilog=(
+        "\b\nExamples:\n  memsearch delete 3fa9c1d2 --dry-run\n  memsearch delete 3fa9c1d2 77aa01bc"
+        " --yes"
+    )
 )
 @click.argument("names", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Only show what would go.")
@@ -162,7 +172,10 @@ def redo(name: str | None, everything: bool, json_: bool) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch history -n 20\n  memsearch history 3fa9c1d2\n  memsearch history --prune 90"
+    epilog=(
+        "\b\nExamples:\n  memsearch history -n 20\n  memsearch history 3fa9c1d2\n  memsearch"
+        " history --prune 90"
+    )
 )
 @click.argument("name", required=False)
 @click.option("--limit", "-n", default=20, type=click.IntRange(1), show_default=True)
@@ -186,8 +199,10 @@ def history(
         count = memory.forget_changes(days, dry_run=True)
         output.confirm(f"Forget {many(count, 'change')}? They can't be undone any more.", yes)
         memory.forget_changes(days)
-        output.emit({"pruned": count}) if json_ else output.echo(
-            f"{many(count, 'change')} forgotten"
+        (
+            output.emit({"pruned": count})
+            if json_
+            else output.echo(f"{many(count, 'change')} forgotten")
         )
         return 0
     changes = memory.history(name or "", limit=limit)
@@ -197,7 +212,8 @@ def history(
         when = datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M")
         state = "" if change.state == "done" else f" [{change.state}]"
         output.echo(
-            f"{change.seq:5d}  {when}  {change.op:6s} {change.entry_id}  {output.clip(change.title, 50)}{state}"
+            f"{change.seq:5d}  {when}  {change.op:6s} {change.entry_id} "
+            f" {output.clip(change.title, 50)}{state}"
         )
         if diff:
             _print_diff(change)
@@ -216,7 +232,8 @@ def restore(change: int, json_: bool) -> None:
         output.emit({"restored": _change_json(record)})
     else:
         output.say(
-            f"entry {record.entry_id} stands as it did before change {change} - `memsearch undo` takes this back"
+            f"entry {record.entry_id} stands as it did before change {change} - `memsearch undo`"
+            " takes this back"
         )
 
 
@@ -230,7 +247,9 @@ def pin(name: str, off: bool, json_: bool) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch confidence 3fa9c1d2 low\n  memsearch confidence 3fa9c1d2 --off"
+    epilog=(
+        "\b\nExamples:\n  memsearch confidence 3fa9c1d2 low\n  memsearch confidence 3fa9c1d2 --off"
+    )
 )
 @click.argument("name")
 @click.argument("level", required=False, type=click.Choice(["high", "medium", "low"]))
@@ -244,7 +263,9 @@ def confidence(name: str, level: str | None, off: bool, json_: bool) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch expire 3fa9c1d2 2026-12-31\n  memsearch expire 3fa9c1d2 --off"
+    epilog=(
+        "\b\nExamples:\n  memsearch expire 3fa9c1d2 2026-12-31\n  memsearch expire 3fa9c1d2 --off"
+    )
 )
 @click.argument("name")
 @click.argument("day", required=False)
@@ -260,7 +281,10 @@ def expire(name: str, day: str | None, off: bool, json_: bool) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch export --query 'redis' > redis.md\n  memsearch export --day 2026-02-09 --format json"
+    epilog=(
+        "\b\nExamples:\n  memsearch export --query 'redis' > redis.md\n  memsearch export --day"
+        " 2026-02-09 --format json"
+    )
 )
 @click.option("--query", "-q", help="Only what this finds.")
 @click.option("--day", help="Only this day.")
@@ -316,9 +340,8 @@ def _mark(name: str, mark: str, value: str | None, json_: bool) -> None:
     if json_:
         output.emit(note_view(now))
     else:
-        output.say(
-            f"entry {now.id}: {', '.join(f'{k} {v}'.strip() for k, v in now.marks.items() if k != 'id') or 'no marks'}"
-        )
+        marks = [f"{name} {value}".strip() for name, value in now.marks.items() if name != "id"]
+        output.say(f"entry {now.id}: {', '.join(marks) or 'no marks'}")
 
 
 def _given(text: str | None) -> str:

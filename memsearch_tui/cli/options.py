@@ -139,7 +139,8 @@ def tolerated(command: Callable[..., Any]) -> Callable[..., Any]:
     def drop(_ctx: click.Context, param: click.Parameter, value: Any) -> None:
         if value and param.name not in _SILENT:
             output.say(
-                f"note: {param.opts[0]} has no effect here: {_INSTEAD.get(param.name or '', 'the settings decide')}"
+                f"note: {param.opts[0]} has no effect here:"
+                f" {_INSTEAD.get(param.name or '', 'the settings decide')}"
             )
 
     for name in ("--ignore-file", "--exclude"):

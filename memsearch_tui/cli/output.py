@@ -80,9 +80,8 @@ class Progress:
             return
         done, total = state.get("done", 0), state.get("total", 0)
         share = f"{done}/{total}" if total else ""
-        sys.stderr.write(
-            f"\r\x1b[K{shown(str(state.get('phase', '')))} {shown(str(state.get('project', '')))} {share}"
-        )
+        phase, project = (shown(str(state.get(key, ""))) for key in ("phase", "project"))
+        sys.stderr.write(f"\r\x1b[K{phase} {project} {share}")
         sys.stderr.flush()
         self._shown = True
 

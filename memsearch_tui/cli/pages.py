@@ -30,8 +30,12 @@ def profile(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch pages review --provider codex     have a model propose changes to PROJECT.md now\n  memsearch pages review --profile            to USER.md, by the model that the settings name\n"
-    "  memsearch config set plugins.claude-code.project_review.enabled true   every day by itself, where notes have come"
+    epilog=(
+        "\b\nExamples:\n  memsearch pages review --provider codex     have a model propose changes"
+        " to PROJECT.md now\n  memsearch pages review --profile            to USER.md, by the model"
+        " that the settings name\n  memsearch config set plugins.claude-code.project_review.enabled"
+        " true   every day by itself, where notes have come"
+    )
 )
 @click.option(
     "--provider",
@@ -61,15 +65,18 @@ def review(provider: str, model: str, page: Page, json_: bool) -> int:
     elif result.state == "review":
         _print(pages.get(page).waiting)
         output.say(
-            f"{many(result.hunks, 'change')}: {output.safe(result.reason)} ({result.tokens:,} tokens)"
+            f"{many(result.hunks, 'change')}:"
+            f" {output.safe(result.reason)} ({result.tokens:,} tokens)"
         )
         if result.left_out:
             output.say(
-                f"{many(result.left_out, 'line')} left out: from too few sessions, or other words for yours"
+                f"{many(result.left_out, 'line')} left out: from too few sessions, or other words"
+                " for yours"
             )
         flag = " --profile" if page == "user" else ""
         output.say(
-            f"`memsearch pages accept{flag}` takes all of it, `accept{flag} 2` one change, `reject{flag}` none; f5 in the app shows them with their notes"
+            f"`memsearch pages accept{flag}` takes all of it, `accept{flag} 2` one change,"
+            f" `reject{flag}` none; f5 in the app shows them with their notes"
         )
     else:
         output.say(f"{result.state}: {output.safe(result.reason)}")
@@ -107,11 +114,13 @@ def show(page: Page, json_: bool) -> int:
         output.echo(output.safe(state.text.rstrip()))
     if state.strange:
         output.say(
-            f"! {many(len(state.strange), 'line')} of it sessions are not told: you have not accepted them (`memsearch pages trust`)"
+            f"! {many(len(state.strange), 'line')} of it sessions are not told: you have not"
+            " accepted them (`memsearch pages trust`)"
         )
     if state.waiting:
         output.say(
-            f"{many(len(state.waiting), 'change')} to it {'waits' if len(state.waiting) == 1 else 'wait'} for your word:"
+            f"{many(len(state.waiting), 'change')} to it"
+            f" {'waits' if len(state.waiting) == 1 else 'wait'} for your word:"
         )
         _print(state.waiting)
     if not state.text:
@@ -135,7 +144,10 @@ def _decide(
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch pages accept\n  memsearch pages accept 2 3\n  memsearch pages accept 2 --text '- Move to Postgres 17 in May'"
+    epilog=(
+        "\b\nExamples:\n  memsearch pages accept\n  memsearch pages accept 2 3\n  memsearch pages"
+        " accept 2 --text '- Move to Postgres 17 in May'"
+    )
 )
 @click.argument("numbers", nargs=-1, type=int)
 @click.option("--text", help="Accept one change with these words instead.")
@@ -184,7 +196,8 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
         output.echo(output.safe(line))
     if strange:
         output.confirm(
-            f"May sessions be told {'this line' if len(strange) == 1 else f'these {len(strange)} lines'}?",
+            "May sessions be told"
+            f" {'this line' if len(strange) == 1 else f'these {len(strange)} lines'}?",
             yes,
         )
         pages.release(page, strange)
@@ -200,8 +213,11 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch pages propose AGENTS.md            show what would be added, ask, write\n  memsearch pages propose CLAUDE.md --profile --dry-run\n"
-    "  memsearch pages propose AGENTS.md --undo     as it was, byte for byte"
+    epilog=(
+        "\b\nExamples:\n  memsearch pages propose AGENTS.md            show what would be added,"
+        " ask, write\n  memsearch pages propose CLAUDE.md --profile --dry-run\n  memsearch pages"
+        " propose AGENTS.md --undo     as it was, byte for byte"
+    )
 )
 @click.argument("name", metavar="FILE")
 @click.option("--dry-run", "-n", is_flag=True, help="Only show it.")
@@ -260,8 +276,10 @@ def _diff(patch: Patch) -> list[str]:
 
 
 @click.group(
-    epilog="\b\nExamples:\n  memsearch pages review       have changes of PROJECT.md proposed"
-    "\n  memsearch pages accept       write them into it"
+    epilog=(
+        "\b\nExamples:\n  memsearch pages review       have changes of PROJECT.md proposed"
+        "\n  memsearch pages accept       write them into it"
+    )
 )
 def pages() -> None:
     """PROJECT.md and USER.md: what a model proposes, and what you accept."""

@@ -14,7 +14,10 @@ _MAX = 1 << 20
 
 
 @click.command(
-    epilog="\b\nExample:\n  memsearch summarize --plugin codex < turn.txt     by the model of plugins.codex.summarize.provider"
+    epilog=(
+        "\b\nExample:\n  memsearch summarize --plugin codex < turn.txt     by the model of"
+        " plugins.codex.summarize.provider"
+    )
 )
 @click.option(
     "--plugin",

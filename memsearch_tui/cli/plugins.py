@@ -47,9 +47,12 @@ def plugins() -> None:
 
 @plugins.command(
     "install",
-    epilog="\b\nExamples:\n  memsearch agents install claude-code --dry-run     show what would change\n  memsearch agents install codex opencode\n"
-    "  memsearch agents install mcp --for cursor          the MCP server, into that client's own list\n"
-    "  memsearch agents install mcp --print               the entry, for any other client",
+    epilog=(
+        "\b\nExamples:\n  memsearch agents install claude-code --dry-run     show what would"
+        " change\n  memsearch agents install codex opencode\n  memsearch agents install mcp --for"
+        " cursor          the MCP server, into that client's own list\n  memsearch agents install"
+        " mcp --print               the entry, for any other client"
+    ),
 )
 @click.argument("names", nargs=-1, required=True, type=_AGENTS_AND_MCP, metavar="AGENT...")
 @click.option(
@@ -66,12 +69,18 @@ def plugins() -> None:
 @click.option(
     "--summaries",
     type=click.Choice(["extractive", "native"]),
-    help="Who takes notes: extractive (free, no model) or native (the agent's own command line). Asked on a terminal.",
+    help=(
+        "Who takes notes: extractive (free, no model) or native (the agent's own command line)."
+        " Asked on a terminal."
+    ),
 )
 @click.option(
     "--allow/--no-allow",
     default=None,
-    help="Claude Code: let it look memories up without asking you each time (asked on a terminal; `uninstall` takes it back).",
+    help=(
+        "Claude Code: let it look memories up without asking you each time (asked on a terminal;"
+        " `uninstall` takes it back)."
+    ),
 )
 @click.option(
     "--no-trust", is_flag=True, help="Codex: leave trusting the hooks to its own review (`/hooks`)."
@@ -182,7 +191,8 @@ def _choose_rules(
         return False
     for name, found in lacking:
         output.say(
-            f"{agent_named(name).title} asks before it looks a memory up, and can't where it runs without a terminal."
+            f"{agent_named(name).title} asks before it looks a memory up, and can't where it runs"
+            " without a terminal."
         )
         output.say("These rules let it read memories, of all your projects, and no more:")
         for rule in found.rules():
@@ -205,7 +215,8 @@ def _choose_summaries(
         if turns and memory.settings.recall.prompt:
             least, most = (round(share * _TOLD_TOKENS * turns, -1) for share in _TOLD_AT)
             output.say(
-                f"You send about {turns:.0f} prompts a day: what bears on them would be told in {least:,.0f} to {most:,.0f} tokens."
+                f"You send about {turns:.0f} prompts a day: what bears on them would be told in"
+                f" {least:,.0f} to {most:,.0f} tokens."
             )
         output.say("Who takes the notes?")
         output.say(
@@ -223,7 +234,8 @@ def _choose_summaries(
     if wanted != now:
         memory.config.set("capture.summarize.provider", wanted)
         output.say(
-            f"capture.summarize.provider = {wanted} (`memsearch config set` changes it, `memsearch status --cost` watches it)"
+            f"capture.summarize.provider = {wanted} (`memsearch config set` changes it, `memsearch"
+            " status --cost` watches it)"
         )
 
 
@@ -234,7 +246,8 @@ def _say_what_is_told(memory: Memory) -> None:
     )
     if recall.prompt:
         parts.append(
-            f"what bears on a prompt, mostly nothing (at most {recall.prompt_tokens}, in a session {recall.session_tokens:,})"
+            f"what bears on a prompt, mostly nothing (at most {recall.prompt_tokens}, in a session"
+            f" {recall.session_tokens:,})"
         )
     if recall.action:
         parts.append(
@@ -242,7 +255,8 @@ def _say_what_is_told(memory: Memory) -> None:
         )
     if parts:
         output.say(
-            f"sessions are told {', '.join(parts)}; `memsearch agents context --log` keeps the receipts, `recall.*` changes it"
+            f"sessions are told {', '.join(parts)}; `memsearch agents context --log` keeps the"
+            " receipts, `recall.*` changes it"
         )
 
 
@@ -321,9 +335,8 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
         for row in rows:
             state = f"installed ({row.version})" if row.installed else "not installed"
             state += ", as a plugin of its marketplace" if row.plugin else ""
-            output.echo(
-                f"{output.style(f'{row.agent:12s}', 'strong')} {state}{'' if row.program else ', program not on PATH'}"
-            )
+            state += "" if row.program else ", program not on PATH"
+            output.echo(f"{output.style(f'{row.agent:12s}', 'agent')} {state}")
             for problem in row.problems:
                 output.echo(f"  ! {output.safe(problem)}")
             for note in row.notes:

@@ -1,8 +1,8 @@
 """What the hot commands print, from the plain dictionaries of the engine's views.
 
 Standard library only: the client that asks the running service prints with these functions as the
-commands do. ``search_lines``, ``session_lines`` and ``section_lines`` are pure; ``print_search`` and
-``print_section`` write what they return.
+commands do. ``search_lines``, ``session_lines`` and ``section_lines`` are pure; ``print_search``
+and ``print_section`` write what they return.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _WORD = re.compile(r"[^\W_]+")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ied", "ies", "ed", "es", "ly", "er", "s", "e", "y")
 #: Words of a question that say nothing of its subject.
 _COMMON = frozenset(
-    "a an and are as at be but by can could did do does for from had has have how i if in into is it"
-    " its of on or our should so that the their then there these they this to was we were what when"
-    " where which who why will with would you".split()
+    "a an and are as at be but by can could did do does for from had has have how i if in into is"
+    " it its of on or our should so that the their then there these they this to was we were what"
+    " when where which who why will with would you".split()
 )
 
 

@@ -77,8 +77,10 @@ def service_start(json_: bool) -> None:
 def service_stop(json_: bool) -> None:
     """Stop it; nothing is lost, the next command starts it again."""
     stopped = Memory().service.stop()
-    output.emit({"stopped": stopped}) if json_ else output.say(
-        "stopped" if stopped else "it was not running"
+    (
+        output.emit({"stopped": stopped})
+        if json_
+        else output.say("stopped" if stopped else "it was not running")
     )
 
 
@@ -94,17 +96,20 @@ def service_status(json_: bool) -> int:
         output.emit(state)
     elif state.running:
         output.echo(
-            f"running, pid {state.pid}, up {state.uptime_s:.0f} s, {state.rss_mb:.0f} MB, index {state.index}"
+            f"running, pid {state.pid}, up {state.uptime_s:.0f} s, {state.rss_mb:.0f} MB, index"
+            f" {state.index}"
         )
         used = f"by {state.last_use} " if state.last_use else ""
         output.echo(
-            f"last used {used}{state.idle_s:.0f} s ago; ends after {state.idle_limit_s / 60:g} minutes without use"
+            f"last used {used}{state.idle_s:.0f} s ago; ends after"
+            f" {state.idle_limit_s / 60:g} minutes without use"
         )
         for reason in state.kept_up_by:
             output.echo(f"kept up by {output.safe(reason)}")
         for work in state.own_work:
             output.echo(
-                f"by itself  {output.safe(work)} (postpones nothing, is resumed by the next service)"
+                f"by itself  {output.safe(work)} (postpones nothing, is resumed by the next"
+                " service)"
             )
     else:
         output.echo("not running (it starts when needed)")
@@ -141,7 +146,10 @@ class _WithPages(click.Group):
 @click.group(
     cls=_WithPages,
     invoke_without_command=True,
-    epilog="\b\nExamples:\n  memsearch project\n  memsearch project --all\n  memsearch project forget ~/old/website",
+    epilog=(
+        "\b\nExamples:\n  memsearch project\n  memsearch project --all\n  memsearch project forget"
+        " ~/old/website"
+    ),
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
 @as_json
@@ -167,19 +175,23 @@ def project(ctx: click.Context, everything: bool, json_: bool) -> None:
         return
     for row in rows:
         output.echo(
-            f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n  {output.safe(row['memory'])}"
+            f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n "
+            f" {output.safe(row['memory'])}"
         )
 
 
 @project.command(
     "forget",
-    epilog="\b\nExamples:\n  memsearch project forget website\n  memsearch project forget ~/old/website --yes",
+    epilog=(
+        "\b\nExamples:\n  memsearch project forget website\n  memsearch project forget"
+        " ~/old/website --yes"
+    ),
 )
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def project_forget(name: str, yes: bool, json_: bool) -> None:
-    """Know a project no more (its name, or the path of its folder). Its notes stay where they are."""
+    """Forget a project (its name, or the path of its folder). Its notes stay where they are."""
     import os
 
     name = os.path.expanduser(name)
@@ -201,7 +213,10 @@ def project_forget(name: str, yes: bool, json_: bool) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch demo                 open the sample year in the app\n  memsearch demo --no-open       only write and index it, print how to use it"
+    epilog=(
+        "\b\nExamples:\n  memsearch demo                 open the sample year in the app\n "
+        " memsearch demo --no-open       only write and index it, print how to use it"
+    )
 )
 @click.option("--no-open", is_flag=True, help="Don't open the app.")
 @click.option("--fresh", is_flag=True, help="Write it anew, even if it is there.")
@@ -216,7 +231,10 @@ def demo(no_open: bool, fresh: bool, json_: bool) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch completion bash >> ~/.bashrc\n  memsearch completion zsh >> ~/.zshrc"
+    epilog=(
+        "\b\nExamples:\n  memsearch completion bash >> ~/.bashrc\n  memsearch completion zsh >>"
+        " ~/.zshrc"
+    )
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:

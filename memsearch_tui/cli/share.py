@@ -32,11 +32,14 @@ _SOME_REFUSED = 5
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch share                                    what is shared, by whom, and what is to be looked at again\n"
-    "  memsearch share 3fa9c1d2                           a note, as it will be read by others; you commit it\n"
-    "  memsearch share --filter 'is:pinned after:90d'     all notes that filters admit\n"
-    "  memsearch share --pack staging.pack 3fa9c1d2       a file for people without this repository\n"
-    "  memsearch share --withdraw 3fa9c1d2"
+    epilog=(
+        "\b\nExamples:\n  memsearch share                                    what is shared, by"
+        " whom, and what is to be looked at again\n  memsearch share 3fa9c1d2                      "
+        "     a note, as it will be read by others; you commit it\n  memsearch share --filter"
+        " 'is:pinned after:90d'     all notes that filters admit\n  memsearch share --pack"
+        " staging.pack 3fa9c1d2       a file for people without this repository\n  memsearch share"
+        " --withdraw 3fa9c1d2"
+    )
 )
 @click.argument("names", nargs=-1, metavar="[ENTRY]...")
 @click.option(
@@ -125,7 +128,8 @@ def _share(
     files: list[str] = []
     if new and not dry_run:
         output.confirm(
-            f"Write {many(len(new), 'note')}, as {output.safe(new[0].author)}, into .memsearch/shared?",
+            f"Write {many(len(new), 'note')}, as {output.safe(new[0].author)}, into"
+            " .memsearch/shared?",
             yes,
         )
         files = sharing.share(new)
@@ -145,13 +149,15 @@ def _share(
             else f" in {output.safe(memory.place.root)}"
         )
         output.say(
-            f"{many(len(new), 'note')} shared: commit .memsearch/shared{there} · `memsearch undo` takes it back"
+            f"{many(len(new), 'note')} shared: commit .memsearch/shared{there} · `memsearch undo`"
+            " takes it back"
         )
     elif not new:
         output.say("nothing to share")
     if ignored and not json_:
         output.say(
-            "git ignores .memsearch/shared: in .gitignore, write `.memsearch/*` and `!.memsearch/shared/` in place of `.memsearch/`"
+            "git ignores .memsearch/shared: in .gitignore, write `.memsearch/*` and"
+            " `!.memsearch/shared/` in place of `.memsearch/`"
         )
     return _SOME_REFUSED if refused else 0
 
@@ -177,7 +183,8 @@ def _pack(
     else:
         output.echo(f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}")
         output.say(
-            f"whoever gets it: `memsearch agents import {output.safe(made.path)}`, and compares the hash with you"
+            f"whoever gets it: `memsearch agents import {output.safe(made.path)}`, and compares the"
+            " hash with you"
         )
     return _SOME_REFUSED if refused else 0
 
@@ -190,7 +197,8 @@ def _withdraw(
     gone = sharing.named(names)
     for one in () if json_ else gone:
         output.echo(
-            f"- {output.safe(one.author)}  {one.day} {one.time}  {one.id[:8]}  {output.safe(one.title)[:80]}"
+            f"- {output.safe(one.author)}  {one.day} {one.time}  {one.id[:8]} "
+            f" {output.safe(one.title)[:80]}"
         )
     if not dry_run:
         output.confirm(f"Take {many(len(gone), 'shared note')} out of the work tree?", yes)
@@ -226,7 +234,8 @@ def _list(memory: Memory, sharing: engine.Sharing, json_: bool) -> int:
     for one in found:
         title = output.safe(one.title)[:90]
         output.echo(
-            f"{one.day} {one.time or '     '}  {output.style(output.safe(one.author), 'strong')}  {one.entry_id[:8]}  {title}"
+            f"{one.day} {one.time or '     '}  {output.style(output.safe(one.author), 'strong')} "
+            f" {one.entry_id[:8]}  {title}"
         )
         if states := _states(one):
             output.echo(output.style(f"    {' · '.join(states)}", "dim"))
@@ -261,7 +270,8 @@ def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
             else ""
         )
         output.echo(
-            f"{_SIGNS[one.change]} {output.safe(where)}  {output.style(output.safe(one.title)[:70], 'strong')}{output.safe(why)}"
+            f"{_SIGNS[one.change]} {output.safe(where)} "
+            f" {output.style(output.safe(one.title)[:70], 'strong')}{output.safe(why)}"
         )
         if one.change in (ShareChange.NEW, ShareChange.CHANGED):
             body = [
@@ -285,7 +295,8 @@ def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool)
     new = [one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)]
     if not json_:
         output.echo(
-            f"{output.safe(path)}: of {output.safe(received.project)}, made {output.safe(received.made)}, hash {received.hash}"
+            f"{output.safe(path)}: of {output.safe(received.project)}, made"
+            f" {output.safe(received.made)}, hash {received.hash}"
         )
         _show(memory, received.notes)
     files: list[str] = []
@@ -293,7 +304,8 @@ def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool)
     if new and not dry_run:
         if not expected and not json_:
             output.say(
-                "compare the hash with whoever made it: notes are told to your agents under their authors' names"
+                "compare the hash with whoever made it: notes are told to your agents under their"
+                " authors' names"
             )
         output.confirm(f"Put {many(len(new), 'note')} into .memsearch/shared?", yes)
         files, conflicts = sharing.take(received)
@@ -312,7 +324,8 @@ def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool)
         output.say(f"{many(len(new), 'note')} taken in · `memsearch undo` takes it back")
         if conflicts:
             output.say(
-                f"{many(len(conflicts), 'note')} had been changed here, too: `memsearch sync conflicts` decides"
+                f"{many(len(conflicts), 'note')} had been changed here, too: `memsearch sync"
+                " conflicts` decides"
             )
     elif not new:
         output.say("nothing new in it")
@@ -334,7 +347,11 @@ def _planned_json(one: engine.PlannedShare) -> dict[str, Any]:
 
 
 def _day(text: str | None) -> str:
-    """The day to come that ``--review`` names: a date, or so many days from now. Raises UsageError."""
+    """The future day that ``--review`` names: a date, or so many days from now.
+
+    Raises:
+        UsageError: it names no such day.
+    """
     if not text:
         return ""
     today, named = date.today(), date.fromisoformat(days_of(text)[0])

@@ -1,4 +1,4 @@
-"""``memsearch skills``: procedures that recur, drafted as Agent Skills; with memsearch's own flags."""
+"""``memsearch skills``: procedures that recur, drafted as Agent Skills, with memsearch's flags."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ _BARE = click.option("--json-output", "-j", "bare", is_flag=True, help="As --jso
 
 @click.group()
 def skills() -> None:
-    """Skills drafted from what recurred in your notes. No agent is told one before you install it."""
+    """Skills drafted from what recurs in your notes. No agent gets one before you install it."""
 
 
 @skills.command(
-    epilog="\b\nExamples:\n  memsearch skills distill --provider codex\n  memsearch config set plugins.claude-code.memory_to_skill.enabled true   every day by itself, where notes have come"
+    epilog=(
+        "\b\nExamples:\n  memsearch skills distill --provider codex\n  memsearch config set"
+        " plugins.claude-code.memory_to_skill.enabled true   every day by itself, where notes have"
+        " come"
+    )
 )
 @click.option(
     "--plugin",
@@ -61,7 +65,8 @@ def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) ->
             output.say(f"! {output.safe(name)}: {output.safe(why)}")
         if result.names:
             output.say(
-                f"{many(len(result.names), 'skill')} drafted ({result.tokens:,} tokens) - `memsearch skills show {result.names[0]}`, then `install`"
+                f"{many(len(result.names), 'skill')} drafted ({result.tokens:,} tokens) -"
+                f" `memsearch skills show {result.names[0]}`, then `install`"
             )
         elif not result.refused:
             output.say(
@@ -73,7 +78,10 @@ def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) ->
 
 
 @skills.command(
-    epilog="\b\nExample:\n  memsearch skills add --name release-notes --description 'Write the release notes; before a release' --body-file -"
+    epilog=(
+        "\b\nExample:\n  memsearch skills add --name release-notes --description 'Write the release"
+        " notes; before a release' --body-file -"
+    )
 )
 @click.option("--name", required=True, help="What it is called; becomes its folder.")
 @click.option(
@@ -93,7 +101,8 @@ def add(name: str, description: str, body_file: TextIO, json_: bool) -> None:
         output.emit(_json(candidate))
     else:
         output.say(
-            f"{candidate.name} is drafted in {output.safe(candidate.path)} - `memsearch skills install {candidate.name}`"
+            f"{candidate.name} is drafted in {output.safe(candidate.path)} - `memsearch skills"
+            f" install {candidate.name}`"
         )
 
 
@@ -124,8 +133,8 @@ def status(hint: bool, bare: bool, json_: bool) -> None:
             output.echo("No candidate skill versions pending install.")
         return
     output.echo(
-        f"SKILLS: {many(len(new) + len(updated), 'candidate skill version')} pending install - run the memory-to-skill skill to "
-        "review and install."
+        f"SKILLS: {many(len(new) + len(updated), 'candidate skill version')} pending install - run"
+        " the memory-to-skill skill to review and install."
     )
     if not hint:
         parts = [
@@ -172,7 +181,8 @@ def _evidence(item: SkillCandidate) -> list[str]:
         )
     if item.superseded:
         found.append(
-            f"{len(item.superseded)} of the {many(len(item.sources), 'note')} that it rests on are overtaken: {', '.join(item.superseded)}"
+            f"{len(item.superseded)} of the {many(len(item.sources), 'note')} that it rests on are"
+            f" overtaken: {', '.join(item.superseded)}"
         )
     return found
 
@@ -199,7 +209,11 @@ def show(name: str, json_: bool) -> None:
 
 
 @skills.command(
-    epilog="\b\nExamples:\n  memsearch skills install release-notes                          where this project's agents look\n  memsearch skills install release-notes --path .claude/skills --path ~/.codex/skills"
+    epilog=(
+        "\b\nExamples:\n  memsearch skills install release-notes                          where"
+        " this project's agents look\n  memsearch skills install release-notes --path"
+        " .claude/skills --path ~/.codex/skills"
+    )
 )
 @click.argument("name")
 @click.option(
@@ -292,8 +306,10 @@ def remove(name: str, yes: bool, json_: bool) -> None:
         yes,
     )
     found.remove(name)
-    output.emit({"removed": name}) if json_ else output.say(
-        f"{name} is gone - `memsearch skills restore {name}` brings it back"
+    (
+        output.emit({"removed": name})
+        if json_
+        else output.say(f"{name} is gone - `memsearch skills restore {name}` brings it back")
     )
 
 

@@ -125,9 +125,11 @@ def _lines(state: dict[str, Any]) -> list[tuple[str, str, str]]:
         notes = f"{many(counts['entries'], 'note')} on {notes}"
     lines = [
         ("project", f"{state['project']}  {output.safe(state['memory'])}", ""),
-        ("notes", notes, "memsearch days")
-        if state["days"]
-        else ("notes", "none yet", "memsearch demo shows a sample year"),
+        (
+            ("notes", notes, "memsearch days")
+            if state["days"]
+            else ("notes", "none yet", "memsearch demo shows a sample year")
+        ),
     ]
     lines += _agent_lines(state["agents"])
     if (waiting := state["waiting"]) is not None:

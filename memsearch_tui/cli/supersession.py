@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch trace CATALOG_CACHE_TTL\n  memsearch trace 'when may we deploy' --json"
+    epilog=(
+        "\b\nExamples:\n  memsearch trace CATALOG_CACHE_TTL\n  memsearch trace 'when may we deploy'"
+        " --json"
+    )
 )
 @click.argument("query", nargs=-1, required=True)
 @as_json
@@ -69,7 +72,12 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch amends                            pairs that wait for your word\n  memsearch amends 3fa9c1d2                   what this note amends, and what amends it\n  memsearch amends 3fa9c1d2 0b77e1aa          the first is the newer word on the second's matter\n  memsearch amends 3fa9c1d2 0b77e1aa --no     it is not"
+    epilog=(
+        "\b\nExamples:\n  memsearch amends                            pairs that wait for your"
+        " word\n  memsearch amends 3fa9c1d2                   what this note amends, and what"
+        " amends it\n  memsearch amends 3fa9c1d2 0b77e1aa          the first is the newer word on"
+        " the second's matter\n  memsearch amends 3fa9c1d2 0b77e1aa --no     it is not"
+    )
 )
 @click.argument("newer", required=False)
 @click.argument("older", required=False)

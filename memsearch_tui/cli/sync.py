@@ -17,7 +17,11 @@ from memsearch_tui.counted import many
 
 @click.group(
     invoke_without_command=True,
-    epilog="\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git   meet your other machines there\n  memsearch sync                                         now, instead of in a few minutes",
+    epilog=(
+        "\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git   meet your other"
+        " machines there\n  memsearch sync                                         now, instead of"
+        " in a few minutes"
+    ),
 )
 @click.option(
     "--accept-deletions",
@@ -55,7 +59,10 @@ def sync(
 
 @sync.command(
     "add",
-    epilog="\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git\n  memsearch sync add /media/stick/memory.git",
+    epilog=(
+        "\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git\n  memsearch sync"
+        " add /media/stick/memory.git"
+    ),
 )
 @click.argument("remote", metavar="REMOTE")
 @click.option(
@@ -78,13 +85,15 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
         output.say(f"looking at {output.safe(remote)} …")
     remote = syncing.check(remote, encrypt=encrypt)
     output.confirm(
-        f"Notes of all projects, remembered facts and MEMORY.md go to {output.safe(remote)} from now on. Begin?",
+        f"Notes of all projects, remembered facts and MEMORY.md go to {output.safe(remote)} from"
+        " now on. Begin?",
         yes,
     )
     key = syncing.add(remote, encrypt=encrypt)
     if key and not json_:
         output.say(
-            f"the key is {output.safe(str(key))}: copy it to your other machines, and keep a copy; without it nothing can be read"
+            f"the key is {output.safe(str(key))}: copy it to your other machines, and keep a copy;"
+            " without it nothing can be read"
         )
     if not json_:
         output.say("meeting the other machines …")
@@ -125,8 +134,13 @@ def rewrite(yes: bool, json_: bool) -> None:
         yes,
     )
     syncing.rewrite()
-    output.emit({"rewritten": remote}) if json_ else output.say(
-        "done; on each of the other machines: `memsearch sync --rejoin`. On the server: `git gc --prune=now`"
+    (
+        output.emit({"rewritten": remote})
+        if json_
+        else output.say(
+            "done; on each of the other machines: `memsearch sync --rejoin`. On the server: `git gc"
+            " --prune=now`"
+        )
     )
 
 
@@ -143,7 +157,8 @@ def status(json_: bool) -> int:
         output.emit(msgspec.to_builtins(state))
     elif not state.remote:
         output.echo(
-            "this machine meets no other; `memsearch sync add REMOTE` names a git repository of yours"
+            "this machine meets no other; `memsearch sync add REMOTE` names a git repository of"
+            " yours"
         )
     else:
         output.echo(
@@ -155,7 +170,8 @@ def status(json_: bool) -> int:
             _say_details(state.last)
         for other in state.elsewhere:
             output.echo(
-                f"elsewhere {other.name}, {many(other.files, 'file')}: no folder here; `memsearch sync attach {other.id[:8]} FOLDER`"
+                f"elsewhere {other.name}, {many(other.files, 'file')}: no folder here; `memsearch"
+                f" sync attach {other.id[:8]} FOLDER`"
             )
     return 5 if state.last and (state.last.error or state.last.problems) else 0
 
@@ -169,8 +185,10 @@ def attach(name: str, folder: str, json_: bool) -> None:
     other by themselves.
     """
     found = Memory().sync.attach(name, folder)
-    output.emit({"project": found, "folder": folder}) if json_ else output.say(
-        "`memsearch sync` fetches its notes"
+    (
+        output.emit({"project": found, "folder": folder})
+        if json_
+        else output.say("`memsearch sync` fetches its notes")
     )
 
 
@@ -196,7 +214,8 @@ def _say_details(done: engine.SyncRound) -> None:
         output.echo("more conversations go with the next rounds")
     if done.conflicts:
         output.echo(
-            f"! {many(done.conflicts, 'note')} changed in two places: `memsearch sync conflicts` decides"
+            f"! {many(done.conflicts, 'note')} changed in two places: `memsearch sync conflicts`"
+            " decides"
         )
     for problem in (*done.problems, *([done.error] if done.error else [])):
         output.echo(f"! {output.safe(problem)}")
@@ -209,18 +228,23 @@ def _ago(moment: float) -> str:
     return (
         "just now"
         if minutes < 1
-        else f"{minutes:.0f} min ago"
-        if minutes < 90
-        else f"{minutes / 60:.0f} h ago"
-        if minutes < 2880
-        else f"{minutes / 1440:.0f} days ago"
+        else (
+            f"{minutes:.0f} min ago"
+            if minutes < 90
+            else f"{minutes / 60:.0f} h ago"
+            if minutes < 2880
+            else f"{minutes / 1440:.0f} days ago"
+        )
     )
 
 
 @sync.command(
     "conflicts",
-    epilog="\b\nExamples:\n  memsearch sync conflicts                         both texts of each\n  memsearch sync conflicts 3fa9c1d2 --keep other    the other text holds\n"
-    "  memsearch sync conflicts 3fa9c1d2 --text 'Port 6543, since May'   neither",
+    epilog=(
+        "\b\nExamples:\n  memsearch sync conflicts                         both texts of each\n "
+        " memsearch sync conflicts 3fa9c1d2 --keep other    the other text holds\n  memsearch sync"
+        " conflicts 3fa9c1d2 --text 'Port 6543, since May'   neither"
+    ),
 )
 @click.argument("name", metavar="ENTRY", required=False)
 @click.option(
@@ -263,8 +287,10 @@ def conflicts(
         output.emit(_as_json(case)) if json_ else _say(case)
         return 1
     conflicts.decide(case, keep or "shown", text)  # type: ignore[arg-type]
-    output.emit({"decided": case.id, "keep": "text" if text else keep}) if json_ else output.echo(
-        "decided - `memsearch undo` takes it back"
+    (
+        output.emit({"decided": case.id, "keep": "text" if text else keep})
+        if json_
+        else output.echo("decided - `memsearch undo` takes it back")
     )
     return 0
 
@@ -323,7 +349,8 @@ def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
         output.say("it is installed already")
     elif not dry_run:
         output.say(
-            "merge, rebase, cherry-pick and stash merge notes by entry now; commit .memsearch/.gitattributes"
+            "merge, rebase, cherry-pick and stash merge notes by entry now; commit"
+            " .memsearch/.gitattributes"
         )
 
 
@@ -331,7 +358,7 @@ def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json
 def driver_uninstall(dry_run: bool, json_: bool) -> None:
-    """Put both files back as they were; where somebody changed them since, take out what is ours."""
+    """Restore both files; where somebody changed them since, remove only what is ours."""
     done = Memory().sync.uninstall_driver(dry_run=dry_run)
     if json_:
         output.emit({"changed": _patches(done), "dry_run": dry_run})
@@ -382,7 +409,8 @@ def merge_files(files: tuple[str, str, str, str]) -> int:
         output.say(f"{name} can't be merged by entry: both versions stand in it")
     elif both:
         output.say(
-            f"{many(len(both), 'note')} of {name} changed on both sides: `memsearch sync conflicts` decides"
+            f"{many(len(both), 'note')} of {name} changed on both sides: `memsearch sync conflicts`"
+            " decides"
         )
     return answer
 

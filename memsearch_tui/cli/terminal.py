@@ -33,8 +33,8 @@ _ROLES = {
     "warn": "33",
     "bad": "31",
 }
-#: ``style`` writes a private character for a role, ``echo`` replaces it with the escape sequence: no
-#: other text can bring a sequence to the terminal. Fonts draw icons in the lower private plane.
+#: ``style`` writes a private character for a role, ``echo`` replaces it with the escape sequence:
+#: no other text can bring a sequence to the terminal. Fonts draw icons in the lower private plane.
 _FIRST, _END = 0x10FF01, chr(0x10FF00)
 _SIGNS = {role: chr(_FIRST + number) for number, role in enumerate(_ROLES)}
 #: Characters that JSON leaves as they are and a terminal acts on: C1 controls, DEL, bidirectional

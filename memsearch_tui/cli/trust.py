@@ -21,7 +21,10 @@ def secrets() -> None:
 
 @secrets.command(
     "scan",
-    epilog="\b\nExamples:\n  memsearch secrets scan              this project's notes, and all kept conversations\n  memsearch secrets scan --all --json",
+    epilog=(
+        "\b\nExamples:\n  memsearch secrets scan              this project's notes, and all kept"
+        " conversations\n  memsearch secrets scan --all --json"
+    ),
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="The notes of all projects.")
 @as_json
@@ -59,7 +62,11 @@ def secrets_scan(everything: bool, json_: bool) -> int:
 
 @secrets.command(
     "scrub",
-    epilog="\b\nExamples:\n  memsearch secrets scrub --dry-run              where all that the scanner knows stands\n  memsearch secrets scrub --text 'hunter2-prod' --yes\n  memsearch secrets scrub --rule github-token\n  memsearch secrets scrub --entry 3fa9c1d2",
+    epilog=(
+        "\b\nExamples:\n  memsearch secrets scrub --dry-run              where all that the scanner"
+        " knows stands\n  memsearch secrets scrub --text 'hunter2-prod' --yes\n  memsearch secrets"
+        " scrub --rule github-token\n  memsearch secrets scrub --entry 3fa9c1d2"
+    ),
 )
 @click.option(
     "--text",
@@ -91,9 +98,11 @@ def secrets_scrub(
         raise UsageError("no text was given", "`--text -` reads it from stdin")
     wanted = ours.wanted(text=text or "", rule=rule, entry=entry)
     if not wanted:
-        output.emit(
-            {"changed": [], "left": [], "others": [], "looked_at": 0}
-        ) if json_ else output.say("no secret found")
+        (
+            output.emit({"changed": [], "left": [], "others": [], "looked_at": 0})
+            if json_
+            else output.say("no secret found")
+        )
         return 1
     progress = output.Progress()
     try:
@@ -106,11 +115,13 @@ def secrets_scrub(
                 output.emit(msgspec.to_builtins(seen))
             else:
                 output.say(
-                    f"{many(len(wanted), 'secret')} in {len(seen.left)} places of ours, {seen.looked_at} looked at"
+                    f"{many(len(wanted), 'secret')} in {len(seen.left)} places of ours,"
+                    f" {seen.looked_at} looked at"
                 )
             return 0 if seen.left else 1
         output.confirm(
-            f"Replace {many(len(wanted), 'secret')} in these {many(len(seen.left), 'file')}, for good?",
+            f"Replace {many(len(wanted), 'secret')} in these {many(len(seen.left), 'file')}, for"
+            " good?",
             yes,
         )
         report = ours.scrub(wanted, progress.told)
@@ -126,7 +137,8 @@ def secrets_scrub(
         _say_places(report.left, [])
         if report.others:
             output.say(
-                f"found still in {many(len(report.others), 'file')} that memsearch does not own; the index is built again by the next command"
+                f"found still in {many(len(report.others), 'file')} that memsearch does not own;"
+                " the index is built again by the next command"
             )
         _say_remote()
     return 5 if report.left else 0
@@ -139,11 +151,18 @@ def _say_remote() -> None:
         return
     try:
         syncing.round()
-        said = f"{remote} has it no more in what stands there now; the other machines take it out at their next sync"
+        said = (
+            f"{remote} has it no more in what stands there now; the other machines take it out at"
+            " their next sync"
+        )
     except MemsearchError as error:
-        said = f"{remote} still has it: {error}. The next `memsearch sync` takes it out of what stands there"
+        said = (
+            f"{remote} still has it: {error}. The next `memsearch sync` takes it out of what stands"
+            " there"
+        )
     output.say(
-        f"{output.safe(said)}. Its history still holds it: `memsearch sync rewrite` begins a new one"
+        f"{output.safe(said)}. Its history still holds it: `memsearch sync rewrite` begins a"
+        " new one"
     )
 
 
@@ -155,13 +174,16 @@ def _say_places(ours: list, others: list) -> None:
 
 @secrets.command(
     "allow",
-    epilog="\b\nExample:\n  memsearch secrets allow 1a2b3c4d      from `secrets scan`, or from [REDACTED:rule:1a2b3c4d]",
+    epilog=(
+        "\b\nExample:\n  memsearch secrets allow 1a2b3c4d      from `secrets scan`, or from"
+        " [REDACTED:rule:1a2b3c4d]"
+    ),
 )
 @click.argument("fingerprints", nargs=-1, required=True)
 @click.option("--off", is_flag=True, help="It is one after all.")
 @as_json
 def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None:
-    """Say that something that was found is no secret: it is not reported and not replaced any more."""
+    """Say that a finding is no secret: it is not reported and not replaced any more."""
     ours = Memory().secrets
     for fingerprint in fingerprints:
         ours.allow(fingerprint, off=off)
@@ -198,21 +220,23 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
     for note in found:
         why = _WHY[note.why]
         output.echo(
-            f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}: {output.clip(note.title, 60)}"
+            f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}:"
+            f" {output.clip(note.title, 60)}"
         )
         if note.decision:
             output.echo(output.style(f"          {note.decision}", "warn"))
         for line in note.lines:
             output.echo(output.style(f"          > {output.clip(line, 100)}", "warn"))
     output.say(
-        f"{len(found)} waiting - `memsearch trust release ENTRY…` (or --here: all) lets sessions be told, `memsearch delete ENTRY…` forgets"
+        f"{len(found)} waiting - `memsearch trust release ENTRY…` (or --here: all) lets sessions be"
+        " told, `memsearch delete ENTRY…` forgets"
         if found
         else "nothing waits"
     )
     if any(note.why is engine.Waits.CONTRADICTS for note in found):
         output.say(
-            "where a file contradicts your decision: `memsearch trust accept ENTRY…`: the file is right; "
-            "`memsearch trust reject ENTRY…`: your decision holds"
+            "where a file contradicts your decision: `memsearch trust accept ENTRY…`: the file is"
+            " right; `memsearch trust reject ENTRY…`: your decision holds"
         )
     return 0 if found else 1
 
@@ -225,7 +249,10 @@ _WRONG = click.option(
 
 @trust.command(
     "accept",
-    epilog="\b\nExamples:\n  memsearch trust accept 3fa9c1d2\n  memsearch trust accept --file .memsearch/memory/2026-02-09.md",
+    epilog=(
+        "\b\nExamples:\n  memsearch trust accept 3fa9c1d2\n  memsearch trust accept --file"
+        " .memsearch/memory/2026-02-09.md"
+    ),
 )
 @_ENTRIES
 @_WRONG
@@ -245,7 +272,10 @@ def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) ->
 
 @trust.command(
     "reject",
-    epilog="\b\nExamples:\n  memsearch trust reject 3fa9c1d2\n  memsearch trust reject --leave --file .memsearch/memory/2026-02-09.md",
+    epilog=(
+        "\b\nExamples:\n  memsearch trust reject 3fa9c1d2\n  memsearch trust reject --leave --file"
+        " .memsearch/memory/2026-02-09.md"
+    ),
 )
 @_ENTRIES
 @_WRONG
@@ -295,7 +325,11 @@ def _contradicting(
 
 @trust.command(
     "release",
-    epilog="\b\nExamples:\n  memsearch trust release 3fa9c1d2\n  memsearch trust release --file .memsearch/memory/2026-02-09.md\n  memsearch trust release --author ana@example.org\n  memsearch trust release --here",
+    epilog=(
+        "\b\nExamples:\n  memsearch trust release 3fa9c1d2\n  memsearch trust release --file"
+        " .memsearch/memory/2026-02-09.md\n  memsearch trust release --author ana@example.org\n "
+        " memsearch trust release --here"
+    ),
 )
 @click.argument("names", nargs=-1, metavar="ENTRY...")
 @click.option(
@@ -363,7 +397,8 @@ def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: 
         output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
     else:
         output.echo(
-            f"{len(done)} {'released' if verdict == 'release' else 'held back'} - `memsearch undo` takes it back"
+            f"{len(done)} {'released' if verdict == 'release' else 'held back'} - `memsearch undo`"
+            " takes it back"
         )
 
 
@@ -390,7 +425,11 @@ def trust_sources(name: str, json_: bool) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch repair                    what could be mended, with the evidence\n  memsearch repair --fix 3fa9c1d2     one of it\n  memsearch repair --fix duplicate    all of a kind, after asking"
+    epilog=(
+        "\b\nExamples:\n  memsearch repair                    what could be mended, with the"
+        " evidence\n  memsearch repair --fix 3fa9c1d2     one of it\n  memsearch repair --fix"
+        " duplicate    all of a kind, after asking"
+    )
 )
 @click.option(
     "--fix",
@@ -424,8 +463,10 @@ def repair(
     output.confirm(f"Mend these {len(found)}?", yes)
     for finding in found:
         mending.mend(finding)
-    output.emit({"mended": [f.id for f in found]}) if json_ else output.echo(
-        f"{len(found)} mended - `memsearch undo` takes back one at a time"
+    (
+        output.emit({"mended": [f.id for f in found]})
+        if json_
+        else output.echo(f"{len(found)} mended - `memsearch undo` takes back one at a time")
     )
     return 0
 
@@ -457,7 +498,10 @@ def _say_findings(found: list) -> None:
 
 
 @click.command(
-    epilog="\b\nExample:\n  memsearch supersede 3fa9c1d2 77aa01de     the first one is out of date: the second one says how it is now"
+    epilog=(
+        "\b\nExample:\n  memsearch supersede 3fa9c1d2 77aa01de     the first one is out of date:"
+        " the second one says how it is now"
+    )
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW", required=False)
@@ -479,5 +523,6 @@ def supersede(old: str, new: str | None, off: bool, json_: bool) -> None:
         output.emit({"entry_id": entry.id, "marks": entry.marks})
     else:
         output.say(
-            f"entry {entry.id} is {f'superseded by {newer}' if newer else 'in force again'} - `memsearch undo` takes it back"
+            f"entry {entry.id} is {f'superseded by {newer}' if newer else 'in force again'} -"
+            " `memsearch undo` takes it back"
         )

@@ -23,9 +23,14 @@ from memsearch_tui.counted import many
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch verify                      compare all notes of this project now\n  memsearch verify 3fa9c1d2             everything that one note names, and how it stands\n"
-    "  memsearch verify 3fa9c1d2 --moved     put the new paths into it\n  memsearch verify 3fa9c1d2 --holds     it is still true: say no more of what went before now\n"
-    "  memsearch verify 3fa9c1d2 --overtaken it is not true any more\n  memsearch search 'is:stale redis'     search among them"
+    epilog=(
+        "\b\nExamples:\n  memsearch verify                      compare all notes of this project"
+        " now\n  memsearch verify 3fa9c1d2             everything that one note names, and how it"
+        " stands\n  memsearch verify 3fa9c1d2 --moved     put the new paths into it\n  memsearch"
+        " verify 3fa9c1d2 --holds     it is still true: say no more of what went before now\n "
+        " memsearch verify 3fa9c1d2 --overtaken it is not true any more\n  memsearch search"
+        " 'is:stale redis'     search among them"
+    )
 )
 @click.argument("names", nargs=-1, metavar="[ENTRY]...")
 @click.option("--holds", "said", flag_value="holds", help="The notes are still true.")
@@ -68,13 +73,14 @@ def verify(
             output.say(f"! {output.safe(one.name)}: {output.safe(one.problem)}")
     if compared and not checked.stale:
         output.say(
-            f"nothing that the notes name is gone or elsewhere ({', '.join(output.safe(p.name) for p in compared)})"
+            "nothing that the notes name is gone or elsewhere"
+            f" ({', '.join(output.safe(p.name) for p in compared)})"
         )
     elif checked.stale:
         first = checked.stale[0].row.entry_id
         output.say(
-            f"{many(len(checked.stale), 'note')} - `memsearch verify {first}` shows all that the first one names; "
-            "--holds, --overtaken or --moved says what to do"
+            f"{many(len(checked.stale), 'note')} - `memsearch verify {first}` shows all that the"
+            " first one names; --holds, --overtaken or --moved says what to do"
         )
     return 0 if compared else 5
 

@@ -97,13 +97,14 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
         )
         return 0
     click.echo(
-        f"A sample year in {root}: {total['files']} day files, {total['entries']} memories, {total['chunks']} chunks indexed\n"
-        f"\nmemsearch search '{_QUERY}'"
+        f"A sample year in {root}: {total['files']} day files, {total['entries']} memories,"
+        f" {total['chunks']} chunks indexed\n\nmemsearch search '{_QUERY}'"
     )
     for hit in answer.hits[:1]:
         section = memory.files.section(hit.row.chunk_id)
         click.echo(
-            f"  {hit.row.day} {hit.row.time}  {hit.row.agent}  {hit.row.chunk_id}  ({answer.mode}; {'; '.join(hit.reasons)})\n"
+            f"  {hit.row.day} {hit.row.time}  {hit.row.agent}  {hit.row.chunk_id}  ({answer.mode};"
+            f" {'; '.join(hit.reasons)})\n"
         )
         click.echo(f"memsearch expand {hit.row.chunk_id}")
         for line in section.entry.body.splitlines():
@@ -117,16 +118,17 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     click.echo("\nmemsearch verify")
     for found in stale[:2]:
         click.echo(
-            f"  {found.row.day} {found.row.agent:11s}  {output.safe(output.clip(found.standing.words, 90))}"
+            f"  {found.row.day} {found.row.agent:11s} "
+            f" {output.safe(output.clip(found.standing.words, 90))}"
         )
     click.echo(f"\nmemsearch blame {_FILE}")
     for act in memory.actions.blame(_FILE):
         note = memory.note(act.entry)
         click.echo(f"  {note.day} {act.agent:11s}  {output.safe(output.clip(note.title, 90))}")
     click.echo(
-        "\nTo go on yourself:\n"
-        f"  export MEMSEARCH_HOME={home.root} CLAUDE_CONFIG_DIR={os.environ['CLAUDE_CONFIG_DIR']}; cd {project}\n"
-        "  memsearch                       open the app\n"
-        "  memsearch search 'redis ttl'    search from the command line"
+        "\nTo go on yourself:\n  export"
+        f" MEMSEARCH_HOME={home.root} CLAUDE_CONFIG_DIR={os.environ['CLAUDE_CONFIG_DIR']}; cd"
+        f" {project}\n  memsearch                       open the app\n  memsearch search 'redis"
+        " ttl'    search from the command line"
     )
     return 0

@@ -117,7 +117,8 @@ Read this first:
 
 ## Production
 
-- Production runs Postgres 14.11 on managed hosting; `docker-compose.yml` is pinned to `postgres:14-alpine` to match
+- Production runs Postgres 14.11 on managed hosting; `docker-compose.yml` is pinned to \
+`postgres:14-alpine` to match
 - Application logs are kept 14 days in Loki (`retention_period: 336h`), then dropped
 """
 _KEPT = {

@@ -33,8 +33,13 @@ from memsearch_tui.demo.history import Demo, Story
 
 #: story -> what its session taught
 _LESSONS = {
-    "atlas-pnpm": "Always pnpm in atlas-web, never npm or Yarn: hoisting hid missing dependencies twice",
-    "orders-money-cents": "Money is integer cents (`amount_minor BIGINT`) with a currency code; floats were never an option",
+    "atlas-pnpm": (
+        "Always pnpm in atlas-web, never npm or Yarn: hoisting hid missing dependencies twice"
+    ),
+    "orders-money-cents": (
+        "Money is integer cents (`amount_minor BIGINT`) with a currency code; floats were never an"
+        " option"
+    ),
     "atlas-tests-ids": "Tests select by role and name; `data-testid` only for charts and the map",
 }
 
@@ -176,7 +181,10 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
     by_id = {story.id: story for story in told}
     for number, (prompt, name) in enumerate(_TOLD):
         note = by_id[name]
-        line = f"- {end - timedelta(days=note.day)} {note.agent}: {note.bullets[0]} [mem:{note.entry_id}]"
+        line = (
+            f"- {end - timedelta(days=note.day)} {note.agent}:"
+            f" {note.bullets[0]} [mem:{note.entry_id}]"
+        )
         tokens, session = estimate(line), note.session_id[::-1]
         entry = injection_log.InjectedNote(
             entry=note.entry_id,

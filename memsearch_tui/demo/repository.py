@@ -33,14 +33,20 @@ _SHARED = {
         (
             "10:20",
             "5a11e0c3b7d2",
-            "- Feature flags go within 90 days of their full rollout; whoever added one opens the ticket.\n- A flag that guards money stays for a release longer.",
+            (
+                "- Feature flags go within 90 days of their full rollout; whoever added one opens"
+                " the ticket.\n- A flag that guards money stays for a release longer."
+            ),
         )
     ],
     21: [
         (
             "16:05",
             "77c2d9f01e4a",
-            "- The payment sandbox resets every Sunday at 02:00 UTC: tests that need a saved card make one first.",
+            (
+                "- The payment sandbox resets every Sunday at 02:00 UTC: tests that need a saved"
+                " card make one first."
+            ),
         )
     ],
 }

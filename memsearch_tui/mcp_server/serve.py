@@ -29,7 +29,7 @@ def over_stdio(parent: int) -> None:
 
     async def serve() -> None:
         async def watch() -> None:
-            """A reader of standard input can't be interrupted: what ends the process ends it here."""
+            """End the process: a reader of standard input cannot be interrupted."""
             with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
                 async for number in signals:
                     os._exit(128 + number)

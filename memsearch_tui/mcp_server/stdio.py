@@ -53,7 +53,7 @@ def are_there(chain: list[tuple[int, int]]) -> bool:
 
 
 async def end_with_client(parent: int) -> None:
-    """End this process when its client has gone; a reader of standard input can't be interrupted."""
+    """End this process when its client has gone: reading standard input cannot be interrupted."""
     chain = (
         [(os.getpid(), parent), *parents()[1:]]
         if os.getppid() == parent
@@ -66,7 +66,7 @@ async def end_with_client(parent: int) -> None:
 
 
 class _Answering:
-    """A stream of messages, from which what is no message is taken out and answered with an error."""
+    """The messages of a stream; what is no message is answered with an error."""
 
     def __init__(self, stream: Any, out: Any) -> None:
         self._stream, self._out = stream, out

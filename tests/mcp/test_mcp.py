@@ -465,7 +465,8 @@ def test_over_http_only_with_the_token_and_from_this_machine(full, address):
 
 def test_without_the_extra_it_says_how_to_get_it(box, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.util as u\nfind = u.find_spec\nu.find_spec = lambda n, p=None: None if n == 'mcp' else find(n, p)\n"
+        "import importlib.util as u\nfind = u.find_spec\n"
+        "u.find_spec = lambda n, p=None: None if n == 'mcp' else find(n, p)\n"
     )
     done = box.run("mcp", env={"PYTHONPATH": str(tmp_path)})
     assert done.code == 3 and "pip install" in done.err and "mcp" in done.err

@@ -94,7 +94,10 @@ def test_it_ends_when_its_client_is_killed_and_another_process_holds_the_pipe(
     box: Box, through: list[str]
 ):
     read, write = os.pipe()
-    code = "import subprocess, sys, time; p = subprocess.Popen(sys.argv[1:]); print(p.pid, flush=True); time.sleep(600)"
+    code = (
+        "import subprocess, sys, time; p = subprocess.Popen(sys.argv[1:]);"
+        " print(p.pid, flush=True); time.sleep(600)"
+    )
     argv = [sys.executable, "-c", code, *through, *map(str, box.argv("mcp"))]
     client = subprocess.Popen(
         argv, env=box.env, cwd=box.project, stdin=read, stdout=subprocess.PIPE, text=True

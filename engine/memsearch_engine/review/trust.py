@@ -31,9 +31,12 @@ from memsearch_engine.search.scope import Scope
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A note that is not injected into sessions. ``lines``: those that read like orders.
-    ``decision``: what the owner decided that its file contradicts. ``conversation``: the file that it cites, where it is
-    on this machine.
+    """A note that is not injected into sessions.
+
+    Attributes:
+        lines: those that read like orders.
+        decision: what the owner decided that its file contradicts.
+        conversation: the file of the conversation that it cites, where it is on this machine.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Notes that may not be true any more: superseded ones, two values of one name, stale references."""
+"""Notes that may not be true any more: superseded ones, two values, stale references."""
 
 from __future__ import annotations
 
