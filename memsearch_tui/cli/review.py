@@ -58,7 +58,7 @@ def review(
     for kind, found in groups.items():
         name, title = REVIEW_GROUPS[kind]  # type: ignore[index]
         output.echo(
-            f"{output.style(f'{len(found)} {title}', 'strong')}  {output.style(name, 'dim')}"
+            f"{output.style(f'{title[0].upper()}{title[1:]} ({len(found)})', 'strong')}  {output.style(name, 'dim')}"
         )
         for case in found if group else found[:_SHOWN]:
             room = output.width() - 6

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-import click
-from memsearch_engine import Home, Memory, all_agents
+from memsearch_engine import Answer, Home, Memory, all_agents
 
 from memsearch_tui.cli import output
+from memsearch_tui.cli.terminal import is_interactive
 from memsearch_tui.demo.history import build
 from memsearch_tui.demo.home import fill
 from memsearch_tui.demo.repository import make
 
-_QUERY = "could a voucher be used twice"
+_QUERY = "can a coupon be redeemed twice"
 _PROMPT = "deploy the hotfix to production tomorrow, friday"
 _PROJECT = "orders-api"
 _FILE = "app/core/settings.py"
+
+
+_NEXT = """
+To go on with the sample:
+  export MEMSEARCH_HOME={home} CLAUDE_CONFIG_DIR={agents}
+  cd {at}
+  memsearch                             open the app
+  memsearch search 'redis ttl'          search from the command line
+  memsearch review                      decide what waits
+
+To begin with your own, in a new terminal:
+  memsearch agents                      which agents are on this machine
+  memsearch agents install claude-code  write down its turns from now on
+  memsearch agents import --all --dry-run
+                                        what could be brought in of old sessions"""
 
 
 def demo_root() -> Path:
@@ -55,18 +70,14 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
 
 
 def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
+    """Write the sample year where it is not there yet; open the app on it, or print a walk."""
     root = demo_root()
     home, project = prepare(root, fresh=fresh)
     os.chdir(project)
-    interactive = (
-        sys.stdin.isatty()
-        and sys.stdout.isatty()
-        and os.environ.get("TERM", "") not in ("", "dumb")
-    )
     for folder in sorted((root / "projects").iterdir()):
         _ = Memory(str(folder), home=home).projects  # registers it
     memory = Memory(str(project), home=home)
-    if open_app and interactive:
+    if open_app and is_interactive():
         from memsearch_tui.app import run as open_
 
         return open_(everything=True)
@@ -76,59 +87,45 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     finally:
         progress.close()
     answer = Memory(str(project), home=home, everything=True).search(_QUERY, 3)
-    total = {
-        key: sum(getattr(result, key) for result in results)
-        for key in ("files", "entries", "chunks", "embedded")
-    }
+    names = ("files", "entries", "chunks", "embedded")
+    total = {name: sum(getattr(result, name) for result in results) for name in names}
     if json_:
         hits = [
-            {"entry_id": hit.row.entry_id, "day": hit.row.day, "content": hit.row.text}
-            for hit in answer.hits
+            {"entry_id": hit.id, "day": hit.day, "content": hit.row.text} for hit in answer.hits
         ]
-        output.emit(
-            {
-                **total,
-                "home": str(home.root),
-                "project": str(project),
-                "query": _QUERY,
-                "mode": answer.mode,
-                "hits": hits,
-            }
-        )
+        where = {"home": str(home.root), "project": str(project)}
+        output.emit({**total, **where, "query": _QUERY, "mode": answer.mode, "hits": hits})
         return 0
-    click.echo(
-        f"A sample year in {root}: {total['files']} day files, {total['entries']} memories,"
-        f" {total['chunks']} chunks indexed\n\nmemsearch search '{_QUERY}'"
+    output.echo(
+        f"A sample year in {root}: {total['files']} day files, {total['entries']} notes,"
+        f" {total['chunks']} chunks indexed"
     )
-    for hit in answer.hits[:1]:
-        section = memory.files.section(hit.row.chunk_id)
-        click.echo(
-            f"  {hit.row.day} {hit.row.time}  {hit.row.agent}  {hit.row.chunk_id}  ({answer.mode};"
-            f" {'; '.join(hit.reasons)})\n"
-        )
-        click.echo(f"memsearch expand {hit.row.chunk_id}")
-        for line in section.entry.body.splitlines():
-            click.echo(f"  {output.safe(line)}")
-    click.echo(f"\nmemsearch context --prompt '{_PROMPT}'")
-    click.echo("  (what an agent is told, unasked, when you type that)")
-    for line in memory.injection.preview(_PROMPT).text.splitlines():
-        if line.startswith("- "):
-            click.echo(f"  {output.safe(line[2:])}")
-    stale = memory.staleness.verify().stale
-    click.echo("\nmemsearch verify")
-    for found in stale[:2]:
-        click.echo(
-            f"  {found.row.day} {found.row.agent:11s} "
-            f" {output.safe(output.clip(found.standing.words, 90))}"
-        )
-    click.echo(f"\nmemsearch blame {_FILE}")
-    for act in memory.actions.blame(_FILE):
-        note = memory.note(act.entry)
-        click.echo(f"  {note.day} {act.agent:11s}  {output.safe(output.clip(note.title, 90))}")
-    click.echo(
-        "\nTo go on yourself:\n  export"
-        f" MEMSEARCH_HOME={home.root} CLAUDE_CONFIG_DIR={os.environ['CLAUDE_CONFIG_DIR']}; cd"
-        f" {project}\n  memsearch                       open the app\n  memsearch search 'redis"
-        " ttl'    search from the command line"
-    )
+    for command, lines in _walk(memory, answer):
+        output.echo(f"\n{output.style(f'memsearch {command}', 'strong')}")
+        for line in lines:
+            output.echo(f"  {output.safe(line)}")
+    output.echo(_NEXT.format(home=home.root, agents=os.environ["CLAUDE_CONFIG_DIR"], at=project))
     return 0
+
+
+def _walk(memory: Memory, answer: Answer) -> Iterator[tuple[str, list[str]]]:
+    """Commands to try, each with what it prints, shortened."""
+    for hit in answer.hits[:1]:
+        yield f"search '{_QUERY}'", [f"{hit.day} {hit.time}  {hit.agent}  {hit.id}"]
+        yield f"expand {hit.id}", memory.note(hit.id).text.splitlines()
+    injected = memory.injection.preview(_PROMPT).text.splitlines()
+    lines = [line[2:] for line in injected if line.startswith("- ")]
+    yield f"context --prompt '{_PROMPT}'", ["(what an agent gets when you type that)", *lines]
+    stale = memory.staleness.verify().stale[:2]
+    yield (
+        "verify",
+        [
+            f"{one.row.day} {one.row.agent:11s}  {output.clip(one.standing.words, 90)}"
+            for one in stale
+        ],
+    )
+    acts = [(memory.note(act.entry), act.agent) for act in memory.actions.blame(_FILE)]
+    yield (
+        f"blame {_FILE}",
+        [f"{note.day} {agent:11s}  {output.clip(note.title, 90)}" for note, agent in acts],
+    )

@@ -55,7 +55,7 @@ def test_what_waits_is_numbered_grouped_and_has_evidence(memory, capsys):
     assert any("this machine did not write these" in line for line in held["evidence"])
     assert run(["review"]) == 0
     out = capsys.readouterr().out
-    assert "1 quarantined notes" in out or "quarantine" in out and "   1  " in out
+    assert "Quarantined notes (1)  quarantine" in out and "\n   1  " in out
     assert run(["review", "open", "2"]) == 0 and "nightly dump" in capsys.readouterr().out
 
 
