@@ -8,18 +8,19 @@ from memsearch_engine import Case, Decision, Memory
 
 from memsearch_tui import drafts
 
+#: kind -> the heading of its group, after the count
 TITLES = {
-    "longterm": "long-term memory",
-    "held": "quarantined",
-    "conflict": "two texts",
+    "longterm": "proposed for long-term memory",
+    "held": "quarantined, pending review",
+    "conflict": "changed in two places",
     "repair": "could be repaired",
-    "amends": "superseded?",
-    "contradicts": "two values",
-    "stale": "still true?",
-    "page": "page of the project",
-    "skill": "skill",
-    "secret": "secret",
-    "draft": "unsaved edit",
+    "amends": "possibly superseded",
+    "contradicts": "contradicting values",
+    "stale": "possibly outdated",
+    "page": "proposed for pages",
+    "skill": "proposed skills",
+    "secret": "secrets",
+    "draft": "unsaved edits",
     "unread": "can't be read",
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsearch_engine.core.errors import Unreachable, UsageError
+from memsearch_engine.core.installation import install_command
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import models
@@ -206,7 +207,7 @@ class IndexHandlers:
                 "for 150 MB of memory"
             )
             if not models.convertible(self._state.home, models.SECOND):
-                fix = f"pip install 'memsearch-tui[multilingual]', then {fix}"
+                fix = f"{install_command('multilingual')}, then {fix}"
         return SecondModel(
             models.SECOND, asked=False, vectors=0, advice=advice, fix=fix if advice else ""
         )

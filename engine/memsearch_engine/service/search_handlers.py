@@ -231,7 +231,8 @@ class SearchHandlers:
         answer = self.find(wanted, [project])
         if index is None or (answer.hits and answer.mode != "hybrid"):
             raise Unreachable(
-                answer.reason or indexer.problem or "the index is not ready", "memsearch health"
+                answer.reason or indexer.problem or "the index is not ready",
+                "memsearch status --index",
             )
         return revisions.chain(catalog, index, project, answer.hits, overrides)
 
