@@ -17,7 +17,7 @@ def main() -> None:
 
         sys.exit(hook(arguments[1], arguments[2]))
     _utf8()
-    if arguments[:1] in (["search"], ["expand"]):
+    if arguments[:1] in (["search"], ["expand"], ["transcript"]):
         from memsearch_tui.cli import quick
 
         if (code := quick.run(arguments)) is not None:

@@ -1,9 +1,11 @@
-"""`search` and `expand` when the service runs: asked and printed with the standard library alone.
+"""`search`, `expand` and `transcript` when the service runs: asked and printed with the standard library alone.
 
 A command line with anything unusual in it is left to click, which prints the same.
 """
 
 from __future__ import annotations
+
+import os
 
 TYPE_CHECKING = False  # importing `typing` takes 2 ms
 if TYPE_CHECKING:
@@ -18,6 +20,11 @@ _FLAGS: dict[str, dict[str, tuple[str, Any]]] = {
     "expand": {option: (name, True) for option, name in _COMMON.items()}
     | {"--raw": ("raw", True), "--section": ("whole", True), "--no-section": ("whole", False)},
 }
+_FLAGS["transcript"] = {
+    "--json": ("json", True),
+    "--full": ("full", True),
+    "--raw": ("raw", True),
+}
 #: Options with a value: option -> (name, the values it takes; none: a number).
 _VALUES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
     "search": {
@@ -27,6 +34,7 @@ _VALUES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
         "--fusion": ("fusion", ("weighted", "rrf")),
     },
     "expand": {"--lines": ("lines", ()), "-n": ("lines", ())},
+    "transcript": {"--context": ("context", ()), "-c": ("context", ())},
 }
 
 
@@ -39,7 +47,9 @@ def run(arguments: list[str]) -> int | None:
     if not words or any("\ud800" <= char <= "\udfff" for word in words for char in word):
         return None
     try:
-        return _search(" ".join(words), options) if command == "search" else _expand(words, options)
+        if command == "search":
+            return _search(" ".join(words), options)
+        return (_expand if command == "expand" else _transcript)(words, options)
     except (KeyboardInterrupt, UnicodeEncodeError, MemoryError, OSError) as error:
         from memsearch_tui.cli.failures import report
 
@@ -116,4 +126,21 @@ def _expand(words: list[str], options: dict[str, Any]) -> int | None:
     results.print_section(
         section, as_json="json" in options or "bare" in options, raw=as_in_file or None
     )
+    return 0
+
+
+def _transcript(words: list[str], options: dict[str, Any]) -> int | None:
+    from memsearch_engine import transcript_running
+
+    name, context = words[0], options.get("context", 0)
+    if len(words) != 1 or context > _MAX_LINES or os.path.sep in name or os.path.exists(name):
+        return None
+    found = transcript_running(
+        name, context=context, full="full" in options, raw="raw" in options
+    )
+    if found is None:
+        return None
+    from memsearch_tui.cli import results
+
+    results.print_transcript(found, as_json="json" in options)
     return 0

@@ -58,6 +58,7 @@ class Method(Generic[T]):
 SEARCH: Method[Answer] = Method("search", "search.hits:Answer")
 SEARCH_VIEW: Method[dict[str, Any]] = Method("search_view", dict)
 EXPAND_VIEW: Method[dict[str, Any]] = Method("expand_view", dict)
+TRANSCRIPT_VIEW: Method[dict[str, Any]] = Method("transcript_view", dict)
 TRACE: Method[list[Revision]] = Method(
     "trace", "search.supersession.revisions:Revision", is_list=True
 )

@@ -49,6 +49,26 @@ def expand(
     return _ask("expand_view", name=name, lines=lines, whole=whole, everything=everything)
 
 
+def transcript(
+    name: str, *, turn: str = "", context: int = 0, full: bool = False, raw: bool = False
+) -> dict[str, Any] | None:
+    """The conversation behind a hit, with the keys of ``transcript --json``. Counts as a use.
+
+    Args:
+        turn: another turn of the session. context: turns on both sides.
+        full: whole texts. raw: with the secrets in it.
+    """
+    found = _ask(
+        "transcript_view", name=name, turn=turn, context=context, full=full, raw=raw
+    )
+    environment = wire.table((found or {}).pop("environment", None))
+    if environment is None or any(
+        os.environ.get(variable, "") != value for variable, value in environment.items()
+    ):
+        return None  # the agent's sessions may be elsewhere for this process
+    return found
+
+
 def _ask(method: str, **params: object) -> dict[str, Any] | None:
     end = time.monotonic() + _WAIT_S
     try:

@@ -1,4 +1,5 @@
-"""Opening a note: the section behind a hit, with what replaces it and what it replaces.
+"""Opening a note: the section behind a hit, with what replaces it and what it replaces, and the
+conversation that it came from.
 
 The service does it for its clients; ``Memory`` does it in its own process when no service answers.
 """
@@ -6,17 +7,23 @@ The service does it for its clients; ``Memory`` does it in its own process when 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from typing import Any
 
-from memsearch_engine.core import safe_files
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.locate import Excerpt, anchored, window
+from memsearch_engine.capture.clean import without_secrets
+from memsearch_engine.capture.ledger import known_folders
+from memsearch_engine.core import agent_registry, safe_files
 from memsearch_engine.core.errors import NotFound, Unreachable
-from memsearch_engine.core.home import Home
+from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.injection import injection_log
 from memsearch_engine.injection.notes import mark_withheld
+from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.note import Note
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.store import note_read
@@ -107,6 +114,58 @@ def section_view(
         ],
     }
     return {**view, DISPLAY: display}
+
+
+def transcript_view(
+    home: Home, root: str, found: Section, *, turn: str, context: int, full: bool, raw: bool
+) -> dict[str, Any]:
+    """The conversation behind a section with the keys of ``transcript --json``.
+
+    Args:
+        root: of the client's project; agents may keep sessions there.
+        turn: another turn of the session. context: turns on both sides.
+        full: whole texts. raw: with the secrets in it.
+
+    Returns:
+        Also ``environment``: the variables that say where the agent's sessions are, as this process
+        has them. A client that has others has to look by itself.
+
+    Raises:
+        NotFound: a person wrote the entry, or its conversation is lost.
+    """
+    entry = found.entry
+    if entry.anchor is None:
+        raise NotFound(f"entry {entry.id} was written by hand")
+    known = agent_registry.agent(entry.agent)
+    names = ("HOME", "XDG_CONFIG_HOME", known.home_variable, known.sessions_variable)
+    excerpt = _conversation(home, root, entry.anchor, turn or entry.turn, context)
+    note_read(home, entry.agent, entry.session)
+    if not raw:
+        excerpt.turns = [without_secrets(one, home) for one in excerpt.turns]
+    if not full:
+        excerpt.shorten()
+    return {
+        "path": excerpt.path,
+        "state": excerpt.state,
+        "first": excerpt.first,
+        "total": excerpt.total,
+        "left_out": excerpt.left_out,
+        "turns": excerpt.turns,
+        "environment": {name: os.environ.get(name, "") for name in names if name},
+    }
+
+
+def _conversation(home: Home, root: str, anchor: Anchor, turn: str, context: int) -> Excerpt:
+    """Turns of a session, from its agent, else from the archive. Raises NotFound."""
+    folders = AgentFolders.from_env(seen=known_folders(home, root))
+    try:
+        live = anchored(anchor.agent, anchor.session, anchor.path, folders, cache=home.offsets)
+        return window(live, turn, context)
+    except NotFound:
+        archived = Archive(home).get(anchor.agent, anchor.session, turn)
+        if archived is None:
+            raise
+        return Excerpt(str(home.evidence), [archived], 0, 0, 1, "archived")
 
 
 def _links(

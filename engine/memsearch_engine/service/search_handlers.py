@@ -18,6 +18,7 @@ from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.request import SearchRequest, parse
 from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.sections import Section
 from memsearch_engine.search.supersession import revisions
 from memsearch_engine.search.supersession.listing import Supersession
 from memsearch_engine.search.supersession.revisions import Revision
@@ -134,13 +135,10 @@ class SearchHandlers:
         everything: bool = False,
     ) -> dict[str, Any]:
         """Open the section behind a hit for a client that prints it (``section_view``)."""
-        project, catalog = self._state.project_at(place), self._state.indexer.catalog
-        projects = self._state.projects_of(place, everything)
-        others = None if everything else lambda: self._state.projects_of(place, True)
-        found = reading.find_section(catalog, projects, others, name)
+        project, found = self._state.project_at(place), self._section(place, name, everything)
         reading.note_opened(self._state.home, found)
         return reading.section_view(
-            catalog,
+            self._state.indexer.catalog,
             self._state.journal.origin,
             self._state.overrides.read,
             found.project or project,
@@ -148,6 +146,32 @@ class SearchHandlers:
             lines=lines,
             whole=whole,
         )
+
+    def transcript_view(
+        self,
+        call: Call,
+        place: dict[str, str],
+        name: str,
+        turn: str = "",
+        context: int = 0,
+        full: bool = False,
+        raw: bool = False,
+    ) -> dict[str, Any]:
+        """Open the conversation behind a hit for a client that prints it (``transcript_view``)."""
+        return reading.transcript_view(
+            self._state.home,
+            place["root"],
+            self._section(place, name),
+            turn=turn,
+            context=context,
+            full=full,
+            raw=raw,
+        )
+
+    def _section(self, place: dict[str, str], name: str, everything: bool = False) -> Section:
+        projects = self._state.projects_of(place, everything)
+        others = None if everything else lambda: self._state.projects_of(place, True)
+        return reading.find_section(self._state.indexer.catalog, projects, others, name)
 
     def _answered(
         self, index: VectorIndex | None, scope: list[Project], request: SearchRequest
