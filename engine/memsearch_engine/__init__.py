@@ -154,6 +154,7 @@ __all__ = [
     "Then",
     "ToolCall",
     "Transcripts",
+    "transcript_running",
     "Trash",
     "Trust",
     "Turn",
@@ -269,6 +270,7 @@ _PUBLIC = {
     "Revision": "search.supersession.revisions",
     "Row": "index.rows",
     "search_running": "service.quick:search",
+    "transcript_running": "service.quick:transcript",
     "Searcher": "service.search_client",
     "SearchRequest": "search.request",
     "Secrets": "review.secrets",
@@ -422,6 +424,7 @@ if TYPE_CHECKING:
     from memsearch_engine.service.past_actions import PastActions
     from memsearch_engine.service.quick import expand as expand_running
     from memsearch_engine.service.quick import search as search_running
+    from memsearch_engine.service.quick import transcript as transcript_running
     from memsearch_engine.service.search_client import Searcher
     from memsearch_engine.staleness.finding import Finding as GroundFinding
     from memsearch_engine.staleness.finding import Standing as GroundStanding

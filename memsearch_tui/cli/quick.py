@@ -135,9 +135,7 @@ def _transcript(words: list[str], options: dict[str, Any]) -> int | None:
     name, context = words[0], options.get("context", 0)
     if len(words) != 1 or context > _MAX_LINES or os.path.sep in name or os.path.exists(name):
         return None
-    found = transcript_running(
-        name, context=context, full="full" in options, raw="raw" in options
-    )
+    found = transcript_running(name, context=context, full="full" in options, raw="raw" in options)
     if found is None:
         return None
     from memsearch_tui.cli import results

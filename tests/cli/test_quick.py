@@ -1,10 +1,14 @@
-"""`search` and `expand` print the same through the quick client as through click."""
+"""`search`, `expand` and `transcript` print the same through the quick client as through click."""
 
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from memsearch_engine.agents.transcripts.locate import open_file
 
 from memsearch_tui.cli import group, quick, terminal
 from tests.conftest import Box
@@ -50,10 +54,15 @@ UNKNOWN = [
 @pytest.fixture
 def here(shared_box: Box, monkeypatch: pytest.MonkeyPatch) -> Box:
     shared_box.ready()
-    for name, value in shared_box.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(shared_box.project)
+    enter(shared_box, monkeypatch)
     return shared_box
+
+
+def enter(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have this process stand where the box's commands run."""
+    for name, value in box.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(box.project)
 
 
 def printed(code: int | None, capfd: pytest.CaptureFixture[str]) -> tuple[int | None, str, str]:
@@ -111,6 +120,57 @@ def test_what_it_does_not_know_is_left_to_click(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.fixture(scope="module")
+def talking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    """A box with the notes of two turns whose transcript is there; one has a secret in it."""
+    box = Box(tmp_path_factory.mktemp("talking"))
+    blocks = []
+    for name in ("01-tool-then-resume", "04-secret"):
+        sample = Path(__file__).parents[1] / "samples" / "claude-code" / f"{name}.jsonl"
+        turn = open_file(str(sample), "", "").turns[0]
+        file = box.user / ".claude" / "projects" / "p" / f"{turn.session}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(sample, file)
+        anchor = f"agent:claude-code session:{turn.session} turn:{turn.turn} transcript:{file}"
+        blocks.append(f"### 10:0{len(blocks)}\n<!-- {anchor} -->\n- Note {name}\n")
+    box.write("2026-03-01", "# 2026-03-01\n\n" + "\n".join(blocks))
+    box.own()
+    box.index()
+    box.ready()
+    yield box
+    box.clean()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--json"], ["-c", "1"], ["--full", "--context=3"], ["--raw", "--json"]],
+    ids=" ".join,
+)
+def test_a_conversation_prints_the_same(
+    talking: Box,
+    seen: None,
+    options: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    enter(talking, monkeypatch)
+    for name in talking.ids().values():
+        assert assert_same(["transcript", name, *options], capfd)
+
+
+def test_sessions_elsewhere_are_looked_for_by_click(
+    talking: Box, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    enter(talking, monkeypatch)
+    name = next(iter(talking.ids().values()))
+    assert quick.run(["transcript", name, "--turn", "x"]) is None
+    assert quick.run(["transcript", name, "-j"]) is None
+    assert quick.run(["transcript", "/no/file.jsonl"]) is None
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/elsewhere")
+    assert quick.run(["transcript", name]) is None
+    assert capfd.readouterr() == ("", "")
+
+
 def test_without_a_service_click_is_asked(
     box: Box, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,9 +187,7 @@ def test_an_owner_s_number_of_hits_counts(
 ) -> None:
     box.fill().index()
     box.ready()
-    for name, value in box.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(box.project)
+    enter(box, monkeypatch)
     box.home.config.write_text("[search]\ntop_k = 1\n")
     assert_same(["search", "redis", "--json"], capfd)
     box.home.config.write_text("[search\n")

@@ -58,9 +58,7 @@ def transcript(
         turn: another turn of the session. context: turns on both sides.
         full: whole texts. raw: with the secrets in it.
     """
-    found = _ask(
-        "transcript_view", name=name, turn=turn, context=context, full=full, raw=raw
-    )
+    found = _ask("transcript_view", name=name, turn=turn, context=context, full=full, raw=raw)
     environment = wire.table((found or {}).pop("environment", None))
     if environment is None or any(
         os.environ.get(variable, "") != value for variable, value in environment.items()
