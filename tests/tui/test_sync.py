@@ -77,7 +77,7 @@ def test_the_header_and_health_say_when_the_machines_met_and_what_keeps_them(wor
         await pilot.press("f3")
         await settled(pilot)
         await pilot.pause()
-        text = text_of(app)
+        text = "\n".join("".join(text for text, _ in line.row) for line in app.screen.lines)
         assert "/media/stick/memory.git" in text and "rewritten" in text
 
     drive(app, steps, size=(120, 40))
