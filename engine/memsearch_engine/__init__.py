@@ -220,7 +220,7 @@ _PUBLIC = {
     "hit_view": "search.views",
     "Home": "core.home",
     "hook": "capture.hook:main",
-    "Hunk": "longterm.review",
+    "Hunk": "longterm.changes",
     "Import": "capture.importing",
     "ImportPlan": "capture.backfill:Plan",
     "ImportReport": "capture.backfill",
@@ -379,6 +379,7 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.note import Note
     from memsearch_engine.journal.write import Target
     from memsearch_engine.longterm.api import LongTerm
+    from memsearch_engine.longterm.changes import Hunk
     from memsearch_engine.longterm.digest.api import Compact
     from memsearch_engine.longterm.digest.compact import Asked, Digest
     from memsearch_engine.longterm.facts import Fact
@@ -387,7 +388,7 @@ if TYPE_CHECKING:
     from memsearch_engine.longterm.pages import PageState
     from memsearch_engine.longterm.pages_api import Pages
     from memsearch_engine.longterm.pipeline import LongTermStatus
-    from memsearch_engine.longterm.review import Hunk, Proposal
+    from memsearch_engine.longterm.review import Proposal
     from memsearch_engine.longterm.skills import Candidate as SkillCandidate
     from memsearch_engine.longterm.skills_api import Skills
     from memsearch_engine.longterm.store import SessionMemory

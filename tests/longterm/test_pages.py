@@ -15,7 +15,7 @@ import pytest
 from memsearch_engine import Anchor, Memory, SettingsError, UsageError
 from memsearch_engine.core.errors import Conflict, NotFound
 from memsearch_engine.core.llm import spend
-from memsearch_engine.longterm import pages as documents
+from memsearch_engine.longterm import page_drafts as documents
 from memsearch_engine.longterm.jobs import Jobs
 
 from memsearch_tui.review import cases, decide
@@ -47,7 +47,7 @@ def memory(box: Box) -> Memory:
             memory.place.memory, "2026-11-20", f"1{number}:00", text, anchor
         )
     memory.add("The importer is not finished", day="2026-11-21", time="10:00")
-    memory._register()
+    memory._scope.register()
     return memory
 
 

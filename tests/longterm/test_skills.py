@@ -58,7 +58,7 @@ def memory(box: Box) -> Memory:
         )
         actions.put(turn, memory.place.memory, added.entry_id, 1_700_000_000.0 + number)
     actions.close()
-    memory._register()
+    memory._scope.register()
     return memory
 
 
@@ -220,8 +220,8 @@ def test_killed_when_it_was_written_nothing_is_doubled(box, memory, model):
     script = f"""
 import os
 from memsearch_engine import Memory, Skills
-from memsearch_engine.longterm import skills
-skills.Jobs.succeed = lambda *a, **k: os.kill(os.getpid(), 9)
+from memsearch_engine.longterm.jobs import Jobs
+Jobs.succeed = lambda *a, **k: os.kill(os.getpid(), 9)
 Memory({str(box.project)!r}, home={str(box.home.root)!r}).skills.distill(provider="mine")
 """
     done = subprocess.run(

@@ -157,7 +157,7 @@ def test_a_note_is_not_found_by_words_that_came_later(memory):
 def test_two_projects_with_the_same_note(box, memory):
     other = Memory(box.other_project("twin"), home=box.home)
     box.write("2026-02-02", (box.memory / "2026-02-02.md").read_text(), Path(other.place.memory))
-    other._register()
+    other._scope.register()
     with_all = Memory(box.project, home=box.home, everything=True)
     name = by_text(memory)["- Redis TTL is 300 seconds"]
     memory.edit(name, "- Redis TTL is 900 seconds")

@@ -237,7 +237,7 @@ def test_the_branch_of_a_turn_is_kept_and_asked_for(box, repo):
     repo.write("cart.py", "cart = 1\n")
     repo.commit("2026-03-03 12:00")
     repo.checkout("main")
-    memory._register()
+    memory._scope.register()
     memory.index()
     memory.staleness.verify()
     assert [hit.id for hit in memory.search("branch:feature/cart")] == [added.entry_id]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.settings import load
 from memsearch_engine.longterm import forgetting, injected, learned, review, workspace
+from memsearch_engine.longterm.changes import Hunk
 from memsearch_engine.longterm.forgetting import Trash
 from memsearch_engine.longterm.learned import Learned
-from memsearch_engine.longterm.review import Hunk, Proposal
+from memsearch_engine.longterm.review import Proposal
 from memsearch_engine.longterm.store import SessionMemories, SessionMemory, note_read
 from memsearch_engine.search.scope import Scope
 

@@ -12,7 +12,6 @@ import contextlib
 import os
 import re
 import shutil
-import threading
 import time
 from collections.abc import Callable, Set
 from pathlib import Path
@@ -93,13 +92,9 @@ def run(
         return Result("skipped", str(claim))
     run_ = _Run(home, settings, jobs, claim, pinned, stop, clock)
     try:
-        with jobs.settling(claim) as lost:
-            run_.lost = lost
-            return run_.work()
-    except SettingsError:
-        raise
-    except (MemsearchError, OSError) as error:
-        return Result("failed", str(error), tokens=run_.tokens)
+        return jobs.attempt(
+            claim, run_.work, lambda error: Result("failed", error, tokens=run_.tokens)
+        )
     finally:
         shutil.rmtree(home.longterm_staging, ignore_errors=True)
 
@@ -171,13 +166,13 @@ class _Run:
         )
         self.before: dict[str, str] = {}
         self.asked = False
-        self.lost, self.tokens, self.ends = (
-            threading.Event(),
-            0,
-            time.monotonic() + settings.longterm.run_minutes * 60,
-        )
+        self.lost: Callable[[], bool] = lambda: False
+        self.tokens = 0
+        self.ends = time.monotonic() + settings.longterm.run_minutes * 60
 
-    def work(self) -> Result:
+    def work(self, lost: Callable[[], bool]) -> Result:
+        """*lost*: whether another process took the job over."""
+        self.lost = lost
         selected = self.store.select(self.settings.longterm.memories, self.pinned)
         self._stage(selected)
         workspace.check_sections(self.folder)
@@ -318,11 +313,11 @@ class _Run:
         return booked
 
     def _unwanted(self) -> bool:
-        return self.lost.is_set() or bool(self.stop and self.stop()) or time.monotonic() > self.ends
+        return self.lost() or bool(self.stop and self.stop()) or time.monotonic() > self.ends
 
     def _before_turn(self) -> None:
         limits = self.settings.longterm
-        if self.lost.is_set():
+        if self.lost():
             raise ModelError("another process took the job over", again=True)
         if self.stop and self.stop():
             raise ModelError("it was told to stop", again=True)
@@ -426,10 +421,9 @@ class _Run:
     def _end(self, selected: list[SessionMemory], result: Result) -> Result:
         result.memories = len(selected)
         outcome = result.state if self.asked else NOTHING_TO_DO
-        if not self.jobs.succeed(
+        self.jobs.finish(
             self.claim, outcome, lambda db: SessionMemories.mark_selected(db, selected), SCHEMA
-        ):
-            raise ModelError("another process took the job over", again=True)
+        )
         return result
 
 

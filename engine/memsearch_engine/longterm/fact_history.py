@@ -1,8 +1,8 @@
-"""When each thing that the long-term memory says came and went, so that what it said on a day can
-be told.
+"""The history of the long-term memory: when each of its statements was added and removed, so that a
+search ``as-of:`` finds what it statement on a day.
 
-A text is kept from when it goes, as long as the journal's changes are (``history.max_days``); of
-what was forgotten nothing is kept.
+The text of a statement is stored when the statement is removed, for as long as the changes of notes
+are (``history.max_days``). The texts of statements that were forgotten are not stored.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ CREATE TABLE IF NOT EXISTS longterm_stood (
 """
 
 
-class Said(msgspec.Struct, frozen=True):
-    """One thing that the long-term memory says: an entry as its page has it, and since when at the
-    latest (seconds since 1970).
+class Statement(msgspec.Struct, frozen=True):
+    """One statement of the long-term memory: an entry of a searchable file.
+
+    Attributes:
+        since: when it was added at the latest, in seconds since 1970.
     """
 
     id: str
@@ -34,33 +36,37 @@ class Said(msgspec.Struct, frozen=True):
     text: str
 
 
-class Page(msgspec.Struct, frozen=True):
-    """All that a page says. ``changed``: when it came to say so, in seconds since 1970."""
+class StatementFile(msgspec.Struct, frozen=True):
+    """The statements of a file. ``changed``: when the file got them, in seconds since 1970."""
 
-    entries: list[Said]
+    entries: list[Statement]
     changed: float
 
 
 def record(
     home: Home,
     project: str,
-    pages: Mapping[str, Page],
+    pages: Mapping[str, StatementFile],
     before: Callable[[str], Mapping[str, str]],
     *,
     max_days: float,
     forget: bool = False,
 ) -> None:
-    """Note what has come and gone, before the pages themselves say so: a crash between the two is
-    made good by the next call.
+    """Record which statements were added and removed, before the files themselves are written. After
+    a crash between the two, the next call records the same.
 
     Args:
-        project: the first eight digits of its identity. pages: by name, what each says from now
-            on; others stay.
-        before: a page's name -> the texts that it has had, by id.
-        max_days: how long what has gone is kept; 0: always. forget: keep nothing that has gone,
-            now or earlier.
+        project: the first eight digits of the project's identity.
+        pages: the new statements of files, by the file's name; other files stay.
+        before: gives the texts that a file had before, by id.
+        max_days: how long the text of a removed statement is stored; 0 for always.
+        forget: delete the texts of all removed statements now.
     """
-    now = {(name, said.id): said for name, page in pages.items() for said in page.entries}
+    now = {
+        (name, statement.id): statement
+        for name, page in pages.items()
+        for statement in page.entries
+    }
     with using(home, _SCHEMA) as db:
         rows = db.execute(
             "SELECT page, id FROM longterm_stood WHERE project=? AND until=0", (project,)
@@ -89,14 +95,14 @@ def record(
 
 
 def drop(home: Home, project: str) -> None:
-    """Know nothing of a project any more. *project*: the first eight digits of its identity."""
+    """Delete the history of a project. *project*: the first eight digits of its identity."""
     with using(home, _SCHEMA) as db:
         db.execute("DELETE FROM longterm_stood WHERE project=?", (project,))
 
 
 def at(home: Home, projects: Iterable[str], when: float) -> dict[tuple[str, str], str]:
-    """(path of a page, id) -> what stood there at a time and has gone since; '' for what stands
-    there still. Raises Unreachable.
+    """The statements of a time: (path of the file, id) -> the text of a statement that was removed
+    since, '' for one that is still there. *when*: seconds since 1970. Raises Unreachable.
     """
     found: dict[tuple[str, str], str] = {}
     with using(home, _SCHEMA) as db:

@@ -21,15 +21,17 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from memsearch_engine.core.errors import Conflict, MemsearchError, SettingsError
 from memsearch_engine.core.home import Home, lock
+from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.state import using
 
+T = TypeVar("T")
 Kind = Literal["extract", "consolidate", "project_review", "user_profile", "memory_to_skill"]
 #: The outcome of a job that had nothing to do: no pause follows it.
 NOTHING_TO_DO = "nothing to do"
@@ -292,6 +294,41 @@ class Jobs:
                 "WHERE kind=? AND key=? AND token=?",
                 (reason[:500], claim.kind, claim.key, claim.token),
             )
+
+    def attempt(
+        self,
+        claim: Claim,
+        work: Callable[[Callable[[], bool]], T],
+        failed: Callable[[str], T],
+    ) -> T:
+        """Do the work of a job.
+
+        Args:
+            work: is given a function that says whether another process took the job over; it ends
+                the job itself (``finish``).
+            failed: what to return where the work raised an error, given its message.
+
+        Raises:
+            SettingsError: the settings name no model that can be asked.
+        """
+        try:
+            with self.settling(claim) as lost:
+                return work(lost.is_set)
+        except SettingsError:
+            raise
+        except (MemsearchError, OSError) as error:
+            return failed(str(error))
+
+    def finish(
+        self,
+        claim: Claim,
+        outcome: str,
+        work: Callable[[sqlite3.Connection], None] | None = None,
+        schema: str = "",
+    ) -> None:
+        """``succeed``. Raises ModelError where another process took the job over."""
+        if not self.succeed(claim, outcome, work, schema):
+            raise ModelError("another process took the job over", again=True)
 
     # -- looking
 

@@ -13,10 +13,12 @@ from memsearch_engine.core.errors import MemsearchError, UsageError
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
 from memsearch_engine.injection.usage import without_citations
-from memsearch_engine.longterm import injected
+from memsearch_engine.longterm import injected, page_drafts
 from memsearch_engine.longterm import pages as documents
-from memsearch_engine.longterm.pages import Draft, Page, PageState, Result, Spot
-from memsearch_engine.longterm.review import Hunk
+from memsearch_engine.longterm.changes import Hunk
+from memsearch_engine.longterm.page_drafts import Result
+from memsearch_engine.longterm.page_review import Draft, PageReview
+from memsearch_engine.longterm.pages import Page, PageState, Spot
 from memsearch_engine.search.scope import Scope
 
 _BEGIN = "<!-- memsearch:begin, kept by `memsearch pages propose`; `--undo` takes it out -->"
@@ -47,7 +49,7 @@ class Pages:
             SettingsError: nobody may be asked.
         """
         self._scope.register()
-        return documents.run(
+        return page_drafts.run(
             self._home,
             load(self._home),
             self._scope.project,
@@ -80,14 +82,10 @@ class Pages:
 
     def draft(self, page: Page) -> Draft | None:
         """What waits for the owner's word."""
-        return next(
-            (
-                draft
-                for draft in documents.pending(self._home, self._scope.project)
-                if draft.page == page
-            ),
-            None,
-        )
+        return self._review(page).pending()
+
+    def _review(self, page: Page) -> PageReview:
+        return PageReview(self._home, load(self._home), self._scope.project, page)
 
     def decide(
         self,
@@ -108,22 +106,13 @@ class Pages:
             NotFound: nothing waits, or not that number. Conflict: the page changed there.
                 UsageError: the words can't stand there.
         """
-        done = documents.decide(
-            self._home,
-            load(self._home),
-            self._scope.project,
-            page,
-            verdict,
-            numbers,
-            text=text,
-            draft_id=draft,
-        )
+        done = self._review(page).decide(verdict, numbers, text=text, seen=draft)
         self._tell_sessions()
         return done
 
     def reopen(self, draft: Draft) -> bool:
         """Let changes that were rejected wait again. False where others wait by now."""
-        return documents.reopen(self._home, self._scope.project, draft)
+        return self._review(draft.page).reopen(draft)
 
     def release(self, page: Page, lines: Iterable[Spot], *, off: bool = False) -> None:
         """The owner's word for lines where they stand (``PageState.strange``): sessions may be
@@ -134,7 +123,7 @@ class Pages:
 
     def newest(self, page: Page) -> int:
         """The number of the last accepted change; 0 where there is none."""
-        return documents.newest(self._home, load(self._home), self._scope.project, page)
+        return self._review(page).newest()
 
     def undo(self, page: Page, number: int = 0) -> str:
         """Take the last accepted change back. The page's file; '' where there is nothing to take
@@ -145,7 +134,7 @@ class Pages:
 
         Raises Conflict, also where the page was changed since.
         """
-        path = documents.undo(self._home, load(self._home), self._scope.project, page, number)
+        path = self._review(page).undo(number)
         self._tell_sessions()
         return path
 

@@ -1,74 +1,50 @@
-"""What a consolidation proposes, piece by piece, and the owner's word on each piece.
+"""What a consolidation proposes for the documents of the long-term memory, and the owner's decision.
 
-A hunk is one bullet (or one skill's file) added, changed or removed within a section; it names the
-sessions that it rests on. Accepting one writes it into the file as that stands now, wherever its
-neighbours have gone; rejecting one is remembered, so that it is not proposed again. The newest
-proposal takes the place of an older one.
+A change is one bullet (or one skill's file) that is added, changed or removed within a section. It
+names the sessions that it rests on. An accepted change is written into the file as the file is now,
+also where its neighbours have moved. A rejected change is remembered, so that it is not proposed
+again. The newest proposal replaces an older one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
-from memsearch_engine.core.errors import Conflict, NotFound, UsageError
+from memsearch_engine.core.errors import Conflict, NotFound
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.state import using
 from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import workspace
+from memsearch_engine.longterm.changes import Hunk, Proposed, Review, Verdict, differences, find
 from memsearch_engine.longterm.store import SessionMemories, plain_line
 from memsearch_engine.longterm.workspace import ArtifactSection, InvalidArtifacts
 
-Verdict = Literal["accepted", "rejected"]
-_LEADS = 5
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_waiting (
   id INTEGER PRIMARY KEY AUTOINCREMENT, body BLOB NOT NULL);
 """
 
 
-class Hunk(msgspec.Struct):
-    """One piece of a proposal.
+class Proposal(Proposed):
+    """What a consolidation proposes.
 
     Attributes:
-        section: the heading that it stands under; '' for a file without sections.
-        leads: lines before it, the nearest first: where an addition belongs.
-        before, after: its lines; an empty one is an addition or a removal.
-        memories: ids of the session memories that it names.
-        state: open, accepted, rejected.
+        memories: ids of the session memories that were weighed.
+        model: the provider that was asked.
+        id: the number of the proposal, 0 until it is stored.
     """
 
-    number: int
-    path: str
-    section: str
-    leads: list[str]
-    before: list[str]
-    after: list[str]
-    memories: list[str]
-    state: str = "open"
-
-
-class Proposal(msgspec.Struct):
-    """``at``: seconds since 1970. ``memories``: what was weighed. ``id``: its number."""
-
-    at: float
-    hunks: list[Hunk]
     memories: list[str] = []
     model: str = ""
     tokens: int = 0
     id: int = 0
-
-    @property
-    def waiting(self) -> list[Hunk]:
-        return [hunk for hunk in self.hunks if hunk.state == "open"]
 
 
 # -- making
@@ -105,25 +81,8 @@ def _pieces(
         return
     old, new = _by_heading(before), _by_heading(after)
     for heading in [*old, *(name for name in new if name not in old)]:
-        was, now = units(old.get(heading, [])), units(new.get(heading, []))
-        matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
-        for tag, i, j, k, m in matcher.get_opcodes():
-            if tag == "equal":
-                continue
-            pairs = max(j - i, m - k)
-            for step in range(pairs):
-                # what only moved within its section is no change
-                gone = list(was[i + step]) if i + step < j and was[i + step] not in now else []
-                come = list(now[k + step]) if k + step < m and now[k + step] not in was else []
-                if not gone and not come:
-                    continue
-                lines = [line for unit in now[: k + step] for line in unit]
-                yield (
-                    heading,
-                    [line for line in reversed(lines) if line.strip()][:_LEADS],
-                    gone,
-                    come,
-                )
+        for piece in differences(old.get(heading, []), new.get(heading, [])):
+            yield heading, *piece
 
 
 def _by_heading(text: str) -> dict[str, list[str]]:
@@ -135,19 +94,6 @@ def _by_heading(text: str) -> dict[str, list[str]]:
     for section in sections:
         found.setdefault(section.heading, []).extend(section.lines)
     return found
-
-
-def units(lines: list[str]) -> list[tuple[str, ...]]:
-    """Bullets with the lines that belong to them, the first one under a heading with it; other
-    blocks as they stand.
-    """
-    found: list[tuple[int, int]] = []
-    for start, stop in workspace.blocks(lines):
-        if found and found[-1][1] == start and lines[start - 1].startswith("#"):
-            found[-1] = (found[-1][0], stop)
-        else:
-            found.append((start, stop))
-    return [tuple(lines[start:stop]) for start, stop in found]
 
 
 # -- keeping
@@ -196,6 +142,54 @@ def clear(home: Home) -> None:
 # -- deciding
 
 
+class _FactsReview(Review[Proposal]):
+    """The decisions on what a consolidation proposes."""
+
+    listing = "memsearch longterm review"
+    forbidden = re.compile(r"(?m)^#{1,2}\s|<!--|memsearch-memory")
+
+    def nothing(self) -> NotFound:
+        return NotFound(
+            "nothing waits for review",
+            "`memsearch longterm status` says when something was consolidated last",
+        )
+
+    def locked_path(self) -> str:
+        return str(self.home.longterm)
+
+    def pending(self) -> Proposal | None:
+        return pending(self.home)
+
+    def check_seen(self, proposal: Proposal, seen: int | str) -> None:
+        if isinstance(seen, int) and seen > proposal.id:
+            raise NotFound(
+                f"no proposal {seen}: {proposal.id} waits",
+                "`memsearch longterm review` lists its changes",
+            )
+        super().check_seen(proposal, seen)
+
+    def store(self, proposal: Proposal) -> None:
+        with using(self.home, SCHEMA) as db:
+            if proposal.waiting:
+                values = (msgspec.json.encode(proposal), proposal.id)
+                db.execute("UPDATE longterm_waiting SET body=? WHERE id=?", values)
+            else:
+                db.execute("DELETE FROM longterm_waiting WHERE id=?", (proposal.id,))
+
+    def accept(self, hunks: list[Hunk]) -> None:
+        take(self.home, hunks)
+        SessionMemories(self.home).allow([line for hunk in hunks for line in hunk.after])
+
+    def reject(self, hunks: list[Hunk]) -> None:
+        memories = SessionMemories(self.home)
+        for hunk in hunks:
+            memories.refuse("+", [line for line in hunk.after if line not in hunk.before])
+            memories.refuse("-", [line for line in hunk.before if line not in hunk.after])
+
+    def accepted(self, hunks: list[Hunk]) -> None:
+        _consolidated(self.home, hunks)
+
+
 def decide(
     home: Home,
     verdict: Verdict,
@@ -204,65 +198,8 @@ def decide(
     text: str | None = None,
     proposal_id: int = 0,
 ) -> list[Hunk]:
-    """Accept or reject hunks of the pending proposal.
-
-    Args:
-        numbers: which; none for all that are open.
-        text: accept one hunk with these words instead of the proposed ones.
-        proposal_id: the proposal that was seen; another one by now is a Conflict. 0 skips the
-            comparison.
-
-    Returns:
-        The hunks that were decided now.
-
-    Raises:
-        NotFound: nothing waits, or not that number. Conflict. UsageError: the text can't stand
-            there.
-    """
-    with locked(home, str(home.longterm)):
-        proposal = pending(home)
-        if proposal is None:
-            raise NotFound(
-                "nothing waits for review",
-                "`memsearch longterm status` says when something was consolidated last",
-            )
-        if proposal_id > proposal.id:
-            raise NotFound(
-                f"no proposal {proposal_id}: {proposal.id} waits",
-                "`memsearch longterm review` lists its changes",
-            )
-        if proposal_id and proposal.id != proposal_id:
-            raise Conflict(
-                f"proposal {proposal_id} was replaced by {proposal.id}", "look at the new one"
-            )
-        wanted = set(numbers)
-        chosen = [hunk for hunk in proposal.waiting if not wanted or hunk.number in wanted]
-        if missing := wanted - {hunk.number for hunk in chosen}:
-            raise NotFound(
-                f"no open change {min(missing)}", "`memsearch longterm review` lists them"
-            )
-        if text is not None:
-            _check_text(chosen, text)
-        if text is not None:
-            chosen[0].after = workspace.clean(home, text.strip("\n")).splitlines()
-        store = SessionMemories(home)
-        if verdict == "accepted":
-            take(home, chosen)  # all or, where one is a conflict, none
-            store.allow([line for hunk in chosen for line in hunk.after])
-        for hunk in chosen:
-            if verdict == "rejected":
-                store.refuse("+", [line for line in hunk.after if line not in hunk.before])
-                store.refuse("-", [line for line in hunk.before if line not in hunk.after])
-            hunk.state = verdict
-        with using(home, SCHEMA) as db:
-            if proposal.waiting:
-                values = (msgspec.json.encode(proposal), proposal.id)
-                db.execute("UPDATE longterm_waiting SET body=? WHERE id=?", values)
-            else:
-                db.execute("DELETE FROM longterm_waiting WHERE id=?", (proposal.id,))
-        if verdict == "accepted":
-            _consolidated(home, chosen)
-    return chosen
+    """Accept or reject changes of the proposal that waits; see ``Review.decide``."""
+    return _FactsReview(home).decide(verdict, numbers, text=text, seen=proposal_id)
 
 
 def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
@@ -313,15 +250,6 @@ def _consolidated(home: Home, hunks: list[Hunk]) -> None:
     baseline.commit(known)
 
 
-def _check_text(chosen: list[Hunk], text: str) -> None:
-    if len(chosen) != 1:
-        raise UsageError("name the one change that gets this text")
-    if not text.strip():
-        raise UsageError("the text is empty", "reject the change instead")
-    if re.search(r"(?m)^#{1,2}\s|<!--|memsearch-memory", text):
-        raise UsageError("the text has a section's heading or a comment in it")
-
-
 def apply(hunk: Hunk, text: str) -> str:
     """*text* of the hunk's file with the hunk in it. Raises Conflict where what it changes is no
     longer there.
@@ -342,16 +270,16 @@ def apply(hunk: Hunk, text: str) -> str:
         sections.append(section)
     lines = section.lines
     if hunk.before:
-        place = _find(lines, hunk.before)
+        place = find(lines, hunk.before)
         if place < 0:
-            if hunk.after and _find(lines, hunk.after) >= 0:
+            if hunk.after and find(lines, hunk.after) >= 0:
                 return text  # it is there already
             raise Conflict(
                 f"what it changes is no longer in {hunk.path}: {hunk.before[0][:80]}",
                 "reject it, or edit the file",
             )
         lines[place : place + len(hunk.before)] = hunk.after
-    elif _find(lines, hunk.after) < 0:
+    elif find(lines, hunk.after) < 0:
         place = next((lines.index(lead) + 1 for lead in hunk.leads if lead in lines), -1)
         if place < 0:
             place = len(lines)
@@ -381,12 +309,6 @@ def _split(path: str, text: str) -> tuple[str, list[ArtifactSection]]:
     if path == workspace.SUMMARY and not head.strip():
         head = workspace.VERSION
     return head.rstrip() + "\n" if head.strip() else "", sections
-
-
-def _find(lines: list[str], wanted: list[str]) -> int:
-    return next(
-        (i for i in range(len(lines) - len(wanted) + 1) if lines[i : i + len(wanted)] == wanted), -1
-    )
 
 
 def take(home: Home, hunks: list[Hunk]) -> None:

@@ -1,10 +1,9 @@
-"""The long-term memory as files that the index reads: what was paid for can be found, opened and
-told.
+"""The long-term memory as files that the index reads, so that searches find it.
 
-For each project there is a folder in the home with what holds there and everywhere: accepted
-bullets of MEMORY.md, remembered facts, recaps of the sessions that were weighed, and what of
-PROJECT.md and USER.md may be told. They are made of the workspace and follow it; nobody edits them
-(the journal refuses it), and what was forgotten is not in them.
+Each project has a folder in the home with what holds in the project and everywhere: accepted bullets
+of MEMORY.md, remembered facts, recaps of the sessions that were consolidated, and the accepted lines
+of PROJECT.md and USER.md. The files are made from the workspace and follow it. The journal refuses
+to edit them, and what was forgotten is not in them.
 """
 
 from __future__ import annotations
@@ -22,18 +21,17 @@ from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import escape_block
-from memsearch_engine.longterm import fact_history, workspace
-from memsearch_engine.longterm import pages as documents
-from memsearch_engine.longterm.fact_history import Page, Said
+from memsearch_engine.longterm import fact_history, pages, workspace
+from memsearch_engine.longterm.fact_history import Statement, StatementFile
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.store import SessionMemories
 
-#: Of those, what was accepted or written by the owner.
+#: The files whose statements the owner accepted or wrote.
 _OWNERS = ("memory.md", "facts.md", "project.md", "user.md")
 
 
 def folder(home: Home, project: str) -> Path:
-    """Where what a project may know lies. *project*: its identity."""
+    """The folder with the searchable files of a project. *project*: its identity."""
     return home.longterm_search / project[:8]
 
 
@@ -46,31 +44,39 @@ def write(
     *,
     forget: bool = False,
 ) -> Path:
-    """Bring a project's files up to what the workspace says now. Returns their folder. Raises
-    OSError, MemsearchError.
+    """Write the searchable files of a project anew from the workspace.
 
     Args:
-        place, settings: where its PROJECT.md and USER.md lie; without these, what is searched
-            of them stays.
-        forget: keep nothing of what is said no more.
+        project: the project's identity.
+        place, settings: say where PROJECT.md and USER.md lie; without them, the files made from
+            these pages stay.
+        forget: also delete the history of removed statements.
+
+    Returns:
+        The folder of the files.
+
+    Raises:
+        OSError, MemsearchError: a file can't be read or written.
     """
     target = folder(home, project)
     learned, now = _changed(home.longterm / workspace.MEMORY), time.time()
-    pages = {
-        "memory.md": Page(list(_bullets(home, project, learned)), learned),
-        "facts.md": Page(list(_facts(home, project)), now),
-        "sessions.md": Page(list(_recaps(home, project)), now),
+    files = {
+        "memory.md": StatementFile(list(_bullets(home, project, learned)), learned),
+        "facts.md": StatementFile(list(_facts(home, project)), now),
+        "sessions.md": StatementFile(list(_recaps(home, project)), now),
     }
     if place and settings:
-        for page in documents.PAGES:
-            changed = _changed(Path(documents.path_of(settings, place, page)))
-            pages[f"{page}.md"] = Page(list(_page(home, settings, place, page, changed)), changed)
+        for page in pages.PAGES:
+            changed = _changed(Path(pages.path_of(settings, place, page)))
+            files[f"{page}.md"] = StatementFile(
+                list(_page(home, settings, place, page, changed)), changed
+            )
     days = (settings or load(home)).history.max_days
     fact_history.record(
-        home, project[:8], pages, lambda page: _texts(target / page), max_days=days, forget=forget
+        home, project[:8], files, lambda page: _texts(target / page), max_days=days, forget=forget
     )
-    for name, said in pages.items():
-        text = "\n".join(entry.text for entry in said.entries)
+    for name, file in files.items():
+        text = "\n".join(entry.text for entry in file.entries)
         path = target / name
         if put(path, text) and name in _OWNERS and text:
             entries = read_day(path).entries
@@ -80,8 +86,8 @@ def write(
 
 
 def rewrite(home: Home, *, forget: bool = False) -> None:
-    """The same for all projects that have such files: at once, where something is to be forgotten
-    (*forget*), or has come back.
+    """Write the searchable files of all projects that have some, after something was forgotten
+    (*forget*) or restored.
     """
     if home.longterm_search.is_dir():
         origin = Origin(home)
@@ -108,11 +114,11 @@ def _changed(path: Path) -> float:
         return time.time()
 
 
-def _bullets(home: Home, project: str, since: float) -> Iterator[Said]:
+def _bullets(home: Home, project: str, since: float) -> Iterator[Statement]:
     try:
         sections = workspace.sections(workspace.read(home.longterm, workspace.MEMORY))
     except workspace.InvalidArtifacts:
-        return  # somebody edited it into something else; `doctor` says so
+        return  # a person edited the file into another shape; `doctor` reports it
     for section in sections:
         if section.scope in (workspace.EVERYWHERE, project[:8]):
             heading = "everywhere" if section.scope == workspace.EVERYWHERE else "this project"
@@ -122,25 +128,23 @@ def _bullets(home: Home, project: str, since: float) -> Iterator[Said]:
                     yield _entry("memory", f"Long-term memory, {heading}", text, since)
 
 
-def _facts(home: Home, project: str) -> Iterator[Said]:
+def _facts(home: Home, project: str) -> Iterator[Statement]:
     for fact in facts(home):
         if fact.scope in ("", project[:8]):
             yield _entry("fact", "Remembered", f"- {fact.text}", fact.at)
 
 
 def _page(
-    home: Home, settings: Settings, place: Project, page: documents.Page, since: float
-) -> Iterator[Said]:
-    for heading, lines in documents.sections(
-        documents.accepted_text(home, settings, place, page)
-    ).items():
+    home: Home, settings: Settings, place: Project, page: pages.Page, since: float
+) -> Iterator[Statement]:
+    for heading, lines in pages.sections(pages.accepted_text(home, settings, place, page)).items():
         if text := "\n".join(line for line in lines if not line.startswith("# ")).strip():
             yield _entry(
-                page, f"{documents.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text, since
+                page, f"{pages.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text, since
             )
 
 
-def _recaps(home: Home, project: str) -> Iterator[Said]:
+def _recaps(home: Home, project: str) -> Iterator[Statement]:
     for memory in SessionMemories(home).all():
         if (
             memory.selected
@@ -152,10 +156,10 @@ def _recaps(home: Home, project: str) -> Iterator[Said]:
             yield _entry("summary", heading, memory.summary, memory.made)
 
 
-def _entry(kind: str, heading: str, text: str, since: float) -> Said:
+def _entry(kind: str, heading: str, text: str, since: float) -> Statement:
     text = without_citations(text).strip()
     name = digest("longterm", kind, text, size=6)
-    return Said(
+    return Statement(
         name, since, f"### {' '.join(heading.split())}\n<!-- id:{name} -->\n{escape_block(text)}\n"
     )
 

@@ -13,8 +13,9 @@ from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, Usa
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
 from memsearch_engine.injection.supersessions import Supersessions
-from memsearch_engine.longterm import skills
-from memsearch_engine.longterm.skills import Candidate, Result
+from memsearch_engine.longterm import skill_drafts, skills
+from memsearch_engine.longterm.skill_drafts import Result
+from memsearch_engine.longterm.skills import Candidate
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 
@@ -47,7 +48,7 @@ class Skills:
             SettingsError: nobody may be asked.
         """
         self._scope.register()
-        return skills.distill(
+        return skill_drafts.distill(
             self._home,
             load(self._home),
             self._scope.project,
@@ -62,7 +63,7 @@ class Skills:
         no skill as the specification has it, or there is one of that name.
         """
         slug = skills.slug_of(name)
-        clean, why = skills.checked_body(self._home, body, lambda line: True)
+        clean, why = skill_drafts.checked_body(self._home, body, lambda line: True)
         if not slug or not clean:
             raise UsageError(why or f"{name!r} is no name")
         if any(candidate.name == slug for candidate in self.all()):

@@ -27,7 +27,7 @@ from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.settings import Sync as Where
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.longterm import pages, pipeline, skills
+from memsearch_engine.longterm import page_drafts, pages, pipeline, skill_drafts, skills
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.service.commands import distinct
 from memsearch_engine.service.service_state import ServiceState, stamp_of
@@ -243,7 +243,7 @@ class LongTermTask:
         if skills.chosen(self._state.settings) and not self._state.paused and not self.is_running:
             for project in distinct(self._state.registered()):
                 if os.path.isdir(project.memory) and not self._state.stopping.is_set():
-                    drafted = skills.distill(
+                    drafted = skill_drafts.distill(
                         self._state.home,
                         self._state.settings,
                         project,
@@ -254,11 +254,11 @@ class LongTermTask:
                             "skills of %s: %s", project.slug, msgspec.json.encode(drafted).decode()
                         )
                         self._state.bump()
-        due = [] if self._state.paused or self.is_running else pages.due(self._state.settings)
+        due = [] if self._state.paused or self.is_running else page_drafts.due(self._state.settings)
         for project in distinct(self._state.registered()) if due else ():
             for page in due:
                 if not self._state.stopping.is_set() and os.path.isdir(project.memory):
-                    result = pages.run(
+                    result = page_drafts.run(
                         self._state.home,
                         self._state.settings,
                         project,

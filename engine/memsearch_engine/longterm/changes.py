@@ -1,0 +1,196 @@
+"""What a model proposes for a document, change by change, and the owner's decision on each change.
+
+The documents of the long-term memory (``review``) and the pages of a project (``page_review``) use
+it. They differ in where a proposal is stored, in how an accepted change is written, and in what is
+remembered of a rejected one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Generic, Literal, TypeVar
+
+import msgspec
+
+from memsearch_engine.core.errors import Conflict, NotFound, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.journal.disk import locked
+from memsearch_engine.longterm import workspace
+
+Verdict = Literal["accepted", "rejected"]
+_LEADS = 5
+
+
+class Hunk(msgspec.Struct):
+    """One change of a proposal: a bullet that is added, changed or removed.
+
+    Attributes:
+        section: the heading that it stands under; '' for a file without sections.
+        leads: lines before it, the nearest first: where an addition belongs.
+        before, after: its lines; an empty list is an addition or a removal.
+        memories: ids of the session memories or sessions that it rests on.
+        state: open, accepted, rejected.
+    """
+
+    number: int
+    path: str
+    section: str
+    leads: list[str]
+    before: list[str]
+    after: list[str]
+    memories: list[str]
+    state: str = "open"
+
+
+class Proposed(msgspec.Struct):
+    """A proposal with its changes. ``at``: when it was made, in seconds since 1970."""
+
+    at: float
+    hunks: list[Hunk]
+
+    @property
+    def waiting(self) -> list[Hunk]:
+        """The changes that are not decided."""
+        return [hunk for hunk in self.hunks if hunk.state == "open"]
+
+
+P = TypeVar("P", bound=Proposed)
+
+
+class Review(ABC, Generic[P]):
+    """The decisions on the proposal that waits for one document.
+
+    Attributes:
+        listing: the command that lists the changes.
+        forbidden: what the owner's own words for a change must not have.
+    """
+
+    listing: ClassVar[str]
+    forbidden: ClassVar[re.Pattern[str]]
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+
+    @abstractmethod
+    def nothing(self) -> NotFound:
+        """The error where no proposal waits."""
+
+    @abstractmethod
+    def locked_path(self) -> str:
+        """The path whose lock is held while changes are decided."""
+
+    @abstractmethod
+    def pending(self) -> P | None:
+        """The proposal that waits."""
+
+    @abstractmethod
+    def store(self, proposal: P) -> None:
+        """Store what was decided; a proposal without open changes is deleted."""
+
+    @abstractmethod
+    def accept(self, hunks: list[Hunk]) -> None:
+        """Write changes into the document, all or none. Raises Conflict."""
+
+    def check_seen(self, proposal: P, seen: int | str) -> None:
+        """Raise Conflict where another proposal than the one that was shown waits by now."""
+        if getattr(proposal, "id", None) != seen:
+            raise Conflict("the proposal was replaced by another one", "look at the new one")
+
+    def reject(self, hunks: list[Hunk]) -> None:
+        """Remember that the owner does not want these changes."""
+
+    def accepted(self, hunks: list[Hunk]) -> None:
+        """What follows when accepted changes were written and stored."""
+
+    def decide(
+        self,
+        verdict: Verdict,
+        numbers: Iterable[int] = (),
+        *,
+        text: str | None = None,
+        seen: int | str = 0,
+    ) -> list[Hunk]:
+        """Accept or reject changes.
+
+        Args:
+            numbers: which changes; none for all that are open.
+            text: accept one change with these words instead of the proposed ones.
+            seen: the id of the proposal that was shown; another one by now is a Conflict.
+
+        Returns:
+            The changes that were decided now.
+
+        Raises:
+            NotFound: nothing waits, or no change has that number.
+            Conflict: another proposal waits, or the document changed there.
+            UsageError: the text can't stand in the document.
+        """
+        with locked(self.home, self.locked_path()):
+            proposal = self.pending()
+            if proposal is None:
+                raise self.nothing()
+            if seen:
+                self.check_seen(proposal, seen)
+            wanted = set(numbers)
+            hunks = [hunk for hunk in proposal.waiting if not wanted or hunk.number in wanted]
+            if missing := wanted - {hunk.number for hunk in hunks}:
+                raise NotFound(f"no open change {min(missing)}", f"`{self.listing}` lists them")
+            if text is not None:
+                hunks[0].after = self._own_words(hunks, text)
+            if verdict == "accepted":
+                self.accept(hunks)
+            else:
+                self.reject(hunks)
+            for hunk in hunks:
+                hunk.state = verdict
+            self.store(proposal)
+            if verdict == "accepted":
+                self.accepted(hunks)
+        return hunks
+
+    def _own_words(self, hunks: list[Hunk], text: str) -> list[str]:
+        if len(hunks) != 1:
+            raise UsageError("name the one change that gets this text")
+        if not text.strip():
+            raise UsageError("the text is empty", "reject the change instead")
+        if self.forbidden.search(text):
+            raise UsageError("the text has a section's heading or a comment in it")
+        return workspace.clean(self.home, text.strip("\n")).splitlines()
+
+
+def differences(old: list[str], new: list[str]) -> Iterator[tuple[list[str], list[str], list[str]]]:
+    """(leads, before, after) of each bullet that differs between two versions of a section. A bullet
+    that only moved is no difference.
+    """
+    was, now = units(old), units(new)
+    matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
+    for tag, i, j, k, m in matcher.get_opcodes():
+        for step in range(max(j - i, m - k) if tag != "equal" else 0):
+            gone = list(was[i + step]) if i + step < j and was[i + step] not in now else []
+            come = list(now[k + step]) if k + step < m and now[k + step] not in was else []
+            if gone or come:
+                lead = [line for unit in now[: k + step] for line in unit if line.strip()]
+                yield lead[::-1][:_LEADS], gone, come
+
+
+def units(lines: list[str]) -> list[tuple[str, ...]]:
+    """Bullets with the lines that belong to them, the first one under a heading with that heading;
+    other blocks as they stand.
+    """
+    found: list[tuple[int, int]] = []
+    for start, stop in workspace.blocks(lines):
+        if found and found[-1][1] == start and lines[start - 1].startswith("#"):
+            found[-1] = (found[-1][0], stop)
+        else:
+            found.append((start, stop))
+    return [tuple(lines[start:stop]) for start, stop in found]
+
+
+def find(lines: list[str], wanted: list[str], begin: int = 0, end: int | None = None) -> int:
+    """Where *wanted* stands in ``lines[begin:end]``; -1 where it does not."""
+    last = (len(lines) if end is None else end) - len(wanted)
+    places = range(begin, last + 1)
+    return next((n for n in places if lines[n : n + len(wanted)] == wanted), -1)
