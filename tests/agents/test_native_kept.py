@@ -19,14 +19,14 @@ from tests.mock_model import Reply
 pytestmark = [pytest.mark.agents]
 _ASK = """
 import sys
-from memsearch_engine.core.llm import native
-print(native.ask(sys.argv[1], "", "Write bullets.", "A turn.", 100).text)
+from memsearch_engine.core.llm import cli
+print(cli.ask(sys.argv[1], "", "Write bullets.", "A turn.", 100).text)
 """
 _EDIT = """
 import sys
 from pathlib import Path
-from memsearch_engine.core.llm import native
-native.edit("claude-code", "", "Edit files.", "Do it.", Path(sys.argv[1]), 100, lambda: False)
+from memsearch_engine.core.llm import cli
+cli.edit("claude-code", "", "Edit files.", "Do it.", Path(sys.argv[1]), 100, lambda: False)
 """
 _NOTES = "- User asked about limits\n- Agent set them to five"
 #: Tools of the clients, by name and with what would leave a mark outside: whether they are offered

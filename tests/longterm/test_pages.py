@@ -339,13 +339,13 @@ def test_killed_at_any_step_nothing_is_lost_or_doubled(box, memory, model, at):
     script = f"""
 import os, sys
 from memsearch_engine import Memory, Pages
-from memsearch_engine.longterm import living
+from memsearch_engine.longterm import jobs, page_drafts, page_review
 die = lambda *a, **k: os.kill(os.getpid(), 9)
-if {at!r} == "asked": living.parsed = die
-if {at!r} == "proposed": living.Jobs.succeed = die
-real = living._put
-if {at!r} == "before-write": living._put = die
-if {at!r} == "after-write": living._put = lambda *a: (real(*a), die())
+if {at!r} == "asked": page_drafts.parsed = die
+if {at!r} == "proposed": jobs.Jobs.succeed = die
+real = page_review._put
+if {at!r} == "before-write": page_review._put = die
+if {at!r} == "after-write": page_review._put = lambda *a: (real(*a), die())
 pages = Memory({str(box.project)!r}, home={str(box.home.root)!r}).pages
 pages.review("project", provider="mine") if {at!r} in ("asked", "proposed") else pages.decide("project", "accepted")
 """
