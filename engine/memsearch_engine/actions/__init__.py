@@ -1,6 +1,6 @@
-"""What agents did: the files that they touched, the commands that they ran and how those ended.
+"""What agents did: the files that they changed, the commands that they ran and how those ended.
 
-``work`` reads it out of a tool call, ``index`` keeps it, ``answers`` says how something is done,
-what mended an error and who touched a file. It knows turns and no agents; what of it is told
-unasked, and to whom, is ``recall``'s.
+``work`` extracts it from a tool call, ``index`` stores it, and ``answers`` says how something is
+run, what fixed an error and who changed a file. This room knows turns and no agents. What is
+injected into sessions, and when, is decided by ``injection``.
 """

@@ -1,4 +1,4 @@
-"""Answers from what was done: how something is run, what mended an error, who touched a file."""
+"""Answers from the actions of agents: how something is run, what fixed an error, who changed a file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ Stands = Callable[[Act], bool]
 
 
 class Way(msgspec.Struct, kw_only=True):
-    """A command as it was run. ``worked``, ``failed``: how often; ``last``: its newest run that
-    worked, else its newest; ``why``: which words it was found by, or the note.
+    """A command that was run.
+
+    Attributes:
+        worked, failed: how often.
+        last: the newest run that worked, else the newest run.
+        why: the words or the note that it was found by.
     """
 
     command: str
@@ -34,13 +38,13 @@ class Way(msgspec.Struct, kw_only=True):
 
 
 class Fix(msgspec.Struct, kw_only=True):
-    """An error and what became of it.
+    """An error and how it was fixed.
 
     Attributes:
-        met: the command that failed with it. alike: 1 for the same error, less for one that is
-            alike.
-        mended: the later run in the same session that worked, None where there was none.
-        between: what was done from the failure to there: files written and commands that worked.
+        met: the command that failed with the error.
+        alike: 1 for the same error, less for a similar one.
+        mended: the later run in the same session that worked; None where there was none.
+        between: the actions between both: files written and commands that worked.
     """
 
     met: Act
@@ -54,11 +58,11 @@ class Fix(msgspec.Struct, kw_only=True):
 
     @property
     def again(self) -> bool:
-        """Whether the very same command worked in the end."""
+        """Whether the same command worked in the end."""
         return self.mended is not None and self.mended.command == self.met.command
 
     def words(self) -> str:
-        """What mended it, in words; '' where nothing is known to."""
+        """What fixed it, in words; empty where nothing is known."""
         if self.mended is None:
             return ""
         worked = "it worked" if self.again else f"`{self.mended.command}` worked"
@@ -87,11 +91,13 @@ def how(
     stands: Stands,
     turns: Iterable[tuple[str, str, str]] = (),
 ) -> list[Way]:
-    """The commands by which something was done, best first: those that have the words asked for,
-    then those of *turns*.
+    """The commands by which something was done, best first: those that contain words of the
+    question, then those of *turns*.
 
     Args:
-        turns: (agent, session, turn) whose notes are about what was asked.
+        memories: memory folders; empty for all.
+        stands: whether the note of an action still exists.
+        turns: (agent, session, turn) of notes that answer the question.
     """
     words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL][
         :_MAX_WORDS
@@ -128,11 +134,11 @@ def _count(found: dict[str, Way], act: Act, why: str) -> None:
 
 
 def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> list[Fix]:
-    """Where this error was met and what mended it: the same error before others, mended ones before
-    those that were not, newest first.
+    """Where an error occurred and what fixed it. Fixed errors come first, then the same error
+    before similar ones, then the newest.
 
     Args:
-        error: what was printed, or some words of it.
+        error: the printed text, or some words of it.
     """
     lines = work.complaints(error) or [line for line in error.splitlines() if line.strip()][:1]
     signs = [work.signature(line) for line in lines]
@@ -163,8 +169,8 @@ def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> li
 
 
 def mend(actions: Actions, one: Fix) -> None:
-    """Look for what mended it: the next run of the same command in its session that worked, else of
-    one in other words.
+    """Look for the fix: the next run of the same command in its session that worked, else of a
+    variant of it.
     """
     later = actions.after(one.met)
     same = (act for act in later if act.command == one.met.command and not act.failed)
@@ -180,9 +186,7 @@ def mend(actions: Actions, one: Fix) -> None:
 
 
 def _is_variant(act: Act, of: Act) -> bool:
-    """Whether two commands are one in other words: of one program, with most of their words the
-    same.
-    """
+    """Whether two commands are variants: of one program, with at least half of their words shared."""
     program, words, others = (
         of.head.partition(" ")[0],
         set(act.command.split()),
@@ -194,7 +198,7 @@ def _is_variant(act: Act, of: Act) -> bool:
 
 
 def blame(actions: Actions, memories: list[str], path: str, stands: Stands) -> list[Act]:
-    """Who wrote to a path, newest first, a turn once."""
+    """Who wrote to a path, newest first, each turn once."""
     turns: dict[tuple[str, str, str], Act] = {}
     for act in actions.of_path(memories, work.within(path)):
         if stands(act):

@@ -1,8 +1,8 @@
-"""``actions.db``: per turn the files touched and the commands run, in order, with how each ended.
-Words only, cleaned of secrets by whoever hands a turn in.
+"""``actions.db``: for each turn the files changed and the commands run, in order, with how each
+ended. Only text is stored; the caller removes secrets first.
 
-Derived: what is lost of it comes back from the kept conversations (``missing``). Reading works
-without write access, a file that is not there or damaged reads as empty.
+The database is derived: what is lost is made again from archived conversations. It can be read
+without write access. A file that is missing or damaged reads as empty.
 """
 
 from __future__ import annotations
@@ -43,13 +43,15 @@ _BUSY_S = 10.0
 
 
 class Act(msgspec.Struct, kw_only=True):
-    """One thing that an agent did: it ran ``command`` (of that ``head``) or wrote to ``path``; the
-    other is ''.
+    """One action of an agent: it ran ``command`` or wrote to ``path``; the other one is empty.
 
     Attributes:
-        at: when its turn began, in seconds since 1970. n: its place among all that the turn did.
-        complaint: the most telling line of what a failed command printed.
-        outside: the turn took in content from outside the machine.
+        memory: the memory folder; entry: id of the note of the turn.
+        at: when the turn began, in seconds since 1970.
+        n: the place among the actions of the turn, from 0.
+        head: the program with its subcommand, such as ``alembic upgrade``.
+        complaint: the most specific line that a failed command printed.
+        outside: whether the turn read content from outside the machine.
     """
 
     agent: str
@@ -68,7 +70,7 @@ class Act(msgspec.Struct, kw_only=True):
 
     @property
     def place(self) -> tuple[float, str, int]:
-        """Its place in its session."""
+        """A key that sorts the actions of a session by time."""
         return self.at, self.turn, self.n
 
 
@@ -77,7 +79,7 @@ _FROM = "acts a JOIN turns t ON t.id=a.turn"
 
 
 class Actions:
-    """The actions of one home folder. Not shared between threads."""
+    """The actions of one home folder. An object must not be shared between threads."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -92,14 +94,15 @@ class Actions:
     # -- writing
 
     def put(self, turn: Turn, memory: str, entry: str, at: float) -> None:
-        """Note what a turn did, instead of what was noted of it before.
+        """Store the actions of a turn, in place of those stored before.
 
         Args:
-            turn: without secrets. memory, entry: where its note stands. at: when it began, in
-                seconds since 1970.
+            turn: without secrets.
+            memory, entry: memory folder and id of its note.
+            at: when it began, in seconds since 1970.
 
         Raises:
-            Unreachable: it can't be written.
+            Unreachable: the database can't be written.
         """
         acts, signs = _of(turn, memory)
         key = (turn.agent, turn.session, turn.turn)
@@ -172,23 +175,21 @@ class Actions:
     # -- reading
 
     def names(self) -> set[tuple[str, str, str]]:
-        """(agent, session, turn) of everything noted."""
+        """(agent, session, turn) of every stored turn."""
         return set(self._read("SELECT agent, session, turn FROM turns"))
 
     def of_command(self, memories: list[str], command: str) -> list[Act]:
-        """Every run of exactly this command, newest first."""
+        """All runs of exactly this command, newest first."""
         return self._acts(memories, "a.command=?", [command])
 
     def of_path(self, memories: list[str], name: str) -> list[Act]:
-        """Every writing to a path that is *name*, ends with it or lies in that folder, newest
-        first.
-        """
+        """All writes to a path that is *name*, ends with it or lies in that folder, newest first."""
         like = _like(name)
         where = "a.path<>'' AND (a.path=? OR a.path LIKE ? ESCAPE '!' OR a.path LIKE ? ESCAPE '!')"
         return self._acts(memories, where, [name, f"%/{like}", f"{like}/%"])
 
     def of_sign(self, memories: list[str], signs: Iterable[str]) -> list[Act]:
-        """Every failure with one of these signatures, newest first."""
+        """All failures with one of these signatures (``work.signature``), newest first."""
         names = list(signs)
         marks = ",".join("?" * len(names))
         return self._acts(
@@ -198,7 +199,7 @@ class Actions:
     def failures(
         self, memories: list[str], words: Iterable[str], limit: int = 500
     ) -> list[tuple[Act, str]]:
-        """Failures whose signature has any of *words*, newest first, with that signature."""
+        """Failures whose signature contains any of *words*, newest first, with the signature."""
         terms = list(words)
         where, values = _in(memories)
         either = " OR ".join("s.sign LIKE ? ESCAPE '!'" for _ in terms) or "0"
@@ -207,7 +208,7 @@ class Actions:
         return [(_act(row[:-1]), row[-1]) for row in rows]
 
     def runs(self, memories: list[str], words: Iterable[str], limit: int = 5000) -> list[Act]:
-        """Runs of commands that have any of *words*, newest first."""
+        """Runs of commands that contain any of *words*, newest first."""
         terms = list(words)
         either = " OR ".join("a.command LIKE ? ESCAPE '!'" for _ in terms) or "0"
         return self._acts(
@@ -224,18 +225,18 @@ class Actions:
         ]
 
     def after(self, act: Act) -> list[Act]:
-        """What the session did after *act*, in order."""
+        """The actions of the session after *act*, in order."""
         found = self._acts(
             [], "t.agent=? AND t.session=? AND t.at>=?", [act.agent, act.session, act.at], 5000
         )
         return [other for other in reversed(found) if other.place > act.place]
 
     def paths_named(self, memories: list[str], name: str) -> set[str]:
-        """The paths with these last parts that were written to."""
+        """The written paths that end with *name* or lie in a folder of that name."""
         return {act.path for act in self.of_path(memories, name)}
 
     def took_in_outside(self, act: Act) -> bool:
-        """Whether its session had taken in content from outside by then, in whatever turn."""
+        """Whether the session had read content from outside the machine by then, in any turn."""
         query = "SELECT 1 FROM turns WHERE agent=? AND session=? AND at<=? AND outside LIMIT 1"
         return any(self._read(query, (act.agent, act.session, act.at)))
 
@@ -265,7 +266,7 @@ class Actions:
 
 
 def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int, str]]]:
-    """Rows of ``acts`` and of ``signs`` without the turn's number."""
+    """The rows of ``acts`` and ``signs`` for a turn, without the id of the turn."""
     root = memory.removesuffix("/.memsearch/memory")
     acts: list[tuple[Any, ...]] = []
     signs: list[tuple[int, str]] = []
@@ -297,16 +298,23 @@ def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int,
             cut_off or unknown or command.is_looking and not tool.failed
         ):  # nobody knows how it ended, or needs to
             continue
-        told = work.complaints(tool.output) if tool.failed else []
-        signs += [(len(acts), str(_whole(work.signature(line)))) for line in told]
+        complaints = work.complaints(tool.output) if tool.failed else []
+        signs += [(len(acts), str(_whole(work.signature(line)))) for line in complaints]
         acts.append(
-            (len(acts), command.text, command.head, "", tool.failed, told[0] if told else "")
+            (
+                len(acts),
+                command.text,
+                command.head,
+                "",
+                tool.failed,
+                complaints[0] if complaints else "",
+            )
         )
     return [tuple(_whole(value) for value in act) for act in acts], signs
 
 
 def _whole(value: object) -> object:
-    """Half a surrogate pair can't be written down."""
+    """A value that can be stored: half of a surrogate pair can't be encoded."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 

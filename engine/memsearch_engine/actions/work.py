@@ -1,5 +1,5 @@
-"""A tool call -> the files that it touched, the command that it ran and what it complained of. Pure
-text, no files.
+"""Extract from a tool call the files that it changed, the command that it ran and the errors that it
+printed. It works on text and reads no files.
 """
 
 from __future__ import annotations
@@ -153,13 +153,13 @@ _TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")
 
 
 class Command(msgspec.Struct, frozen=True):
-    """A command as it is known by: ``text`` without what only quietens it, ``head`` its program
-    with the word that says what it does (``alembic upgrade``).
+    """A command in the form in which runs of it are compared.
 
     Attributes:
-        is_masked: the exit status is not the command's: of a pipe's last program, or of what
-            came after it.
-        is_looking: it changes nothing: it neither mends an error nor is worth asking for again.
+        text: without options that only reduce its output.
+        head: the program with its subcommand, such as ``alembic upgrade``.
+        is_masked: whether the exit status is that of another program, such as the last of a pipe.
+        is_looking: whether it changes nothing, so that it fixes no error.
     """
 
     text: str
@@ -201,9 +201,7 @@ def _patched(text: str) -> list[str]:
 
 
 def within(path: str, *roots: str) -> str:
-    """*path* relative to the first of *roots* that it lies within, else as it is; without ``./``
-    and ``..``.
-    """
+    """*path*, normalised, relative to the first of *roots* that contains it; else as it is."""
     path = os.path.normpath(path) if path else ""
     inside = (
         path.removeprefix(f"{root.rstrip('/')}/")
@@ -219,16 +217,16 @@ def runs(tool: str, given: str) -> bool:
 
 
 def command(tool: str, given: str, *roots: str) -> Command | None:
-    """What a call ran; None where that is nothing, or nothing with a name."""
+    """The command that a call ran; None where there is none that could be run again."""
     return of_line(given, *roots) if runs(tool, given) else None
 
 
 def of_line(line: str, *roots: str) -> Command | None:
-    """A command line as it is known by; None for an empty one, and for scripts and long ones, which
-    nobody runs again.
+    """The command of a command line; None for an empty line, for scripts and for very long lines,
+    which nobody runs again.
 
     Args:
-        roots: folders in which it is run anyway; ``cd`` into another one belongs to the command.
+        roots: folders in which it is run anyway; ``cd`` into another folder is part of the command.
     """
     lines = [
         part
@@ -329,8 +327,8 @@ def _after_options(words: list[str]) -> list[str]:
 
 
 def complaints(output: str) -> list[str]:
-    """The lines of an output that say what went wrong, at most three, what came last first; where
-    errors are named, only those.
+    """The lines of an output that say what went wrong: at most three, the last first. Where some
+    lines name an error, only those.
     """
     if len(output) > _LOOKED_THROUGH:
         output = f"{output[: _LOOKED_THROUGH // 2]}\n{output[-_LOOKED_THROUGH // 2 :]}"
@@ -349,13 +347,13 @@ def _is_hollow(line: str) -> bool:
 
 
 def is_clean(output: str) -> bool:
-    """Whether nothing in an output reads like a complaint."""
+    """Whether no line of an output looks like an error."""
     return not _COMPLAINT.search(output)
 
 
 def signature(line: str) -> str:
-    """What two errors of one kind have in common: *line* without folders, places in files, times,
-    addresses and durations.
+    """The part of an error line that is the same for all errors of its kind: without folders, places
+    in files, times, addresses and durations.
     """
     line = line[:_MAX_LINE]
     for pattern, instead in _CHANGING:
@@ -364,5 +362,5 @@ def signature(line: str) -> str:
 
 
 def is_telling(sign: str) -> bool:
-    """Whether a signature can tell one error from others: it has at least three words that differ."""
+    """Whether a signature identifies an error: it has at least three different words."""
     return len(set(_TERM.findall(sign))) >= 3

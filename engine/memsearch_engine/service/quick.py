@@ -29,8 +29,8 @@ def search(
         limit: how many hits; 0: as the settings say.
         everything: in all projects.
     """
-    if "as-of:" in query.lower() or os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0"):
-        return None  # both need more than the index
+    if os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0"):
+        return None  # the settings decide whether the service may be asked
     return _ask(
         "search_view", query=query, limit=limit, mode=mode, fusion=fusion, everything=everything
     )

@@ -85,10 +85,13 @@ class SearchHandlers:
             projects: to search beside those that the request names.
         """
         wanted = _request(request, query, limit=limit, mode=mode, fusion=fusion)
-        indexer, scope = (
-            self._state.indexer,
-            self._state.scope(place, [*(projects or []), *wanted.projects]),
-        )
+        return self._answer(call, place, wanted, projects or [])
+
+    def _answer(
+        self, call: Call, place: dict[str, str], wanted: SearchRequest, projects: list[str]
+    ) -> Answer:
+        indexer = self._state.indexer
+        scope = self._state.scope(place, [*projects, *wanted.projects])
         if not wanted.is_empty:
             self.asked_in_english.append(is_english(wanted.text))
         is_current = True  # where words are compared, the files are looked at anyway
@@ -98,6 +101,7 @@ class SearchHandlers:
             is_current = indexer.catch_up(scope, call)
         return self.find(wanted, scope, is_current=is_current)
 
+    @searching
     def search_view(
         self,
         call: Call,
@@ -114,14 +118,17 @@ class SearchHandlers:
             limit: how many hits; 0: as the settings say.
 
         Returns:
-            None where the index is not open, or the settings can't be read: the client finds out
-            by itself then.
+            None where the index is not open, the settings can't be read, or the query asks for a
+            past day, which needs the history: the client answers by itself then.
         """
         self._state.look_at_settings()
         if self._state.paused or not self._state.indexer.ready.is_set():
             return None
         limit = limit or self._state.settings.search.top_k
-        answer = self.search(call, place, query, limit, mode, fusion, ["*"] if everything else [])
+        request = parse(query, limit=limit, mode=mode, fusion=fusion)
+        if request.as_of:
+            return None
+        answer = self._answer(call, place, request, ["*"] if everything else [])
         mark_contradicting(self._state.journal.origin, answer.hits)
         return answer_view(answer)
 
