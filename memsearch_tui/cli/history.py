@@ -295,9 +295,12 @@ def _plan_json(made: Any, report: Any) -> dict[str, Any]:
     return value
 
 
-@click.group()
-def evidence() -> None:
-    """Keep, count and prune the conversations behind memories."""
+@click.group(invoke_without_command=True)
+@click.pass_context
+def evidence(ctx: click.Context) -> None:
+    """Archive, count and prune the conversations behind notes."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(evidence_status, json_=False)
 
 
 @evidence.command("status", epilog="\b\nExample:\n  memsearch agents evidence status")

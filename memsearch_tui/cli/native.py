@@ -18,13 +18,16 @@ from memsearch_tui.cli.options import as_json, memory_at, scope
 from memsearch_tui.counted import many
 
 
-@click.group()
-def native() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def native(ctx: click.Context) -> None:
     """Memories that agents keep or read by themselves: auto memories, CLAUDE.md, AGENTS.md and the
     like.
 
-    They are only read. `memsearch search 'kind:native WORDS'` finds what stands in them.
+    They are only read. `memsearch search 'kind:native WORDS'` finds what is in them.
     """
+    if ctx.invoked_subcommand is None:
+        ctx.exit(ctx.invoke(list_, agent=None, project=None, everything=False, json_=False))
 
 
 @native.command(
