@@ -24,16 +24,18 @@ from memsearch_tui.screens.browse import BrowseScreen
 HERE = Path(__file__).parent
 END = date(2026, 11, 20)
 SIZE = (120, 40)
-SIZES = {"wide": (200, 60), "narrow": (80, 24)}
+SIZES = {"wide": (200, 60), "narrow": (80, 24), "narrow-light": (80, 24)}
 #: name -> (theme, keys)
 SCENES = {
     "browse": ("memsearch-dark", ["down", "down"]),
     "wide": ("memsearch-dark", ["down", "down"]),
     "narrow": ("memsearch-dark", ["down", "down"]),
+    "browse-light": ("memsearch-light", ["down", "down"]),
+    "narrow-light": ("memsearch-light", ["down", "down"]),
     "search": ("memsearch-dark", ["slash", *"why was the cache ttl raised"]),
     "conversation": (
         "memsearch-dark",
-        ["slash", *"OOMKilled pods agent:claude", "enter", "enter", "enter"],
+        ["slash", *"OOMKilled pods agent:claude", "enter", "enter"],
     ),
     "edit": ("memsearch-dark", ["down", "e"]),
     "help": ("memsearch-light", ["question_mark"]),
@@ -79,7 +81,7 @@ def main() -> None:
     os.chdir(project)
     memory = Memory(str(project), home=home)
     try:
-        memory.call("index", list[dict], timeout_s=600, place=memory.place_param)
+        memory.index()
         for name, (theme, keys) in SCENES.items():
             asyncio.run(scene(Library(memory), name, theme, keys))
             print(f"screenshots/{name}.svg")
