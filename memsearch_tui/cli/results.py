@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _DISPLAY = "display"  # search.views.DISPLAY
 _LINES_SHOWN, _WEAK_SHOWN, _NOTES_SHOWN, _TOOL_LINES = 3, 3, 3, 6
+# Patterns are compiled when they are used: a search prints at once.
 #: Badges of a note's marks; `{}` stands for the mark's value.
 _BADGES = {
     "pin": "pinned",
@@ -34,8 +35,8 @@ _BADGES = {
     "conflict-of": "another text of {}",
     "contradicts": "contradicts your decision",
 }
-_FILTER = re.compile(r"""(?:^|(?<=\s))(?:-?[a-z][a-z-]*:("[^"]*"|\S*)|-[^\s"]+|-"[^"]*")""", re.I)
-_WORD = re.compile(r"[^\W_]+")
+_FILTER = r"""(?:^|(?<=\s))(?:-?[a-z][a-z-]*:("[^"]*"|\S*)|-[^\s"]+|-"[^"]*")"""
+_WORD = r"[^\W_]+"
 _ENDINGS = ("ations", "ation", "ings", "ing", "ied", "ies", "ed", "es", "ly", "er", "s", "e", "y")
 #: Words of a question that say nothing of its subject.
 _COMMON = frozenset(
@@ -238,8 +239,9 @@ def _answering(hit: dict[str, Any], stems: list[str], room: int) -> list[str]:
 
 def _stems(query: str, corrected: dict[str, list[str]]) -> list[str]:
     """The beginnings by which the words of a query are recognised in a note."""
-    text = " ".join([_FILTER.sub(" ", query), *(" ".join(near) for near in corrected.values())])
-    words = [word.casefold() for word in _WORD.findall(text)]
+    plain_words = re.sub(_FILTER, " ", query, flags=re.I)
+    text = " ".join([plain_words, *(" ".join(near) for near in corrected.values())])
+    words = [word.casefold() for word in re.findall(_WORD, text)]
     words = [word for word in words if word not in _COMMON and (len(word) > 1 or word.isdigit())]
     return list(dict.fromkeys(_stem(word) for word in words))
 
@@ -254,7 +256,7 @@ def _stem(word: str) -> str:
 def _places(line: str, stems: list[str]) -> list[tuple[int, int]]:
     """Where the asked words are in a line: whole words, or parts of identifiers."""
     found = []
-    for match in _WORD.finditer(line):
+    for match in re.finditer(_WORD, line):
         word = match[0].casefold()
         if _stem(word) in stems:
             found.append(match.span())
@@ -368,19 +370,19 @@ def section_lines(section: dict[str, Any], width: int, *, raw: bool = False) -> 
     return said
 
 
-_COMMENT = re.compile(r"\s*<!--.*-->\s*")
-_TIME_HEADING = re.compile(r"#{1,6}\s+\d\d:\d\d\s*")
-_FENCE = re.compile(r"\s*(```|~~~)")
-_ITEM = re.compile(r"\s*([-*+]|\d+[.)])\s+")
-_INLINE = re.compile(r"(`[^`\n]+`|\*\*[^*\n]+\*\*)")
+_COMMENT = r"\s*<!--.*-->\s*"
+_TIME_HEADING = r"#{1,6}\s+\d\d:\d\d\s*"
+_FENCE = r"\s*(```|~~~)"
+_ITEM = r"\s*([-*+]|\d+[.)])\s+"
+_INLINE = r"(`[^`\n]+`|\*\*[^*\n]+\*\*)"
 
 
 def without_anchor(content: str) -> str:
     """A note without the heading that is its time, and the comments under it."""
     lines = content.split("\n")
-    if _TIME_HEADING.fullmatch(lines[0]):
+    if re.fullmatch(_TIME_HEADING, lines[0]):
         del lines[0]
-    while lines and (not lines[0].strip() or _COMMENT.fullmatch(lines[0])):
+    while lines and (not lines[0].strip() or re.fullmatch(_COMMENT, lines[0])):
         del lines[0]
     return "\n".join(lines).rstrip("\n")
 
@@ -391,7 +393,7 @@ def markdown_lines(text: str, width: int) -> list[str]:
     """
     lines, in_code = [], False
     for line in safe(text).split("\n"):
-        if _FENCE.match(line):
+        if re.match(_FENCE, line):
             in_code = not in_code
             lines.append(style(line, "dim"))
         elif in_code:
@@ -406,7 +408,7 @@ def markdown_lines(text: str, width: int) -> list[str]:
 def _wrapped(line: str, width: int) -> list[str]:
     import textwrap
 
-    item = _ITEM.match(line)
+    item = re.match(_ITEM, line)
     indent = len(item[0]) if item else len(line) - len(line.lstrip())
     return textwrap.wrap(
         line,
@@ -421,7 +423,7 @@ def _inline(line: str) -> str:
     """A line of text with its heading, code and strong words in their looks."""
     if line.startswith("#"):
         return style(line, "strong")
-    return _INLINE.sub(lambda match: style(match[0], "strong"), line)
+    return re.sub(_INLINE, lambda match: style(match[0], "strong"), line)
 
 
 # -- transcript
