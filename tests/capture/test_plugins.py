@@ -667,7 +667,7 @@ def test_hooks_of_an_older_version_or_a_removed_one_are_named_mended_and_taken_o
             path.write_text(text.replace(json.dumps([installing.command()]), json.dumps(old)))
         (state,) = agents.run("plugins", "status", agent, "--json").json["plugins"]
         named = [text for text in state["problems"] if "can't be started" in text]
-        assert named and f"`memsearch plugins install {agent}` mends it" in named[0]
+        assert named and f"`memsearch agents install {agent}` mends it" in named[0]
         if agent == "pi":  # one is enough: it says of all what `plugins status` says
             (check,) = [
                 c for c in agents.run("doctor", "--json").json["checks"] if c["what"] == "plugins"
