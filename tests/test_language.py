@@ -20,7 +20,7 @@ PAGES = [
     *(
         page
         for page in sorted((ROOT / "docs").rglob("*.md"))
-        if page.name not in ("glossary.md", "guide.md")
+        if page.name != "glossary.md"
     ),
 ]
 

@@ -405,11 +405,10 @@ def test_only_entry_points_ask_the_environment_which_home_is_meant():
     assert found <= allowed
 
 
-def test_the_python_page_of_the_guide_runs(box):
+def test_the_example_of_the_python_page_runs(box):
     page = (
-        (ENGINE.parents[1] / "docs" / "guide.md")
+        (ENGINE.parents[1] / "docs" / "reference" / "python.md")
         .read_text()
-        .split("## Use it from Python", 1)[1]
         .split("```python\n", 1)[1]
     )
     done = subprocess.run(

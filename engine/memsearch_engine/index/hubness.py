@@ -3,7 +3,7 @@
 A small model puts a few notes, routine ones above all, near every query. Such notes are hubs
 (Radovanović, Nanopoulos, Ivanović 2010, "Hubs in Space"). A note's hubness is the mean of its
 ``_NEAREST`` highest cosines to a sample of its own collection, a local average as in CSLS (Conneau
-et al. 2018). A part of it is subtracted from the note's cosine to a query. Figures: docs/guide.md,
+et al. 2018). A part of it is subtracted from the note's cosine to a query. Figures: docs/evaluation.md,
 How good is the search.
 
 A note that is unlike all others gains by the correction, but at most ``_MOST``. Among thousands of

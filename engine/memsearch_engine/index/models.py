@@ -27,7 +27,7 @@ DEFAULT = "all-minilm-l6-v2"
 #: The model that is asked beside an English one where it is on this machine: it knows other
 #: languages.
 SECOND = "multilingual-e5-small"
-#: What the second model adds on tests/evaluation (docs/guide.md, How good is the search).
+#: What the second model adds on tests/evaluation (docs/evaluation.md).
 SECOND_BRINGS = (
     "40 of 41 questions on Chinese notes instead of 37, and 31 of 44 across languages instead of 19"
 )

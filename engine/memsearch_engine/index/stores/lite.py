@@ -6,7 +6,7 @@ its own tests (``start_server_in_thread``; ``tests/index/test_index_store.py`` f
 version lacks it). Rows that were not flushed are up to 39 times slower to search, so writers flush.
 
 Lite searches in Python. So vectors are compared in the service's memory, and words of larger
-projects by the catalog (docs/guide.md, How fast).
+projects by the catalog (docs/performance.md).
 """
 
 from __future__ import annotations

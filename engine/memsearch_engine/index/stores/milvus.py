@@ -173,7 +173,7 @@ class Milvus:
         schema = self._schema(dimension)
         indexes = self._client.prepare_index_params()
         # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing
-        # (docs/guide.md, How fast). Zilliz Cloud uses its own approximate AUTOINDEX instead.
+        # (docs/performance.md). Zilliz Cloud uses its own approximate AUTOINDEX instead.
         indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
         if self.has_bm25:
             indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
