@@ -17,11 +17,7 @@ RETIRED = re.compile(
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(
-        page
-        for page in sorted((ROOT / "docs").rglob("*.md"))
-        if page.name != "glossary.md"
-    ),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name != "glossary.md"),
 ]
 
 
