@@ -22,6 +22,7 @@ SMALL = {
     "quality.py": "--routine 10 --sample 10",
     "redaction.py": "",
     "second_model.py": "--chunks 150 --requests 3",
+    "shape.py": "",
     "server.py": "--clients 2 --rows 30 --requests 6",
     "search.py": "--chunks 120 --times 1 --requests 2 --idle 0.2",
     "sync.py": "--chunks 60 --days 3 --times 1",
