@@ -1,5 +1,5 @@
-"""What a person sees: the headless commands (``cli``) and the terminal app (``app``, ``screens``,
-``widgets``).
+"""The user interfaces: the command line (``cli``), the terminal app (``app``, ``screens``,
+``widgets``) and the MCP server.
 
-Everything goes through ``memsearch_engine.Memory``; nothing here opens an index or a model.
+They use ``memsearch_engine`` for everything; no module here opens an index or a model.
 """

@@ -1,4 +1,4 @@
-"""What the activity page says, as rows that open: captured, not captured, cost, failed, injected.
+"""The rows of the activity page: captured turns, missing turns, cost, failures, injections.
 
 No widget here.
 """
@@ -15,18 +15,18 @@ import msgspec
 from memsearch_tui.counted import many
 from memsearch_tui.widgets.lines import Row
 
-_DAYS = 7  # of costs and of the small bars
+_DAYS = 7  # days of costs and of bars
 _BARS = " ▁▂▃▄▅▆▇█"
-_GOOD = 95  # percent captured, from which on nothing is missing
+_GOOD = 95  # percent captured that counts as complete
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A row of the page.
+    """A row of a page.
 
     Attributes:
-        key: what it is known by while the page is read again; '' for a heading or a blank line.
-        row: what it shows.
-        detail: what opening it shows; a row without detail is no stop of the cursor.
+        key: identifies the row when the page is read again; '' for a heading or a blank line.
+        row: the pieces that it shows.
+        detail: the rows that opening it shows; the cursor skips a row without detail.
     """
 
     key: str
@@ -35,9 +35,10 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def lines(state: dict[str, Any], today: str) -> list[Line]:
-    """The page, from ``Library.activity``.
+    """Build the rows of the activity page.
 
     Args:
+        state: the result of ``Library.activity``.
         today: an ISO day.
     """
     found = [
@@ -92,7 +93,7 @@ def _captured(state: dict[str, Any], today: str) -> list[Line]:
 
 
 def _bars(counts: dict[str, int], today: str) -> str:
-    """The last days as small bars, the newest last."""
+    """Return a bar for each of the last days, the newest last."""
     last = date.fromisoformat(today)
     days = [(last - timedelta(days=n)).isoformat() for n in reversed(range(_DAYS))]
     most = max(1, *(counts.get(day, 0) for day in days))
@@ -100,7 +101,7 @@ def _bars(counts: dict[str, int], today: str) -> str:
 
 
 def _days(shares: Iterable[Any]) -> list[Row]:
-    """Each day of an agent: turns in memory, of turns seen."""
+    """Return a row for each agent and day: captured turns out of turns in the transcripts."""
     rows: list[Row] = []
     for share in shares:
         done, seen = share.covered, share.seen

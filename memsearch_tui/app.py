@@ -1,4 +1,4 @@
-"""The terminal app: start, themes, keys, palette. What is on the screen lives in ``screens``."""
+"""The terminal app: start, themes, keys and palette. The screens are in ``screens``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from memsearch_tui.screens.review import ReviewScreen
 
 T = TypeVar("T")
-_READ_S = 1.0  # that a key waits for the note that it is about
-#: A frame makes thousands of short-lived objects: with Python's own 700, 10, 10 everything was
-#: looked through every 20 keys, for 50 ms.
+_READ_S = 1.0  # longest time that a key waits for its note
+#: Thresholds of the garbage collector. A frame makes thousands of short-lived objects; with
+#: Python's defaults (700, 10, 10) a full collection ran every 20 keys and took 50 ms.
 _COLLECT_AT = (20_000, 20, 20)
 THEMES = (
     Theme(
@@ -65,13 +65,13 @@ THEMES = (
 
 
 def _actions() -> type[Provider]:
-    from memsearch_tui.palette import Actions  # the palette is opened later than the app, if at all
+    from memsearch_tui.palette import Actions  # not needed at the start
 
     return Actions
 
 
 class MemsearchApp(App[int]):
-    """Browse, search, read, correct. ``library`` is all it knows of the engine."""
+    """Browse, search, read and correct notes. The app reaches the engine only through ``library``."""
 
     CSS_PATH = "styles/app.tcss"
     TITLE = "memsearch"
@@ -100,10 +100,9 @@ class MemsearchApp(App[int]):
         theme: str = "",
         live: bool = True,
     ) -> None:
-        """
-        Args:
-            theme: overrides the remembered one.
-            live: follow the service's changes (tests that compare pictures turn it off).
+        """Args:
+        theme: overrides the saved theme.
+            live: follow the service's changes; tests that compare pictures turn this off.
         """
         super().__init__(watch_css=False)
         self.library = library
@@ -126,10 +125,10 @@ class MemsearchApp(App[int]):
 
     def on_ready(self) -> None:
         if not self.is_headless:
-            # what stands after the first frame stays; looking through it took 50 ms every 20 keys
+            # objects of the first frame stay alive; collecting them took 50 ms every 20 keys
             gc.freeze()
             gc.set_threshold(*_COLLECT_AT)
-            gc.enable()  # it was off for the start
+            gc.enable()  # it was disabled during the start
 
     async def run_action(
         self,
@@ -137,16 +136,17 @@ class MemsearchApp(App[int]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """What a key of the home screen does, it does to the note under the cursor: that is read
-        first.
+        """Run an action. For a key of the home screen, first wait until the note under the cursor
+        is read.
         """
         if isinstance(default_namespace, BrowseScreen):
             await default_namespace.settled(_READ_S)
         return await super().run_action(action, default_namespace, namespaces)
 
     def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
-        """Said in the screen's own line where it has one, for toasts lie over what one decides
-        about. Text, never markup: it names notes, files and errors.
+        """Show a message in the screen's status line, if it has one; a toast would hide content.
+
+        The message is plain text, never markup: it contains names of notes and files, and errors.
         """
         if say := getattr(self.screen, "say", None):
             say(f"{title}: {message}" if title else message)
@@ -156,7 +156,7 @@ class MemsearchApp(App[int]):
     # -- commands
 
     def commands(self, screen: Screen) -> list[Command]:
-        """What the palette has beside the keys of *screen*."""
+        """Return the palette's commands that have no key on *screen*."""
 
         found = [
             Command("Theme", "with a preview", self._choose_theme, "colour look dark light"),
@@ -188,36 +188,45 @@ class MemsearchApp(App[int]):
         self.push_screen(KeysScreen(type(self), BrowseScreen, self.settings, self.library.memory))
 
     def action_redraw(self) -> None:
-        """Draw everything anew, over whatever another program has written."""
+        """Repaint the whole screen, also where another program has written."""
         self.screen.refresh(layout=True)
 
     async def action_quit(self) -> None:
+        """Leave the app."""
         for screen in self.screen_stack:
             if isinstance(screen, BrowseScreen):
                 screen.editor.save_typed()
         self.exit(0)
 
     async def action_help(self) -> None:
+        """Show help for the current screen."""
         from memsearch_tui.screens.text import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
 
     async def action_health(self) -> None:
+        """Show the health page."""
         from memsearch_tui.screens.health import HealthScreen
 
         self._over(HealthScreen(self.library, live=self.live))
 
     async def action_activity(self) -> None:
+        """Show the activity page."""
         from memsearch_tui.screens.activity import ActivityScreen
 
         self._over(ActivityScreen(self.library, live=self.live))
 
     async def action_review(self) -> None:
+        """Show the review queue."""
         self._review()
 
     def _review(self, before: ReviewScreen | None = None) -> None:
-        """Show what waits; *before*: from where a note was opened, whose place is kept."""
+        """Show the review queue.
+
+        Args:
+            before: the screen from which a note was opened; its list and cursor are used again.
+        """
         from memsearch_tui.screens.review import ReviewScreen
 
         screen = ReviewScreen(self.library, before)
@@ -230,6 +239,7 @@ class MemsearchApp(App[int]):
         self._over(screen, opened)
 
     async def action_native(self) -> None:
+        """Show the agent files."""
         from memsearch_tui.screens.native import NativeScreen
 
         self._over(NativeScreen(self.library), self._show_note)
@@ -239,7 +249,7 @@ class MemsearchApp(App[int]):
             self.screen.show_entry(item)
 
     def _over(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
-        """Show a screen over the home screen; another one that is open gives way."""
+        """Show a screen over the home screen; it replaces another one that is open."""
         if len(self.screen_stack) > 2 or isinstance(self.screen, ModalScreen):
             return
         if getattr(self.screen, "is_busy", False):
@@ -250,6 +260,7 @@ class MemsearchApp(App[int]):
         self.push_screen(screen, then)
 
     async def action_projects(self) -> None:
+        """Show all known projects."""
         from memsearch_tui.screens.projects import ProjectsScreen
 
         browse, home = self.screen, self.library.memory.home
@@ -280,7 +291,13 @@ class MemsearchApp(App[int]):
 
 
 def run(*, project: str | None = None, everything: bool = False, theme: str | None = None) -> int:
-    """Open the app and return an exit code."""
+    """Open the app and return an exit code.
+
+    Args:
+        project: name or folder of a project; None: the project of the current folder.
+        everything: show the notes of all projects.
+        theme: overrides the saved theme.
+    """
     cwd = None
     if project:
         known = Memory(everything=True).projects
@@ -293,7 +310,7 @@ def run(*, project: str | None = None, everything: bool = False, theme: str | No
     settings = memory.settings
     app = MemsearchApp(Library(memory), settings, theme=theme or "")
     code = app.run(mouse=settings.tui.mouse)
-    for lane in (WRITES, OURS):  # what the reader asked for is done; reads are not waited for
+    for lane in (WRITES, OURS):  # finish the writes; reads may be abandoned
         if not lane.finish(SHOWN_AFTER_S):
             print("Finishing what is being written …", file=sys.stderr)
             lane.finish()

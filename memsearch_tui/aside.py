@@ -1,9 +1,8 @@
-"""Work that touches disks, locks or sockets, away from the event loop: the screen goes on painting,
-and quitting waits for no read.
+"""Runs work that touches disks, locks or sockets outside the event loop.
 
-Reads run in threads that end with the process. Writes run one after the other in a lane that
-``finish`` waits for. This room knows threads and one screen that says what is going on, nothing of
-notes.
+The screen goes on painting, and quitting does not wait for reads. Reads run in threads that end
+with the process. Writes run one after the other in a lane; ``finish`` waits for them. This module
+knows threads and the screen that shows running work. It does not know notes.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ SHOWN_AFTER_S = 0.3
 
 
 class Lane:
-    """One thread that does one thing after the other. What was given up before its turn came is not
-    begun.
+    """One thread that runs its tasks one after the other. A task that was cancelled while it waited
+    is not started.
     """
 
     def __init__(self, name: str) -> None:
@@ -41,7 +40,7 @@ class Lane:
         self._idle = threading.Condition()
 
     def run(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        """The future of *work*, which begins when what was asked for before it is done."""
+        """Queue *work* and return its future. It starts when all earlier work is done."""
         future = asyncio.get_running_loop().create_future()
         with self._idle:
             self._left += 1
@@ -62,24 +61,31 @@ class Lane:
                 self._idle.notify_all()
 
     def finish(self, within_s: float | None = None) -> bool:
-        """Wait until all that was asked for is done; for so long at most. Whether it is."""
+        """Wait until all queued work is done.
+
+        Args:
+            within_s: seconds to wait at most; None: no limit.
+
+        Returns:
+            Whether all work is done.
+        """
         with self._idle:
             return self._idle.wait_for(lambda: not self._left, within_s)
 
 
 WRITES = Lane("writes")
-#: Drafts, and what is remembered between runs: small, and never behind a write that waits for a
-#: lock.
+#: For drafts and the app's saved state: small writes that must not wait behind a write that waits
+#: for a lock.
 OURS = Lane("ours")
-#: For reads that each selection asks for: a thread each would leave a connection to the catalog
-#: behind.
+#: For reads at each selection: one thread for each read would leave a connection to the catalog
+#: open.
 READS = Lane("reads")
-#: The list, and the note under the cursor: they wait for nothing else.
+#: For the list and the note under the cursor, which must not wait for other work.
 NOTES = Lane("notes")
 
 
 def away(work: Callable[[], T]) -> asyncio.Future[T]:
-    """The future of *work* in a thread of its own."""
+    """Run *work* in a thread of its own and return its future."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     threading.Thread(target=_do, args=(future, work), name="away", daemon=True).start()
     return future
@@ -87,13 +93,13 @@ def away(work: Callable[[], T]) -> asyncio.Future[T]:
 
 def _do(future: asyncio.Future[T], work: Callable[[], T]) -> None:
     def tell(take: Callable[[Any], None], what: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the app has ended, nobody waits for it
+        with contextlib.suppress(RuntimeError):  # the app has ended
             loop.call_soon_threadsafe(lambda: None if future.done() else take(what))
 
     loop = future.get_loop()
     try:
         result = work()
-    except BaseException as error:  # whoever awaits it decides what it means
+    except BaseException as error:  # the awaiting code handles it
         tell(future.set_exception, error)
     else:
         tell(future.set_result, result)
@@ -106,8 +112,9 @@ async def write(
     then: Callable[[T], object],
     failed: Callable[[Exception], object],
 ) -> None:
-    """Do *work* when the writes before it are done, and go on as ``attend`` does; who leaves it is
-    told that it goes on.
+    """Run *work* after all earlier writes, then continue as ``attend`` does.
+
+    A user who leaves the working screen sees that the write goes on.
     """
     await attend(screen, what, WRITES.run(work), then, failed, is_write=True)
 
@@ -121,12 +128,11 @@ async def attend(
     *,
     is_write: bool = False,
 ) -> None:
-    """Call *then* with what comes of *future*, or *failed* with what went wrong.
+    """Call *then* with the result of *future*, or *failed* with its exception.
 
-    Awaited within a key's own action: keys that come after it wait. What takes longer than a moment
-    is shown over the screen, and the
-    keys are free: escape leaves it. A read that was left is forgotten; a write goes on, and *then*
-    is called when it is done.
+    It is awaited within a key's action, so later keys wait. When it takes longer than a moment, a
+    screen shows what is running and keys work again: escape leaves it. The result of a read that
+    was left is dropped. A write goes on, and *then* is called when it is done.
     """
 
     def settle(done: asyncio.Future[T]) -> None:
@@ -156,7 +162,7 @@ async def attend(
 
 
 class WorkingScreen(ModalScreen[bool]):
-    """Says what is going on and for how long. Dismisses with whether it was waited for."""
+    """Shows what is running and for how long. Dismisses with whether the user waited for the end."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="working.leave", priority=True),
@@ -191,7 +197,8 @@ class WorkingScreen(ModalScreen[bool]):
             self.dismiss(True)
 
     def on_screen_resume(self) -> None:
-        self._done()  # it was done while another one waited above it
+        self._done()  # it ended while another screen covered this one
 
     def action_leave(self) -> None:
+        """Leave the screen; the work may go on."""
         self.dismiss(False)

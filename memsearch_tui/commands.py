@@ -1,4 +1,4 @@
-"""A command of the palette that has no key, and who offers such commands."""
+"""Commands of the palette that have no key, and the protocol of apps and screens that offer them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Command(msgspec.Struct, frozen=True):
     """One row of the palette.
 
     Attributes:
-        title: what the row says.
+        title: the text of the row.
         note: shown beside the title.
-        run: what the command does.
-        words: other words by which it is found, separated by blanks.
+        run: carries out the command.
+        words: other search words for it, separated by blanks.
     """
 
     title: str
@@ -30,5 +30,5 @@ class OffersCommands(Protocol):
     """An app or a screen with commands that have no key."""
 
     def commands(self, screen: Screen[Any]) -> list[Command]:
-        """The commands that work on *screen* now."""
+        """Return the commands that work on *screen* now."""
         ...

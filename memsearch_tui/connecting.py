@@ -1,7 +1,6 @@
-"""Letting agents write here, and taking in their old sessions, for a face that shows it first. No
-widget here.
+"""Connect agents and import their old sessions, with a preview of the changes. No widget here.
 
-The command line does the same (``memsearch plugins``, ``memsearch agents import``) with more choices.
+``memsearch plugins`` and ``memsearch agents import`` do the same with more options.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ Progress = Callable[[str, int, int], None]
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """An agent and how it stands to us.
+    """An agent and its connection to this memory.
 
     Attributes:
         here: its program or its sessions are on this machine.
-        problems: what keeps it from writing here.
-        changes: (path, why) of what connecting it would write; nothing where it is connected.
-        refused: why it can't be connected as things stand.
+        problems: reasons why its hooks do not work.
+        changes: (path, reason) of each file that connecting would write; empty if it is connected.
+        refused: why it cannot be connected now; '' if it can.
     """
 
     name: str
@@ -39,11 +38,12 @@ class Agent(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
+        """The agent's name for people."""
         return agent_named(self.name).title
 
 
 def agents(memory: Memory) -> list[Agent]:
-    """All agents that are known, those of this machine first."""
+    """Return all known agents, those on this machine first."""
     found = [_agent(memory, name) for name in agents_live()]
     return sorted(found, key=lambda agent: not agent.here)
 
@@ -64,7 +64,15 @@ def _agent(memory: Memory, name: str) -> Agent:
 
 
 def connect(memory: Memory, name: str) -> str:
-    """Write what was shown. Says what came of it. Raises MemsearchError, OSError."""
+    """Install the plugin into an agent's configuration.
+
+    Returns:
+        A message about the result.
+
+    Raises:
+        MemsearchError: the agent cannot be connected.
+        OSError: a file cannot be written.
+    """
     plugins = memory.plugins
     done, problems = plugins.install(name), plugins.status(name).problems
     said = f"{agent_named(name).title} is connected: {many(len(done), 'file')} written"
@@ -72,13 +80,21 @@ def connect(memory: Memory, name: str) -> str:
 
 
 def disconnect(memory: Memory, name: str) -> str:
-    """Put the agent's configuration back byte for byte. Raises MemsearchError, OSError."""
+    """Restore the agent's configuration byte for byte.
+
+    Returns:
+        A message about the result.
+
+    Raises:
+        MemsearchError: the agent cannot be disconnected.
+        OSError: a file cannot be written.
+    """
     done = memory.plugins.uninstall(name)
     return f"{agent_named(name).title} is as it was before: {many(len(done), 'file')} put back"
 
 
 def plan(memory: Memory, name: str, progress: Progress) -> ImportPlan:
-    """What an import of the agent's old sessions would write. Nothing is written."""
+    """Return what an import of the agent's old sessions would write. Nothing is written."""
     with memory.import_sessions(name) as old:
         return old.plan(progress)
 
@@ -86,8 +102,15 @@ def plan(memory: Memory, name: str, progress: Progress) -> ImportPlan:
 def take_in(
     memory: Memory, name: str, made: ImportPlan, progress: Progress, stopped: Callable[[], bool]
 ) -> str:
-    """Write what was planned, without a model: years of sessions must not spend what nobody agreed
-    to. Says what came of it.
+    """Import old sessions as planned, without a model: an import of years must not cause costs that
+    nobody agreed to.
+
+    Args:
+        made: the plan.
+        stopped: returns True when the import should stop.
+
+    Returns:
+        A message about the result.
     """
     with memory.import_sessions(name) as old:
         report = old.run(made, progress, stopped)

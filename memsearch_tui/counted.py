@@ -1,10 +1,10 @@
-"""Counts as people read them."""
+"""Counts and shortened texts for people."""
 
 from __future__ import annotations
 
 
 def many(count: int, one: str) -> str:
-    """``1 hit``, ``2 hits``, ``3 entries``, ``4 days``."""
+    """Return a count with its noun: ``1 hit``, ``2 hits``, ``3 entries``, ``4 days``."""
     if count == 1:
         return f"1 {one}"
     return (
@@ -15,7 +15,9 @@ def many(count: int, one: str) -> str:
 
 
 def cut_middle(text: str, room: int) -> str:
-    """*text* in at most *room* characters: its beginning and its end, which tells most."""
+    """Return *text* in at most *room* characters: its beginning and its end, where the most useful
+    parts are.
+    """
     if len(text) <= room:
         return text
     end = room * 2 // 3

@@ -1,4 +1,4 @@
-"""Unsaved edits, kept in the home folder so that a crash in the middle of one loses nothing."""
+"""Unsaved edits, stored in the home folder so that a crash loses no text."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _NEW = "new "
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """What is typed, and what it began with.
+    """The typed text and the text that the edit began with.
 
     Attributes:
-        path: the entry's file; of a new note the memory folder that it goes to.
-        entry_id: of a new note ``new`` and its day.
-        hash, base: of the entry when its editing began; '' in drafts of older versions.
+        path: the entry's file; for a new note, the memory folder that it goes to.
+        entry_id: the entry's id; for a new note, ``new`` and its day.
+        hash, base: hash and text of the entry when its edit began; '' in drafts of older versions.
     """
 
     path: str
@@ -29,16 +29,22 @@ class Draft(msgspec.Struct, frozen=True):
 
     @property
     def new_day(self) -> str:
-        """The day of a new note; '' for an edit."""
+        """The day of a new note; '' for an edit of an existing one."""
         return self.entry_id.removeprefix(_NEW) if self.entry_id.startswith(_NEW) else ""
 
 
 def of_new(memory: str, day: str) -> Draft:
+    """Return the empty draft of a new note.
+
+    Args:
+        memory: the memory folder.
+        day: an ISO day.
+    """
     return Draft(memory, f"{_NEW}{day}", f"a new note of {day}", "")
 
 
 def keep(home: Home, draft: Draft) -> None:
-    """Write *draft* (secrets replaced: it is written before anybody saved it)."""
+    """Write *draft*. Secrets are replaced, because it is written before the user saves it."""
     from memsearch_engine import redact
 
     file = home.draft(draft.path, draft.entry_id)
@@ -51,11 +57,12 @@ def keep(home: Home, draft: Draft) -> None:
 
 
 def load(home: Home, path: str, entry_id: str) -> Draft | None:
+    """Return the draft of an entry, or None."""
     return _read(home.draft(path, entry_id))
 
 
 def every(home: Home) -> list[Draft]:
-    """All drafts, the one that was written last first."""
+    """Return all drafts, the last written first."""
     try:
         files = sorted(
             (home.root / "drafts").glob("*.json"),
@@ -68,6 +75,7 @@ def every(home: Home) -> list[Draft]:
 
 
 def drop(home: Home, path: str, entry_id: str) -> None:
+    """Delete the draft of an entry."""
     home.draft(path, entry_id).unlink(missing_ok=True)
 
 

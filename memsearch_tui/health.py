@@ -1,4 +1,4 @@
-"""What the health page says, as rows that open: each part, what is wrong, and what mends it.
+"""The rows of the health page: each part, its problems and their repairs.
 
 No widget here.
 """
@@ -16,10 +16,11 @@ _MB = 1e6
 
 
 def lines(state: dict[str, Any], making: str = "") -> list[Line]:
-    """The page, from ``Library.health``.
+    """Build the rows of the health page.
 
     Args:
-        making: what is done about the second model.
+        state: the result of ``Library.health``.
+        making: the progress of the second model; '' for none.
     """
     if "error" in state:
         rows: list[Row] = [
@@ -81,7 +82,7 @@ def _service(service: dict[str, Any]) -> Line:
 
 
 def _second(state: dict[str, Any], making: str) -> Line | None:
-    """The second model: how far it is, or what it would bring."""
+    """Return the row of the second model: its progress, or what it would improve."""
     second = state["second"]
     if second["asked"]:
         total = sum(row["distinct"] for row in state["projects"])
@@ -113,7 +114,7 @@ def _project(project: dict[str, Any]) -> Line:
 
 
 def _sync(sync: dict[str, Any]) -> list[Line]:
-    """Where the owner's machines meet, and how that went."""
+    """Return the rows about sync: the remote and the result of the last round."""
     if not sync["remote"]:
         return []
     last = sync["last"] or {}

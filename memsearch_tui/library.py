@@ -1,9 +1,8 @@
-"""What the app shows, read from the engine. No widget here: the same calls could feed any other
-face.
+"""Reads what the app shows from the engine. No widget here.
 
-Lists come from the catalog for files that are indexed as they stand (it answers in milliseconds at
-30,000 entries), and from the files themselves for the others; every text comes from its file, so
-what is read is what is there.
+Lists of files that are indexed in their current state come from the catalog, which answers in
+milliseconds at 30,000 entries. Lists of other files come from the files themselves. Every text
+comes from its file, so the reader sees the current text.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from memsearch_engine import (
     count_entries,
 )
 
-if TYPE_CHECKING:  # what the first frame does not need
+if TYPE_CHECKING:  # not needed for the first frame
     from collections.abc import Sequence
 
     from memsearch_engine import (
@@ -50,18 +49,18 @@ if TYPE_CHECKING:  # what the first frame does not need
         Turn,
     )
 
-#: Turns on both sides of the one that is opened.
+#: Turns that are read on each side of the opened one.
 AROUND = 40
-_TITLE = 300  # characters of a title that the catalog keeps
+_TITLE = 300  # characters of a title in the catalog
 _PINNED = 20
-_FILES = 8  # of a note, whose turns are looked for
+_FILES = 8  # files of a note for which related turns are searched
 _PATH = re.compile(r"`([\w@.-]+(?:/[\w@.-]+)*\.\w{1,8})`")
 _CITED, _SOURCES = re.compile(r"\[mem:([0-9a-f, ]+)\]"), re.compile(r"[0-9a-f]{4,32}")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")
 
 
 class Item(msgspec.Struct, frozen=True):
-    """A row of the list: an entry by its id and file, and what the row shows."""
+    """A row of the list: the id and file of an entry, and the values that the row shows."""
 
     entry_id: str
     path: str
@@ -73,39 +72,42 @@ class Item(msgspec.Struct, frozen=True):
     project: str = ""
     hash: str = ""
     reasons: tuple[str, ...] = ()
-    by_meaning: bool = False  # found without a word of the query
-    doubtful: bool = False  # only faintly like it
-    text: str = ""  # the part that was found
-    superseded: bool = False  # a hit above supersedes it
-    replaced: tuple[tuple[str, str], ...] = ()  # (day, title) of the hits that it supersedes
-    earlier: tuple[tuple[str, str], ...] = ()  # the same of hits on its topic that are older
+    by_meaning: bool = False  # the note has no word of the query
+    doubtful: bool = False  # only faintly similar
+    text: str = ""  # the matching part
+    superseded: bool = False  # superseded by a hit above
+    replaced: tuple[tuple[str, str], ...] = ()  # (day, title) of superseded hits
+    earlier: tuple[tuple[str, str], ...] = ()  # the same, of older hits on its topic
     session: str = ""
-    stale: str = ""  # whether something that it names is gone or elsewhere
-    as_of: str = ""  # the day (ISO) as of which it was asked for
-    unmerged: str = ""  # the branch of its turn, where that was not merged
+    stale: str = ""  # its stale reference, if any
+    as_of: str = ""  # ISO day of an as-of search
+    unmerged: str = ""  # branch of its turn, if not merged
 
     @property
     def key(self) -> tuple[str, str]:
+        """(path, entry id)."""
         return self.path, self.entry_id
 
     @property
     def author(self) -> str:
-        """Who shared it with the team; '' for the project's own notes."""
+        """The team member who shared it; '' for the project's own notes."""
         return engine.shared_author(self.path)
 
     @property
     def target(self) -> Target:
+        """The entry as a target of the engine's commands."""
         from memsearch_engine import Target
 
         return Target(self.path, self.entry_id, self.hash)
 
 
 class Related(msgspec.Struct, frozen=True):
-    """A note beside another.
+    """A related note.
 
     Attributes:
-        how: what it is to it: a file that both wrote to, or its place in the matter.
-        amends: ids of the entries of the matter that it amends.
+        how: its relation to the open note: a file that both turns wrote to, or its place in the
+            revision chain.
+        amends: ids of the entries on the topic that it supersedes.
     """
 
     how: str
@@ -114,17 +116,19 @@ class Related(msgspec.Struct, frozen=True):
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """What the header and the rail say of the memory as a whole.
+    """The state of the memory that the header and the rail show.
 
     Attributes:
-        capturing: agent -> since when its turns are captured, in seconds since 1970.
+        capturing: agent -> seconds since 1970 from which its turns are captured.
         connected: agents that have our hooks installed and no problem with them.
-        alarms: agents whose turns don't arrive, in words.
-        waiting: what wants the owner's decision; agents: (agent, notes, newest day); pinned:
-            the newest of them.
-        sync: when the other machines were met last, in words, '' where none are; synced:
-            whether that went well.
-        served: whether the service answered, so that the three above are known.
+        alarms: messages about agents whose turns do not arrive.
+        waiting: number of cases in the review queue.
+        agents: (agent, number of notes, newest day).
+        pinned: the newest pinned notes.
+        sync: when this machine last synced, as text; '' without sync.
+        synced: whether the last sync succeeded.
+        served: whether the service answered; without it, values that only the service knows are
+            missing.
     """
 
     capturing: dict[str, float] = {}
@@ -139,8 +143,8 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A note as it is read: what it says, whether its conversation is there (``Library.evidence``),
-    how what it names stands.
+    """A note as the reader shows it: its entry, the state of its conversation
+    (``Library.evidence``) and its staleness.
     """
 
     entry: Entry
@@ -160,23 +164,25 @@ class ProjectRow(msgspec.Struct, frozen=True):
 
 
 class Library:
-    """One project's memory, or all of them."""
+    """The notes of one project, or of all projects."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._files: dict[str, list[DayFile]] = {}
         self._read: tuple[DayFile, Document] | None = (
-            None  # one day that is walked through is parsed once
+            None  # caches one day's files while the cursor moves
         )
         self._names: list[str] = []
-        self._then: Then | None = None  # what was changed since the day that was asked about last
+        self._then: Then | None = None  # the last as-of day and the changes since
         self._evidence: dict[
             tuple[str, str, str], str
         ] = {}  # a cursor move must not search the agents' folders
 
     def days(self) -> list[tuple[str, int]]:
-        """(day, number of entries), newest first. A file that is not indexed as it stands is
-        counted by its headings: nearly right.
+        """Return (day, number of entries), newest first.
+
+        For a file that is not indexed in its current state, the number of its headings is used,
+        which is nearly right.
         """
         listed = self.memory.days()
         counts = _count_notes(self.memory, listed)
@@ -187,11 +193,11 @@ class Library:
             files,
             {},
             None,
-        )  # at once: another thread may be asking
+        )  # replaced in one step: another thread may read it
         return list(counts.items())
 
     def day(self, day: str) -> list[Item]:
-        """The entries of a day, oldest first; those without a time come last."""
+        """Return the entries of a day, oldest first; those without a time come last."""
         items = []
         for file in self._files.get(day, ()):
             titles = None
@@ -224,12 +230,12 @@ class Library:
         return sorted(items, key=lambda item: (item.time or "99", item.path))
 
     def day_of(self, path: str) -> str:
-        """The day that a file of the list belongs to, '' for one that is not in it."""
+        """Return the day of a listed file; '' for a file that is not listed."""
         day = os.path.basename(path).removesuffix(".md")
         return day if any(file.path == path for file in self._files.get(day, ())) else ""
 
     def written(self, day: str) -> list[tuple[str, str]]:
-        """(path, text) of a day's files, as they are on disk."""
+        """Return (path, text) of a day's files, as they are on disk."""
         found = []
         for file in self._files.get(day, ()):
             try:
@@ -240,6 +246,7 @@ class Library:
         return found
 
     def today(self) -> str:
+        """Return today as an ISO day."""
         return date.today().isoformat()
 
     def _item(self, entry: Entry, path: str, day: str) -> Item:
@@ -260,11 +267,11 @@ class Library:
         return project.name if project else ""
 
     def is_as_listed(self, item: Item, entry: Entry) -> bool:
-        """Whether an entry's line is still the one that the list shows."""
+        """Return whether an entry still has the text that the list shows."""
         return entry.title[:_TITLE] == item.title[:_TITLE]
 
     def items(self, answer: Answer, query: str = "") -> list[Item]:
-        """The hits of *query* as rows."""
+        """Return the hits of *query* as rows."""
         superseded, as_of = answer.superseded, answer.as_of
         rows = {hit.id: hit.row for hit in answer.hits}
         return [
@@ -284,16 +291,22 @@ class Library:
         ]
 
     def narrows(self, query: str) -> bool:
-        """Whether *query* has filters alone, of notes as they are now: then it is answered by all
-        of them, in the order of time.
+        """Return whether *query* has only filters and asks for current notes.
+
+        Such a query lists all matching notes in order of time.
         """
         request = engine.parse_query(query)
         is_of_notes = not set(request.filter.kinds) - {"turn", "note"}
         return request.is_empty and not request.as_of and is_of_notes
 
     def narrowed(self, query: str) -> tuple[Library, dict[str, set[str]]]:
-        """(the library that has all notes which the filters of *query* admit, their ids by file).
-        Takes a moment. Raises MemsearchError.
+        """Return the notes that match the filters of *query*. This may take seconds.
+
+        Returns:
+            A library that has these notes, and their ids by file.
+
+        Raises:
+            MemsearchError: the query cannot be answered.
         """
         found: dict[str, set[str]] = {}
         request = engine.parse_query(query)
@@ -306,7 +319,7 @@ class Library:
         return self, found
 
     def talks(self, answer: Answer, query: str = "") -> list[Item]:
-        """The same by the conversation that they come from."""
+        """Return the hits of *query* as rows, grouped by conversation."""
         order = {
             (hit.path, hit.id): place
             for place, hit in enumerate(h for talk in answer.by_session() for h in talk.hits)
@@ -330,8 +343,11 @@ class Library:
         )
 
     def entry(self, item: Item) -> Entry:
-        """The entry as it stands in its file now, or as it stood on the day that was asked about.
-        Raises NotFound, OSError.
+        """Return an entry from its file: its current state, or its state on the as-of day.
+
+        Raises:
+            NotFound: the entry is not in the file.
+            OSError: the file cannot be read.
         """
         if item.as_of:
             if self._then is None or self._then.day != item.as_of:
@@ -342,7 +358,7 @@ class Library:
         return self.entry_at(item.path, item.entry_id)
 
     def entry_at(self, path: str, entry_id: str) -> Entry:
-        """The same by its file and id. Called by threads, too."""
+        """Return an entry by its file and id. Thread-safe."""
         file, read = DayFile.at(path), self._read
         if read is None or read[0] != file:
             read = self._read = file, self.memory.files.document(path)
@@ -352,20 +368,25 @@ class Library:
         return entry
 
     def short(self, path: str) -> str:
-        """*path* from its project's name on: what a person needs to find the file."""
+        """Return *path* from the project's name on: enough for a person to find the file."""
         project = next((p for p in self.memory.projects if path.startswith(p.root + os.sep)), None)
         return os.path.join(project.name, os.path.relpath(path, project.root)) if project else path
 
     def seen(self, item: Item) -> Seen:
-        """All that the note's own pane shows. Called by threads. Raises NotFound, OSError."""
+        """Return all that the reader shows of a note. Thread-safe.
+
+        Raises:
+            NotFound: the entry is not in the file.
+            OSError: the file cannot be read.
+        """
         entry = self.entry(item)
         return Seen(
             entry, self.evidence(entry), None if item.as_of else self.standing_of(entry, item.path)
         )
 
     def evidence_of(self, items: Sequence[Item]) -> dict[tuple[str, str], str]:
-        """Key -> whether the conversation behind a note is there (``evidence``), of those that can
-        be read. Called by threads.
+        """Return key -> state of the conversation (``evidence``), for the items that can be read.
+        Thread-safe.
         """
         found: dict[tuple[str, str], str] = {}
         for item in items:
@@ -374,35 +395,44 @@ class Library:
         return found
 
     def evidence(self, entry: Entry) -> str:
-        """``live``, ``archived`` or ``lost``; '' where no conversation stands behind the entry."""
+        """Return ``live``, ``archived`` or ``lost``; '' for an entry without a conversation."""
         key = (entry.agent, entry.session, entry.turn)
         if key not in self._evidence:
             self._evidence[key] = self.memory.transcripts.state(entry)
         return self._evidence[key]
 
     def amendments(self, entry: Entry) -> list[Supersession]:
-        """What the entry amends and what amends it, as far as that is likely enough to be heeded.
-        Called by threads.
-        """
+        """Return the probable supersessions of an entry in both directions. Thread-safe."""
         return [found for found in self.memory.supersession.amendments(entry.id) if found.holds]
 
     def standing_of(self, entry: Entry, path: str) -> GroundStanding | None:
-        """How what a note names stands in its project's repository, as far as that was compared."""
+        """Return the staleness of a note, if it was compared with its project's repository."""
         return self.memory.staleness.of_entry(entry, path)
 
     def still_true(self, names: Sequence[str]) -> None:
-        """Remember that notes are true as of now, whatever went before. Raises MemsearchError."""
+        """Record that notes are true as of now.
+
+        Raises:
+            MemsearchError: it cannot be recorded.
+        """
         for name in names:
             self.memory.staleness.holds(name)
 
     def with_new_paths(self, names: Sequence[str]) -> None:
-        """Put the new paths of files that moved into notes. Raises MemsearchError."""
+        """Replace the paths of moved files in notes.
+
+        Raises:
+            MemsearchError: a note cannot be changed.
+        """
         for name in names:
             self.memory.staleness.moved(name)
 
     def conversation(self, entry: Entry, day: str = "") -> Excerpt:
-        """The conversation around the entry's turn; where it lacks that, around the one nearest to
-        when the entry of *day* was noted ('': none, finding it reads the whole session).
+        """Return the conversation around the entry's turn.
+
+        Args:
+            day: if the conversation lacks that turn, use the turn nearest to the entry's time on
+                this ISO day. This reads the whole session. '': do not search.
         """
         near = None
         with contextlib.suppress(ValueError):
@@ -410,12 +440,12 @@ class Library:
         return self.memory.transcripts.conversation(entry, context=AROUND, near=near)
 
     def stretch(self, entry: Entry, place: int) -> Excerpt:
-        """The conversation behind an entry around its turn number *place*, counted from 0."""
+        """Return the conversation of an entry around turn number *place*, counted from 0."""
         return self.memory.transcripts.turns_around(entry, place, AROUND)
 
     def place_of_new(self, beside: Item | None) -> Project:
-        """The project that a new note goes to: the one that is shown; of all, that of the note
-        beside it.
+        """Return the project of a new note: the project that is shown or, for all projects, that of
+        the note *beside* it.
         """
         memory = self.memory
         if memory.everything and beside:
@@ -423,32 +453,54 @@ class Library:
         return memory.project
 
     def add(self, text: str, day: str, root: str = "") -> Note:
-        """Write a note of *day* into the project at *root*, else the one that is shown. Raises
-        MemsearchError.
+        """Write a note of *day*.
+
+        Args:
+            root: the project's folder; '': the project that is shown.
+
+        Raises:
+            MemsearchError: the note cannot be written.
         """
         with Memory(root or self.memory.place.root, home=self.memory.home) as memory:
             return memory.add(text, day=day)
 
     def remember(self, fact: str, root: str) -> Fact:
-        """Have every new session of the project at *root* told. Raises MemsearchError."""
+        """Store a fact that is injected into every new session of the project at *root*.
+
+        Raises:
+            MemsearchError: the fact cannot be stored.
+        """
         with Memory(root, home=self.memory.home) as memory:
             return memory.remember(fact)
 
     def plan_share(self, items: Sequence[Item]) -> tuple[str, list[PlannedShare]]:
-        """(the root of their project, what sharing these notes with its team would write). Takes a
-        moment. Raises MemsearchError.
+        """Return what sharing these notes with the team would write. This may take seconds.
+
+        Returns:
+            The root of their project, and the planned copies.
+
+        Raises:
+            MemsearchError: the notes cannot be shared.
         """
         project = self._project_of_all(items)
         with Memory(project.root, home=self.memory.home) as memory:
             return project.root, memory.sharing.plan([item.entry_id for item in items])
 
     def share(self, root: str, planned: list[PlannedShare]) -> list[str]:
-        """Write what was planned; the files. Raises MemsearchError."""
+        """Write the planned copies and return their files.
+
+        Raises:
+            MemsearchError: a copy cannot be written.
+        """
         with Memory(root, home=self.memory.home) as memory:
             return memory.sharing.share(planned)
 
     def withdraw(self, items: Sequence[Item]) -> list[Note]:
-        """Take shared notes back. Raises MemsearchError."""
+        """Remove shared notes from the project.
+
+        Raises:
+            MemsearchError: a note cannot be removed.
+        """
         with Memory(self._project_of_all(items).root, home=self.memory.home) as memory:
             return memory.sharing.withdraw([item.entry_id for item in items])
 
@@ -465,34 +517,43 @@ class Library:
         return next(iter(projects.values()))
 
     def changes(self, limit: int) -> list[Change]:
-        """What was changed in the notes, newest first."""
+        """Return the changes of notes, newest first."""
         memory = self.memory
         return memory.history(limit=limit, everywhere=memory.everything)
 
     def native(self, *, compare: bool = False) -> list[NativeMemory]:
-        """What agents remember by themselves; *compare*: with what of it may be outdated, which the
-        service knows.
+        """Return the agent files.
+
+        Args:
+            compare: also find sections that may be outdated; this needs the service.
         """
         return self.memory.agent_files.all(compare=compare)
 
     def native_path(self, path: str) -> str:
-        """As people write it: below the project, or below the user's home."""
+        """Return the path of an agent file relative to the project or to the user's home."""
         return engine.native_path(path, self.memory.place.root)
 
     def take_native(self, chosen: list[tuple[NativeMemory, NativeSection]]) -> list[Note]:
-        """Copy sections into today's notes. Raises UsageError, Unreachable."""
+        """Copy sections of agent files into today's notes.
+
+        Raises:
+            UsageError: a section cannot be taken.
+            Unreachable: the service does not answer.
+        """
         natives = self.memory.agent_files
         return [natives.take(memory, section) for memory, section in chosen]
 
     def memory_of_turn(self, turn: Turn) -> Item | None:
-        """The entry that came from a turn, or None."""
+        """Return the entry that was made from a turn, or None."""
         try:
             return self._noted(self.memory.transcripts.note_of_turn(turn).id)
         except MemsearchError:
             return None
 
     def behind(self, notes: Sequence[str], sessions: Sequence[str]) -> list[Item]:
-        """The notes of these ids that are there, and the newest note of each of these sessions."""
+        """Return the notes with these ids, and the newest note of each of these sessions. Missing
+        notes are left out.
+        """
         found = [item for name in notes if (item := self._noted(name))]
         everywhere = Memory(self.memory.place.root, home=self.memory.home, everything=True)
         try:
@@ -506,12 +567,15 @@ class Library:
         return found
 
     def agents_here(self) -> list[str]:
-        """Agents that have sessions on this machine."""
+        """Return the agents that have sessions on this machine."""
         return [agent for agent in agent_names() if self.memory.plugins.has_sessions(agent)]
 
     def standing(self, *, start: bool = False) -> Standing:
-        """What holds now. Takes a moment; *start*: the service is started for it, else what only it
-        knows is left out.
+        """Return the current state of the memory. This may take seconds.
+
+        Args:
+            start: start the service if it does not run; otherwise values that only the service
+                knows are left out.
         """
         agents, pinned = [], []
         with contextlib.suppress(MemsearchError):
@@ -535,9 +599,9 @@ class Library:
         )
 
     def connected(self) -> list[str]:
-        """Agents that have our hooks installed, and nothing that keeps the hooks from working.
+        """Return the agents whose hooks are installed and work.
 
-        The screen for connecting agents and the doctor read the same.
+        The screen for connecting agents and the doctor use the same data.
         """
         plugins, found = self.memory.plugins, []
         for name in engine.agents_live():
@@ -548,7 +612,7 @@ class Library:
         return found
 
     def _met(self) -> tuple[str, bool]:
-        """When the other machines were met last, and whether nothing there needs a word."""
+        """Return when this machine last synced, and whether sync needs no decision."""
         try:
             if not self.memory.config.value("sync.remote"):
                 return "", True
@@ -560,9 +624,12 @@ class Library:
         return at or "not yet", not (last and (last.problems or last.error))
 
     def related(self, item: Item, entry: Entry) -> tuple[list[Related], str]:
-        """The other notes on an entry's matter, oldest first, then those of turns that wrote to the
-        files that it names, newest first; and why the first could not be looked for, where it could
-        not. Takes a moment: it may start the service.
+        """Return the related notes of an entry. This may take seconds, because it may start the
+        service.
+
+        Returns:
+            The other notes on the entry's topic, oldest first, then those whose turns wrote to its
+            files, newest first; and why the topic could not be searched, '' if it could.
         """
         from memsearch_engine import files_named
 
@@ -575,7 +642,7 @@ class Library:
                 row, amends = word.row, tuple(name for name in word.replaces if name in days)
                 sure = (
                     " ✓" if any(word.replaces[name] == 1 for name in amends) else ""
-                )  # the owner's word
+                )  # the owner's override
                 what = (
                     f"amends {', '.join(days[name] for name in amends)}{sure}"
                     if amends
@@ -609,8 +676,10 @@ class Library:
         return self._item(section.entry, section.path, section.day)
 
     def resume(self, entry: Entry) -> tuple[list[str], str]:
-        """(the command that goes on with an entry's session, the folder to run it in); ([], '')
-        where there is none.
+        """Return how to resume an entry's session.
+
+        Returns:
+            The command and the folder to run it in; ([], '') if the session cannot be resumed.
         """
         if entry.agent not in agent_names() or not _SESSION.match(
             entry.session
@@ -619,7 +688,7 @@ class Library:
         argv = [
             part.replace("{session}", entry.session) for part in agent_named(entry.agent).resume
         ]
-        if not argv:  # nothing but its own window opens one
+        if not argv:  # only the agent's own window opens a session
             return [], ""
         try:
             folder = self.memory.transcripts.conversation(entry, context=0).turns[0].cwd
@@ -628,15 +697,20 @@ class Library:
         return argv, folder
 
     def as_markdown(self, entries: list[Entry], items: list[Item]) -> str:
-        """Entries as they are written, each under the name of its file."""
+        """Return entries as markdown, each under the name of its file."""
         return "\n\n".join(
             f"<!-- {os.path.basename(item.path)} -->\n{e.content}"
             for e, item in zip(entries, items)
         )
 
     def export(self, entries: list[Entry], items: list[Item], path: str) -> str:
-        """Write entries to a new file: JSON where its name ends so, else markdown. Returns its full
-        path. Raises OSError.
+        """Write entries to a new file and return its full path.
+
+        Args:
+            path: JSON if its name ends in ``.json``, else markdown.
+
+        Raises:
+            OSError: the file cannot be written.
         """
         target = os.path.abspath(os.path.expanduser(path))
         if target.endswith(".json"):
@@ -665,14 +739,14 @@ class Library:
         return target
 
     def project_names(self) -> list[str]:
-        """Names of all known projects; [] where the registry can't be read."""
+        """Return the names of all known projects; [] if the registry cannot be read."""
         if not self._names:
             with contextlib.suppress(MemsearchError):
                 self._names = sorted({project.name for project in self.memory.known()})
         return self._names
 
     def projects(self) -> list[ProjectRow]:
-        """Every known project, the one with the newest memory first."""
+        """Return every known project, the one with the newest note first."""
         everything = Memory(self.memory.place.root, home=self.memory.home, everything=True)
         rows, files = [], everything.days()
         for project in everything.projects:
@@ -685,7 +759,7 @@ class Library:
         return sorted(rows, key=lambda row: (row.newest, row.name), reverse=True)
 
     def activity(self) -> dict[str, Any]:
-        """Capture at work, for the activity screen."""
+        """Return the data of the activity page."""
         capture = self.memory.capture
         state: dict[str, Any] = {
             "capturing": {},
@@ -730,17 +804,23 @@ class Library:
         return state
 
     def retry(self) -> int:
-        """Let waiting events and failed summaries be tried again; how many. ``activity`` says what
-        comes of it.
+        """Retry waiting events and failed summaries; ``activity`` shows the result.
+
+        Returns:
+            The number of events and summaries that are tried again.
         """
         return self.memory.capture.retry()
 
     def bring_model(self, name: str) -> None:
-        """Raises Unreachable where its files are not to be had."""
+        """Download the files of a model.
+
+        Raises:
+            Unreachable: the files cannot be fetched.
+        """
         self.memory.models.pull(name)
 
     def health(self) -> dict[str, Any]:
-        """The service's view of itself, or why there is none."""
+        """Return the data of the health page: the service's state, or why there is none."""
         service = self.memory.service
         try:
             state: dict[str, Any] = msgspec.to_builtins(service.health())
@@ -752,14 +832,15 @@ class Library:
 
 
 def _titles_of(rows: dict[str, Row], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """(day, title) of these entries, as far as they are among the hits."""
+    """Return (day, title) of the named entries that are among the hits."""
     return tuple((rows[name].day, rows[name].title) for name in names if name in rows)
 
 
 def _count_notes(memory: Memory, files: Sequence[DayFile]) -> dict[str, int]:
-    """ISO day -> number of notes, in the order of *files*.
+    """Return ISO day -> number of notes, in the order of *files*.
 
-    A file that is not indexed as it stands is counted by its headings, which is nearly right.
+    For a file that is not indexed in its current state, the number of its headings is used, which
+    is nearly right.
     """
     known: dict[str, tuple[int, int, int]] = {}
     with contextlib.suppress(MemsearchError):  # a damaged catalog is being rebuilt

@@ -1,5 +1,5 @@
-"""The palette (ctrl+k): every action that works here, found by the words a person would type. No
-doubles.
+"""The palette (ctrl+k): every action that works here, found by words that a person would type. No
+action is listed twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from textual.content import Content
 
 from memsearch_tui.commands import Command, OffersCommands
 
-#: id of a binding -> other words for what it does
+#: id of a binding -> other search words for its action
 _WORDS = {
     "new": "add write create memory",
     "new.day": "add write create past",
@@ -55,14 +55,14 @@ _WORDS = {
     "review": "inbox decide approve proposals trust waiting",
     "search": "find query",
 }
-# the score of what another word names, before titles that merely have its letters somewhere
+# score of a match in the other words: above titles that only contain the letters
 _BY_WORDS = 2.0
-#: what is no command of its own: moving, and what a screen is left by
+#: actions that are not listed: cursor moves, and leaving a screen
 _LEFT_OUT = ("move", "page", "jump", "app.focus", "scroll", "edge", "do('preview'", "select")
 
 
 class Actions(Provider):
-    """Actions of the screen, then those of the app that have no key."""
+    """Offers the actions of the screen, then the app's actions that have no key."""
 
     def _commands(self) -> list[Command]:
         app = self.app
@@ -97,7 +97,7 @@ class Actions(Provider):
                 any(word.startswith(part) for word in command.words.split()) for part in asked
             )
             if score or by_words:
-                # a kept search is anybody's text: no markup
+                # a saved search is untrusted text: no markup
                 shown = (
                     matcher.highlight(command.title)
                     if score and "[" not in command.title

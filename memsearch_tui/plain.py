@@ -1,8 +1,8 @@
-"""The app as a conversation in lines, for screen readers and bare terminals: nothing is drawn over,
-nothing moves, no colours.
+"""The app as a dialog in lines, for screen readers and simple terminals: no redrawing, no movement,
+no colours.
 
-It knows the same ``Library`` and the same ``review`` as the screens do. Lists are numbered; what is
-named by a number is what was listed last.
+It uses the same ``Library`` and ``review`` as the screens. Lists are numbered; a number refers to
+the last list.
 """
 
 from __future__ import annotations
@@ -39,8 +39,12 @@ _MARKS = ("pin", "expires", "confidence", "superseded-by")
 
 
 class Plain:
-    """One conversation. *ask* reads a line ('' ends it), *say* writes one, *write* writes to a
-    terminal as it is (None: there is none).
+    """One dialog.
+
+    Args:
+        ask: reads a line; '' ends the dialog.
+        say: writes a line.
+        write: writes raw text to a terminal; None: there is no terminal.
     """
 
     def __init__(
@@ -54,12 +58,13 @@ class Plain:
         self.ask, self.say, self.write = ask, say, write
         self.items: list[Item] = []
         self.days: list[str] = []
-        self.rows: list[str] = []  # of the list that was begun, and not said yet
+        self.rows: list[str] = []  # rows of the current list that are not printed yet
         self.cases: list[review.Case] = []
         self.projects: list[ProjectRow] = []
-        self.back: Callable[[], str] | None = None  # takes back the last answer
+        self.back: Callable[[], str] | None = None  # undoes the last decision
 
     def run(self) -> int:
+        """Read and carry out commands until the input ends. Returns an exit code."""
         days = self.library.days()
         self.say(
             f"memsearch, {'all projects' if self.memory.everything else self.memory.project.name}: {many(len(days), 'day')}. help lists what you can type."
@@ -164,7 +169,7 @@ class Plain:
         self._begin(rows)
 
     def _begin(self, rows: list[str]) -> None:
-        """Say the first page of a list."""
+        """Print the first page of a list."""
         self.rows = rows
         if rows:
             self._more()
@@ -233,7 +238,7 @@ class Plain:
             self.say("nothing was changed")
             return
         draft = drafts.Draft(item.path, entry.id, entry.title, text, entry.hash, entry.body)
-        drafts.keep(self.memory.home, draft)  # what was typed is not lost, whatever comes of it
+        drafts.keep(self.memory.home, draft)  # typed text is not lost if saving fails
         self.memory.edit(entry.id, text, if_match=entry.hash, path=item.path)
         drafts.drop(self.memory.home, draft.path, draft.entry_id)
         self.say("saved; undo takes it back")
@@ -254,7 +259,7 @@ class Plain:
     def _copy(self, number: str) -> None:
         item = self._item(number)
         text = self.library.as_markdown([self.library.entry(item)], [item])
-        if self.write:  # OSC 52: the terminal puts it into its clipboard, also over ssh
+        if self.write:  # OSC 52: the terminal copies it to its clipboard, also over ssh
             self.write(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
             self.say("copied, where the terminal allows it")
         else:
@@ -307,7 +312,7 @@ class Plain:
         self._say_lines(activity.lines(self.library.activity(), self.library.today()))
 
     def _say_lines(self, lines: list[activity.Line]) -> None:
-        """The rows of a page, without bars and blank lines."""
+        """Print the rows of a page, without bars and blank lines."""
         texts = ("".join(text for text, tone in line.row if tone != "heat2") for line in lines)
         self._begin([plain(" ".join(text.split())) for text in texts if text.strip()])
 
@@ -339,13 +344,13 @@ class Plain:
         self.say(decision.said)
 
     def _undo(self) -> None:
-        """Take back the last answer in the review, else the last change."""
+        """Undo the last decision of the review, else the last change of a note."""
         back, self.back = self.back, None
         self.say(back() if back else review.undo(self.memory))
 
 
 def run(library: Library) -> int:
-    """Talk on standard input and output; returns an exit code."""
+    """Run the dialog on standard input and output; returns an exit code."""
 
     def ask() -> str:
         if sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""The review queue as the app shows it: the engine's, and what only the app has (unsaved edits)."""
+"""The review queue in the app: the engine's cases, and unsaved edits, which only the app has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memsearch_engine import Case, Decision, Memory
 
 from memsearch_tui import drafts
 
-#: kind -> the heading of its group, after the count
+#: kind -> heading of its group, which follows the count
 TITLES = {
     "longterm": "proposed for long-term memory",
     "held": "quarantined, pending review",
@@ -26,19 +26,29 @@ TITLES = {
 
 
 def cases(memory: Memory, secrets: bool = False) -> list[Case]:
-    """All that waits for a decision.
+    """Return all cases that wait for a decision.
 
     Args:
-        secrets: look for secrets too, which takes seconds.
+        secrets: also look for secrets, which takes seconds.
 
     Raises:
-        MemsearchError: a store cannot be read. OSError: a file cannot.
+        MemsearchError: a store cannot be read.
+        OSError: a file cannot be read.
     """
     return [*_drafts(memory), *memory.review.cases(secrets=secrets), *_unread(memory)]
 
 
 def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> Decision:
-    """Carry a decision out. Raises MemsearchError, OSError."""
+    """Carry out a decision.
+
+    Args:
+        yes: accept the case, or reject it.
+        text: replaces the proposed text.
+
+    Raises:
+        MemsearchError: the decision cannot be carried out.
+        OSError: a file cannot be written.
+    """
     if case.kind != "draft":
         return memory.review.decide(case, yes, text)
     drafts.drop(memory.home, case.subject.path, case.subject.entry_id)
@@ -72,7 +82,7 @@ def _drafts(memory: Memory) -> list[Case]:
 
 
 def _unread(memory: Memory) -> list[Case]:
-    """Files of notes that this user may not read."""
+    """Return a case for each file of notes that this user may not read."""
     why = "its permissions forbid reading it: memsearch doctor"
     return [
         Case(
@@ -87,6 +97,10 @@ def _unread(memory: Memory) -> list[Case]:
 
 
 def undo(memory: Memory) -> str:
-    """Undo the last change of a note. Raises MemsearchError."""
+    """Undo the last change of a note and return a message.
+
+    Raises:
+        MemsearchError: there is nothing to undo, or the note has changed.
+    """
     changes = memory.undo(everywhere=memory.everything)
     return f"undone: {changes[0].op} of {changes[0].title[:40]}" if changes else "nothing to undo"

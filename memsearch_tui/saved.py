@@ -1,4 +1,4 @@
-"""What the app remembers between two runs: ``tui.json`` in the home folder."""
+"""The app's saved state: ``tui.json`` in the home folder."""
 
 from __future__ import annotations
 
@@ -53,15 +53,16 @@ class SavedState:
             [text for text in values if isinstance(text, str)] if isinstance(values, list) else []
         )
 
-    # -- how it looks
+    # -- appearance
 
     @property
     def theme(self) -> str:
-        """The name of the chosen theme; '' for the default one."""
+        """The name of the chosen theme; '' for the default."""
         name = self._values.get("theme")
         return name if isinstance(name, str) else ""
 
     def set_theme(self, name: str) -> None:
+        """Save the name of the theme."""
         self._set("theme", name)
 
     @property
@@ -71,6 +72,7 @@ class SavedState:
         return value if isinstance(value, bool) else None
 
     def set_two_lines(self, value: bool) -> None:
+        """Save whether each note has two lines."""
         self._set("two_lines", value)
 
     @property
@@ -79,26 +81,31 @@ class SavedState:
         return bool(self._values.get("by_session"))
 
     def set_by_session(self, value: bool) -> None:
+        """Save whether hits are grouped by conversation."""
         self._set("by_session", value)
 
-    # -- where the reader was
+    # -- cursor
 
     def position(self, today: str) -> Key | None:
-        """The note under the cursor when the app was left, if that was *today* (ISO day)."""
+        """Return the note that was under the cursor when the app was left, if that was *today* (ISO
+        day).
+        """
         found = self._texts("at")
         return (found[1], found[2]) if len(found) == 3 and found[0] == today else None
 
     def set_position(self, today: str, key: Key | None) -> None:
+        """Save the note under the cursor, and the ISO day."""
         self._set("at", [today, *(key or ())])
 
     # -- searches
 
     @property
     def past_searches(self) -> list[str]:
-        """What was searched for, newest first."""
+        """Past searches, newest first."""
         return self._texts("searches")
 
     def add_past_search(self, text: str) -> None:
+        """Add a search as the newest one."""
         past = [text, *(other for other in self.past_searches if other != text)]
         self._set("searches", past[:_PAST_SEARCHES])
 
@@ -108,4 +115,5 @@ class SavedState:
         return self._texts("saved")
 
     def set_saved_searches(self, texts: list[str]) -> None:
+        """Replace the saved searches."""
         self._set("saved", texts)

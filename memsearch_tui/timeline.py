@@ -1,8 +1,8 @@
-"""What the home list shows: every day's notes under its heading, newest first; or the hits of a
-search. No widget here.
+"""The rows of the home list: all notes under the headings of their days, newest first, or the hits
+of a search. No widget here.
 
-Both are sequences of keys, of which a list asks only those that it draws. A day is read ahead, by a
-thread, or else when it is first looked at.
+Both are sequences of keys; a list asks only for the rows that it draws. A thread reads days ahead;
+a day that was not read ahead is read when its rows are first drawn.
 """
 
 from __future__ import annotations
@@ -15,30 +15,34 @@ from typing import overload
 
 from memsearch_tui.library import Item, Library
 
-_AHEAD = 120  # rows that are read on both sides of where one is
+_AHEAD = 120  # rows that are read on each side of the cursor
 _FAR, _DAYS = (
     1000,
     60,
-)  # rows beyond which days are forgotten again, once so many were read: 20 KB a day of thirty notes
+)  # distance in rows beyond which days are dropped from memory; a day of thirty notes takes 20 KB
 
-#: (path, entry id) of a note, or ("", what it stands over) of a heading.
+#: (path, entry id) of a note, or ("", name) of a heading.
 Key = tuple[str, str]
 
 
 def is_heading(key: Key) -> bool:
+    """Return whether a key is that of a heading."""
     return not key[0]
 
 
 class Hits(Sequence[Key]):
     """The hits of a search in their order.
 
-    A heading begins each conversation (*by_session*; the items come in that order), or the hits
-    that are only faintly alike. Those are folded behind one row, ``FOLD``, unless *unfolded*; where
-    no hit is surer, they are shown.
+    A heading begins each conversation, or the group of faintly similar hits. That group is folded
+    into one row, ``FOLD``, if there are better hits.
+
+    Args:
+        by_session: the items are ordered by conversation, each under a heading.
+        unfolded: show the faintly similar hits.
     """
 
     FAINT: Key = ("", "faint")
-    #: Not a heading: the cursor stops there, and opening it unfolds.
+    #: Not a heading: the cursor stops on it, and enter unfolds the group.
     FOLD: Key = ("fold", "faint")
 
     def __init__(
@@ -75,9 +79,11 @@ class Hits(Sequence[Key]):
             self._keys += [("", f"talk {number}"), *(item.key for item in found)]
 
     def item(self, key: Key | None) -> Item | None:
+        """Return the hit of a key; None for a heading."""
         return self._items.get(key) if key else None
 
     def without(self, keys: set[Key]) -> Hits:
+        """Return the hits without those of *keys*."""
         return Hits(
             [item for key, item in self._items.items() if key not in keys],
             by_session=self._by_session,
@@ -86,7 +92,7 @@ class Hits(Sequence[Key]):
 
     @property
     def days(self) -> dict[str, int]:
-        """day -> number of hits."""
+        """Day -> number of hits."""
         counts: dict[str, int] = {}
         for item in self._items.values():
             counts[item.day] = counts.get(item.day, 0) + 1
@@ -104,7 +110,7 @@ class Hits(Sequence[Key]):
 
 
 class Timeline(Sequence[Key]):
-    """All notes, newest first, each day under a heading; or those of them that filters admit."""
+    """All notes, newest first, each day under a heading; or only those that match filters."""
 
     def __init__(
         self,
@@ -114,12 +120,11 @@ class Timeline(Sequence[Key]):
         near: str | None = None,
         only: Mapping[str, set[str]] | None = None,
     ) -> None:
-        """
-        Args:
-            miscounted: told when a day turns out to have another number of notes than was
-                known, so that places after it move.
-            near: a day, around which the notes are read now.
-            only: path -> ids of the notes that are listed; None: all of them.
+        """Args:
+        miscounted: called when a day has another number of notes than expected, so that later
+        rows move.
+            near: a day; the notes around it are read at once.
+            only: path -> ids of the notes to list; None: all notes.
         """
         self._library, self._miscounted, self._only = library, miscounted, only
         self.counts = dict(library.days())
@@ -142,20 +147,20 @@ class Timeline(Sequence[Key]):
         self._place = {day: number for number, day in enumerate(self._names)}
 
     def settle(self) -> None:
-        """Take the numbers over that reading has shown."""
+        """Apply the numbers of notes that were found by reading."""
         for day in self._wrong:
             self.counts[day] = len(self._days[day])
         self._wrong.clear()
         self._lay_out()
 
     def _of(self, day: str) -> dict[Key, Item]:
-        """The notes of a day, newest first."""
+        """Return the notes of a day, newest first."""
         if day not in self._days:
             self.take(self.read([day]))
         return self._days[day]
 
     def unread(self, index: int) -> list[str]:
-        """The days near the row *index* that were not read yet."""
+        """Return the days near row *index* that are not read yet."""
         first, last = (
             self.day_at(max(0, min(row, len(self) - 1))) for row in (index - _AHEAD, index + _AHEAD)
         )
@@ -170,7 +175,7 @@ class Timeline(Sequence[Key]):
         )
 
     def read(self, days: Sequence[str]) -> dict[str, list[Item]]:
-        """What is written on these days, for ``take``. Called by threads."""
+        """Read the notes of these days; ``take`` stores the result. Thread-safe."""
         only = self._only
         return {
             day: [
@@ -182,8 +187,8 @@ class Timeline(Sequence[Key]):
         }
 
     def forget_far(self, index: int) -> None:
-        """Forget what was read of days far from the row *index*, where that is much: who walks
-        through years does not carry them along.
+        """Drop days far from row *index* from memory, if many were read: scrolling through years
+        must not fill memory.
         """
         if len(self._days) <= _DAYS:
             return
@@ -196,12 +201,14 @@ class Timeline(Sequence[Key]):
                 del self._days[day], self._keys[day]
 
     def take(self, found: Mapping[str, list[Item]]) -> None:
-        """Know what was read."""
+        """Store the result of ``read``."""
         if self._hold(found):
             self._miscounted()
 
     def _hold(self, found: Mapping[str, list[Item]]) -> bool:
-        """The same; whether a day has another number of notes than was known."""
+        """Store the result of ``read``. Returns whether a day has another number of notes than
+        expected.
+        """
         for day, items in found.items():
             if day not in self._days:
                 self._days[day] = {item.key: item for item in reversed(items)}
@@ -211,11 +218,12 @@ class Timeline(Sequence[Key]):
         return bool(self._wrong)
 
     def item(self, key: Key | None) -> Item | None:
+        """Return the note of a key; None for a heading."""
         day = self._library.day_of(key[0]) if key and key[0] else ""
         return self._of(day).get(key) if key and day in self._place else None
 
     def day_at(self, index: int) -> str:
-        """The day that the row *index* belongs to."""
+        """Return the day of row *index*."""
         return (
             self._names[min(bisect_right(self._starts, index) - 1, len(self._names) - 1)]
             if self._names
@@ -223,8 +231,8 @@ class Timeline(Sequence[Key]):
         )
 
     def start(self, day: str) -> int:
-        """The row of the heading of *day*, or of the next older day that has notes; of the oldest
-        where none is.
+        """Return the row of the heading of *day*, or of the next older day that has notes, or of
+        the oldest day.
         """
         if day not in self._place:
             day = next(
@@ -235,6 +243,7 @@ class Timeline(Sequence[Key]):
 
     @property
     def total(self) -> int:
+        """The number of notes."""
         return sum(self.counts.values())
 
     @overload
@@ -278,6 +287,7 @@ class Timeline(Sequence[Key]):
         return self._find(key) >= 0
 
     def index(self, key: object, start: int = 0, stop: int | None = None) -> int:
+        """Return the row of a key."""
         place = self._find(key)
         if not start <= place < (len(self) if stop is None else stop):
             raise ValueError(key)
