@@ -71,7 +71,10 @@ def _actions() -> type[Provider]:
 
 
 class MemsearchApp(App[int]):
-    """Browse, search, read and correct notes. The app reaches the engine only through ``library``."""
+    """Browse, search, read and correct notes.
+
+    The app reaches the engine only through ``library``.
+    """
 
     CSS_PATH = "styles/app.tcss"
     TITLE = "memsearch"

@@ -162,7 +162,10 @@ async def attend(
 
 
 class WorkingScreen(ModalScreen[bool]):
-    """Shows what is running and for how long. Dismisses with whether the user waited for the end."""
+    """Shows what is running and for how long.
+
+    Dismisses with whether the user waited for the end.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="working.leave", priority=True),

@@ -1,4 +1,4 @@
-"""Commands of the palette that have no key, and the protocol of apps and screens that offer them."""
+"""Palette commands that have no key, and the protocol of apps and screens that offer them."""
 
 from __future__ import annotations
 

@@ -1,3 +1,1 @@
-"""The headless commands, by what people do: recall, notes, index, capture, setup. stdout is data,
-stderr is talk.
-"""
+"""The commands that run without the app. Data goes to stdout, remarks to stderr."""

@@ -1,4 +1,4 @@
-"""``memsearch agents``: which agents are here and connected, and all that concerns them."""
+"""``memsearch agents``: the agents of this machine, their connection, and their subcommands."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def agents(ctx: click.Context, versions: bool, json_: bool) -> int:
 
 
 def _print(row: Here, connected: dict[str, list[str]]) -> None:
-    """One agent: its version, whether it is connected, what of it is in memory, what to do next."""
+    """Print one agent: its version, its connection, its captured turns, and the next step."""
     version = row.version or (f"wrote {row.wrote}" if row.wrote else "program not on PATH")
     is_live = row.agent in agents_live()
     state = (
@@ -106,8 +106,11 @@ def _print(row: Here, connected: dict[str, list[str]]) -> None:
 
 
 def not_written_here(memory: Memory) -> str:
-    """That notes wait which came with a move from memsearch, a clone or a copy, with the evidence
-    and the commands; '' where none do.
+    """Return a remark about quarantined notes that came with a move from memsearch, a clone or a
+    copy.
+
+    Returns:
+        The number of notes, the evidence and the commands; '' if there are no such notes.
     """
     held = [note for note in memory.trust.held() if note.why is Waits.ARRIVED]
     if not held:
@@ -121,7 +124,7 @@ def not_written_here(memory: Memory) -> str:
 
 
 def connected_agents(memory: Memory) -> dict[str, list[str]]:
-    """The agents that memsearch is installed in, each with what keeps it from working."""
+    """Return the connected agents, each with its problems."""
     plugins = memory.plugins
     found = {name: plugins.status(name) for name in agents_live()}
     return {name: state.problems for name, state in found.items() if state.installed}

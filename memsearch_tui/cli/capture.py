@@ -1,4 +1,4 @@
-"""Capture: the hook entry point, the inbox, coverage, and what new sessions are told."""
+"""Capture: the hook entry point, the event queue, coverage, and the injected context."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool)
     output.emit({"dropped": count}) if json_ else output.echo(f"{many(count, 'event')} forgotten")
 
 
-#: What a person calls an outcome -> the ledger's words for it.
+#: Name of an outcome on the command line -> its names in the ledger.
 _OUTCOMES: dict[str, list[Outcome]] = {
     "waiting": ["new"],
     "failed": ["failed"],

@@ -1,7 +1,8 @@
-"""The commands by what people do: where each is, and one line of help. Nothing is imported here.
+"""The table of commands, grouped by purpose: module, function and one line of help. It imports no
+command.
 
-``VISIBLE`` is what ``memsearch --help`` shows, ``MORE`` what ``memsearch help --all`` adds under
-the same groups. ``ALIASES`` are older names: they work and are not listed.
+``memsearch --help`` shows ``VISIBLE``; ``memsearch help --all`` adds ``MORE`` under the same
+groups. ``ALIASES`` are older names: they work but are not listed.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 Command = namedtuple("Command", "module function help")
-#: An older name. ``instead``: the new one, which a note on stderr names; '' for a name that
-#: memsearch's own users, plugins and skills call: it works for good without a note.
+#: An older name. ``instead``: the new name, which a remark on stderr gives. It is '' for a name
+#: that memsearch's own users, plugins and skills call: that name stays supported without a remark.
 Alias = namedtuple("Alias", "module function instead")
 
 VISIBLE = {
@@ -94,8 +95,8 @@ MORE = {
     },
 }
 
-#: Kept for good without a note: what memsearch's own command line has, what its plugins call, and
-#: what our plugins and skills call.
+#: Stay supported without a remark: the commands of memsearch's own command line, and those that its
+#: plugins, our plugins and our skills call.
 ALIASES = {
     "hook": Alias("capture", "hook", ""),
     "summarize": Alias("peer", "summarize", ""),
@@ -118,14 +119,18 @@ ALIASES = {
 
 
 def listed(*, everything: bool) -> dict[str, dict[str, Command]]:
-    """Groups of commands for help: the visible ones, or *everything* but the aliases."""
+    """Return the commands that help lists, by group.
+
+    Args:
+        everything: add the commands of ``MORE``.
+    """
     if not everything:
         return VISIBLE
     return {group: {**commands, **MORE.get(group, {})} for group, commands in VISIBLE.items()}
 
 
 def found(name: str) -> Command | Alias | None:
-    """Where a command is; None where there is none of that name."""
+    """Return the row of a command or alias; None for an unknown name."""
     for table in (VISIBLE, MORE):
         for commands in table.values():
             if name in commands:

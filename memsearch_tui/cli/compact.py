@@ -1,4 +1,4 @@
-"""``memsearch compact``: a digest of many notes, written into today."""
+"""``memsearch compact``: write a digest of many notes into today."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def compact(
     """
     if sum(map(bool, (source, day, week))) > 1:
         raise UsageError("--source, --day and --week each say which notes: choose one")
-    days_of(day or "")  # it is read as a source: of no day something else would be made
+    days_of(day or "")  # validate it first: any other word would count as a source
     memory = memory_at()
     asked = engine.Asked(
         provider=llm_provider,
@@ -117,7 +117,7 @@ def compact(
     try:
         note = compact.write(digest, folder)
     except (MemsearchError, OSError):
-        output.say(output.safe(digest.text))  # it is paid for
+        output.say(output.safe(digest.text))  # print it anyway: it has been paid for
         raise
     if json_:
         done = {

@@ -1,4 +1,4 @@
-"""``memsearch config``: read and change settings, and the questions of a first start."""
+"""``memsearch config``: read and change settings, and the questions of the first start."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def config_list(which: str, bare: bool, default_collection: str | None, json_: b
 
 
 def _nested(own: engine.Configuration, which: str, collection: str | None, json_: bool) -> None:
-    """The settings as memsearch's scripts read them: one object, tables inside tables."""
+    """Print the settings as memsearch's scripts read them: one object with nested tables."""
     import msgspec
     import tomlkit
     from memsearch_engine.core import compatibility
@@ -107,7 +107,7 @@ def _is_set(own: engine.Configuration, key: str) -> bool:
 
 
 def _hidden(value: Any, name: str = "") -> Any:
-    """A value with keys and tokens hidden, and without what TOML has no word for."""
+    """Return a value with keys and tokens hidden, and without types that TOML lacks."""
     if isinstance(value, dict):
         return {key: _hidden(item, key) for key, item in value.items() if item is not None}
     secret = name in ("api_key", "token") and value and not str(value).startswith("env:")
@@ -135,14 +135,14 @@ def config_get(key: str, default_collection: str | None, json_: bool) -> None:
     if json_:
         output.emit({"key": key, "value": value})
         return
-    if key == "embedding.model" and not value:  # memsearch's hooks print what is in use
+    if key == "embedding.model" and not value:  # memsearch's hooks print the model in use
         value = Memory().models.DEFAULT
     output.echo(value if isinstance(value, str) else _toml(value))
 
 
 def _named(own: engine.Configuration, key: str) -> object:
-    """A value inside the tables that have names of the user's own: llm.providers.NAME.…,
-    plugins.AGENT.summarize.…
+    """Return a value in a table that the user names: ``llm.providers.NAME.…`` or
+    ``plugins.AGENT.summarize.…``.
     """
     from memsearch_engine import Provider, SkillTask, Summarize, Task
 
@@ -161,8 +161,8 @@ def _named(own: engine.Configuration, key: str) -> object:
         and parts[3] in Summarize.__struct_fields__
     ):
         if parts[3] == "provider":
-            # memsearch's hooks hand turns to a model whatever else this says; '' and native are
-            # theirs to do
+            # memsearch's hooks call us for any value except '' and native; those they handle
+            # themselves
             names = dict.fromkeys(
                 (key, key.replace("_", "-", 1), key.replace("claude-code", "claude_code", 1))
             )
@@ -297,7 +297,7 @@ def config_init() -> None:
     if changed:
         own.set_all(changed)
     if model != using or answers["milvus.uri"] != current.milvus.uri:
-        memory.service.stop()  # the next command starts it with these
+        memory.service.stop()  # the next command starts it with the new settings
     output.say(f"\nwritten to {own.file}: {', '.join(changed)}" if changed else "\nnothing changed")
     if missing:
         output.say(
@@ -314,14 +314,14 @@ def config_init() -> None:
 
 
 def _choose(question: str, names: list[str], current: str) -> str:
-    """One of *names*; what stands now (a folder, say) may always be kept."""
+    """Ask for one of *names*. The current value, for example a folder, is always accepted."""
     return click.prompt(
         question, current, type=click.Choice(list(dict.fromkeys([*names, current]))), err=True
     )
 
 
 def _as_typed(value: Any) -> str:
-    """A setting as a person would answer."""
+    """Return a setting as a person would type it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""``transcript``: the conversation that a note came from."""
+"""``memsearch transcript``: the conversation that a note was made from."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def transcript(
 
 
 def _messages(item: Turn) -> list[dict[str, Any]]:
-    """A turn as memsearch's list of messages."""
+    """Return a turn as a list of messages in memsearch's format."""
     tools = [
         {"name": tool.name, "command": tool.input, "output": tool.output} for tool in item.tools
     ]

@@ -1,4 +1,6 @@
-"""The checks of ``memsearch doctor``: what each looked at, what it found, and what repairs it."""
+"""The checks of ``memsearch doctor``: each reports what it examined, what it found, and the
+repair.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from memsearch_tui.counted import many
 
 
 def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
-    """Run all checks; with *fix*, mend what is safe to mend and look again."""
+    """Run all checks.
+
+    Args:
+        fix: repair what is safe to repair, then check again.
+
+    Returns:
+        A result for each check, as ``--json`` prints it.
+    """
     checks = [
         _home(memory, fix=fix),
         _history(memory, fix=fix),
@@ -37,11 +46,11 @@ def _check(what: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
 
 
 def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
-    """The undo history: a damaged one takes no more changes, so it can be set aside."""
+    """Check the undo history. A damaged one accepts no changes; *fix* sets it aside."""
     repair = memory.repair
     try:
         wrong = repair.history_fault()
-    except MemsearchError as error:  # in use, or a newer version's: nothing to set aside
+    except MemsearchError as error:  # in use, or of a newer version: leave it
         return _check("undo history", False, str(error), error.hint)
     if wrong and fix:
         aside = repair.set_history_aside()
@@ -59,7 +68,7 @@ def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
 
 
 def _sync(memory: Memory) -> list[dict[str, Any]]:
-    """The other machines, where there are some."""
+    """Check the sync with other machines, if it is set up."""
     try:
         state = memory.sync.state(elsewhere=False)
     except MemsearchError as error:
@@ -125,8 +134,8 @@ def _registry(memory: Memory) -> dict[str, Any]:
 
 
 def _peer(memory: Memory) -> dict[str, Any]:
-    """memsearch's own hooks, which call the command that is first on the PATH, and would have it
-    replaced.
+    """Check for memsearch's own hooks: they call the first ``memsearch`` on the PATH, and may
+    replace it.
     """
     from memsearch_engine import __version__
     from memsearch_engine.core import compatibility
@@ -188,7 +197,7 @@ def _agents(memory: Memory) -> dict[str, Any]:
 
 
 def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
-    """Conversations that memories cite and whose agent will delete them soon."""
+    """Check for cited conversations that their agent will delete soon."""
     evidence = Memory(memory.place.root, home=memory.home, everything=True).evidence
     found = evidence.survey()
     soon = [expiring for expiring in found.expiring if expiring.unkept]
@@ -208,8 +217,8 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
 
 
 def _readers(memory: Memory) -> dict[str, Any]:
-    """Record kinds in transcripts that no reader knows (an agent's format has changed), and damaged
-    lines.
+    """Check for damaged lines in transcripts, and for record kinds that no reader knows (a changed
+    format).
     """
     try:
         rows = memory.capture.unknown_records()
@@ -219,7 +228,7 @@ def _readers(memory: Memory) -> dict[str, Any]:
         f"{agent} {version}: {count}x {kind}" for agent, kind, version, count in rows[:5]
     )
     more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
-    # known by what they are not: such records are passed over, and what is said is still read
+    # unknown records are skipped; the messages are still read
     return _check(
         "transcripts",
         True,
@@ -232,7 +241,7 @@ def _readers(memory: Memory) -> dict[str, Any]:
 
 
 def _trust(memory: Memory) -> dict[str, Any]:
-    """A scrub that did not come to its end. What waits for the owner's word is no fault."""
+    """Check for an unfinished scrub. Notes that are pending review are no fault."""
     if left := memory.secrets.interrupted():
         text = f"a scrub was interrupted ({', '.join(left)})"
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
@@ -252,7 +261,7 @@ def _trust(memory: Memory) -> dict[str, Any]:
 
 
 def _repair(memory: Memory) -> dict[str, Any]:
-    """Junk and repetitions: told here, mended by `repair` alone, which asks."""
+    """Count junk and repetitions. Only ``repair`` changes them, because it asks first."""
     from collections import Counter
 
     try:

@@ -1,4 +1,4 @@
-"""What agents did: how something is run, what mended an error, who wrote to a file."""
+"""What agents did: how a command was run, how an error was fixed, which turns wrote to a file."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _act_json(act: Act) -> dict[str, Any]:
 
 
 def _noted(memory: Memory, entry: str) -> list[str]:
-    """The lines of a note that say what came of it; at most two."""
+    """Return at most two lines of a note that state the outcome."""
     from memsearch_engine import outcomes_in
 
     try:

@@ -1,4 +1,4 @@
-"""What a command prints when it fails, and its exit code. Standard library only."""
+"""The message and exit code of a failed command. Standard library only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ def report(error: BaseException, arguments: list[str]) -> int:
     """Print an error of the operating system, or an interruption, and return the exit code.
 
     Raises:
-        BaseException: *error*, where it is none of those.
+        BaseException: *error* itself, if it is of another kind.
     """
     if isinstance(error, KeyboardInterrupt):
         terminal.say("interrupted")
         return 130
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader went away: that is no error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader closed the pipe: no error
         return 0
     if isinstance(error, UnicodeEncodeError):
         terminal.say(f"error: {error.object[:80]!r} is not UTF-8")
@@ -35,6 +35,6 @@ def report(error: BaseException, arguments: list[str]) -> int:
 
 
 def report_json(arguments: list[str], message: str, hint: str, code: int) -> None:
-    """Print an error on stdout, too, where JSON was asked for: a program need not read prose."""
+    """Print an error as JSON on stdout too, so that a program need not read prose."""
     if "--json" in arguments:
         terminal.print_json({"error": message, "hint": hint, "exit_code": code})

@@ -1,4 +1,4 @@
-"""``search`` and ``expand``: from words to notes, from a note to its whole section."""
+"""``search`` and ``expand``: find notes, and show a whole note."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, to
 if TYPE_CHECKING:
     from memsearch_engine import Answer, Supersession
 
-#: Notes to find for each conversation that is wanted, and at the least.
+#: Notes to find for each wanted conversation, and their minimum.
 _NOTES_PER_SESSION, _MIN_NOTES = 5, 50
 _MAX_HITS = 200
 SEARCH_EXAMPLES = """\b
@@ -118,7 +118,7 @@ def search(
 def _sessions(
     answer: Answer, limit: int, hits: list[dict[str, Any]], *, without_display: bool
 ) -> list[dict[str, Any]]:
-    """The conversations behind an answer, each with its hits."""
+    """Return the conversations of an answer, each with its hits."""
     printed = {hit["entry_id"]: hit for hit in hits}
     for hit in hits if without_display else ():
         del hit["display"]
@@ -137,7 +137,11 @@ def _sessions(
 
 
 def _refuse_misread(query: str) -> None:
-    """Raise UsageError where a filter of a query would be read as text."""
+    """Check the filters of a query.
+
+    Raises:
+        UsageError: a filter would be read as text.
+    """
     from memsearch_engine import UsageError, parse_query
 
     if wrong := parse_query(query).misread:
@@ -147,7 +151,7 @@ def _refuse_misread(query: str) -> None:
 
 
 def _top_k(memory: Memory) -> int:
-    """The setting ``search.top_k``; the file is read only where there is one."""
+    """Return the setting ``search.top_k``. The file is read only if it exists."""
     if not memory.home.config.exists():
         return 10
     from memsearch_engine import SettingsError
@@ -204,7 +208,7 @@ def expand(
 
 
 def supersessions(memory: Memory, name: str) -> list[Supersession]:
-    """The pairs of a note and a newer version of it that count; [] where the catalog is damaged."""
+    """Return the valid pairs of a note and its newer version; [] if the catalog is damaged."""
     try:
         return [pair for pair in memory.supersession.amendments(name) if pair.holds]
     except Unreachable:
@@ -224,7 +228,11 @@ def why_not(query: str, name: str, project: str | None, everything: bool, json_:
 
 
 def explain_absence(memory: Memory, query: str, name: str, *, json_: bool) -> int:
-    """Print the reasons why a note is not among the hits of a query."""
+    """Print the reasons why a note is not among the hits of a query, and return the exit code.
+
+    Args:
+        name: the note's id.
+    """
     found = memory.queries.why_not(query, name)
     if json_:
         output.emit(found)

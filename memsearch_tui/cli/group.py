@@ -1,4 +1,4 @@
-"""The command ``memsearch`` for click; errors become one line and an exit code."""
+"""The click command ``memsearch``: it maps errors to one line and an exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ environment, files."""
 
 
 class Root(LazyGroup):
-    """All commands. Older names work too, and are not listed."""
+    """All commands. Older names work but are not listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         groups = commands.listed(everything=True)
@@ -49,7 +49,11 @@ class Root(LazyGroup):
 
 
 def write_groups(formatter: click.HelpFormatter, *, everything: bool) -> None:
-    """Write the commands by group, the help in one column."""
+    """Write the commands by group, with all help texts in one column.
+
+    Args:
+        everything: also write the commands that ``--help`` leaves out.
+    """
     groups = commands.listed(everything=everything)
     room = max(len(name) for group in groups.values() for name in group)
     for title, group in groups.items():
@@ -88,7 +92,7 @@ def cli(ctx: click.Context, show_version: bool, offline: bool) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line; returns the exit code."""
+    """Run a command line and return its exit code."""
     try:
         result: Any = cli.main(arguments, prog_name="memsearch", standalone_mode=False)
         sys.stdout.flush()
@@ -101,7 +105,7 @@ def run(arguments: list[str]) -> int:
         said = io.StringIO()
         error.show(said)
         echo(said.getvalue(), err=True, nl=False)
-        context = getattr(error, "ctx", None)  # of a usage error
+        context = getattr(error, "ctx", None)  # only a usage error has one
         hint = f"{context.command_path} --help" if context else ""
         report_json(arguments, error.format_message(), hint, error.exit_code)
         return error.exit_code

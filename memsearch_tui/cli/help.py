@@ -1,4 +1,4 @@
-"""``memsearch help``: every command, one command, or a topic."""
+"""``memsearch help``: all commands, one command, or a topic."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Old sessions: which agents are here, bringing their sessions in, and keeping the conversations
-behind memories.
+"""Old sessions: list the agents, import their sessions, and archive the conversations behind
+notes.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def import_(
 
 
 def _is_a_file(name: str, expect: str | None) -> bool:
-    """Whether a file of shared notes is meant, whether it is there or not."""
+    """Return whether *name* means a file of shared notes, even if it does not exist."""
     return expect is not None or os.sep in name or "." in name or os.path.isfile(name)
 
 
@@ -213,7 +213,7 @@ def _check(names: tuple[str, ...], everything: bool) -> None:
 
 
 def _memory_of(memory: Memory, project: str | None) -> str:
-    """The memory folder of a project by name or folder."""
+    """Return the memory folder of a project that is given by name or folder."""
     if not project:
         return ""
     if os.path.isdir(project):
@@ -270,7 +270,7 @@ def _show_plan(memory: Memory, old: engine.Import, made: engine.ImportPlan) -> N
 
 
 def _price(settings: Any, provider: str, tokens: int) -> str:
-    """What reading so many tokens costs, where the owner has set the provider's price."""
+    """Return the price of reading so many tokens, if the owner has set the provider's price."""
     known = settings.llm.providers.get(provider)
     return f", ${tokens * known.price_in / 1e6:.2f}" if known and known.price_in else ""
 

@@ -1,4 +1,4 @@
-"""The index: bring it up to date, watch, count, check and rebuild. Notes are never touched here."""
+"""The index: update, watch, count, check and rebuild it. No command here changes notes."""
 
 from __future__ import annotations
 
@@ -168,6 +168,7 @@ def health(project: str | None, everything: bool, json_: bool) -> int:
 
 
 def print_health(state: engine.Health, process: engine.Status) -> None:
+    """Print the state of the index, the model and the service."""
     output.echo(
         f"service  pid {process.pid}, up {process.uptime_s:.0f} s, {process.rss_mb:.0f} MB\n"
         f"index    {state.index}  {state.fingerprint}  {state.disk.index / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-"""Click groups whose commands are imported when they are called."""
+"""Click groups that import a command when it is called."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from memsearch_tui.cli.commands import Alias, Command
 
 
 def loaded(found: Command | Alias) -> click.Command:
-    """The click command behind a row of the table."""
+    """Import the click command of a row of the table."""
     module = importlib.import_module(f"memsearch_tui.cli.{found.module}")
     command: click.Command = getattr(module, found.function)
     return command
 
 
 class LazyGroup(click.Group):
-    """A group that knows the names and the help of its commands without importing them.
+    """A group that knows the names and help of its commands without importing them.
 
     Args:
-        table: name -> where the command is. Commands that are added in click's way come after them.
+        table: name -> row of the command. Commands that are added with click's decorators follow
+            them.
     """
 
     def __init__(self, *args: Any, table: dict[str, Command] | None = None, **attrs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Plain lists: a day, the days, the entries."""
+"""Plain lists: one day, all days, entries."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The long-term memory: what it knows, making it, deciding on it; facts that are remembered and
-forgotten by hand.
+"""The long-term memory: show it, learn from sessions, decide on proposals, add and remove facts by
+hand.
 """
 
 from __future__ import annotations
@@ -379,8 +379,12 @@ def review(
 
 
 def _named(names: tuple[str, ...]) -> tuple[int, list[int]]:
-    """Changes as they are listed, ``PROPOSAL.CHANGE``: by its number alone, one could hit what a
-    newer proposal put in its place.
+    """Parse the names of changes, ``PROPOSAL.CHANGE``.
+
+    The number of a change alone could mean a change of a newer proposal.
+
+    Returns:
+        The proposal and the numbers of its changes.
     """
     parts = [name.partition(".") for name in names]
     if (

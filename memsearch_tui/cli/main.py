@@ -1,6 +1,6 @@
 """The entry point of the command ``memsearch``.
 
-A hook is dispatched before click is imported: an agent waits for it.
+A hook is dispatched before click is imported, because an agent waits for it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 
 def main() -> None:
-    """Entry point of the console script."""
+    """Run the command line or the app; the entry point of the console script."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["hook"] and len(arguments) == 3 and not arguments[2].startswith("-"):
         from memsearch_engine import hook
@@ -32,14 +32,16 @@ def main() -> None:
 
 
 def _open_app() -> list[str]:
-    """Open the app without what only commands need. Returns the command that was asked for in it;
-    nothing where it can't start: the command says why.
+    """Open the app without the imports that only commands need.
+
+    Returns:
+        The command that was chosen in the app. It is empty if the app cannot start: the command
+        then reports why.
     """
     import contextlib
     import gc
 
-    # all that a start makes stays, and looking through it again and again was a seventh of the
-    # start
+    # objects of the start stay alive; collecting them repeatedly took a seventh of the start
     gc.disable()
     try:
         from memsearch_engine import MemsearchError
@@ -57,15 +59,15 @@ def _open_app() -> list[str]:
 
 
 def _utf8() -> None:
-    """Speak UTF-8 whatever the locale says: notes are UTF-8, and a mangled sign is worse than an
-    odd one.
+    """Use UTF-8 for all streams, whatever the locale: notes are UTF-8, and a wrong character is
+    worse than an odd one.
     """
     if (
         sys.getfilesystemencoding().lower().replace("-", "") != "utf8"
         and sys.executable
         and not sys.flags.utf8_mode
     ):
-        # arguments and names of files were read by that locale already: this start is made again
+        # arguments and file names were already decoded by that locale: start again
         try:
             os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
         except OSError:

@@ -1,4 +1,4 @@
-"""``memsearch mark``: what a note's marks say, set and taken away."""
+"""``memsearch mark``: show, set and remove the marks of a note."""
 
 from __future__ import annotations
 
@@ -80,7 +80,11 @@ def mark(
 
 
 def _newer(memory: Memory, note: Note, name: str) -> str:
-    """The id of the note that supersedes *note*. Raises UsageError where it is the same one."""
+    """Return the id of the note that supersedes *note*.
+
+    Raises:
+        UsageError: it is the same note.
+    """
     newer = memory.note(name).id
     if newer == note.id:
         raise UsageError("a note cannot supersede itself")

@@ -1,4 +1,4 @@
-"""``memsearch mcp``: memory for any agent that speaks the Model Context Protocol."""
+"""``memsearch mcp``: the server for agents that use the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def mcp(http: bool, port: int) -> None:
     Tools: recall, open, timeline, note, remember, and forget and correct, which ask the person. It
     ends when its input is closed, or the process that started it has gone.
     """
-    parent = (
-        os.getppid()
-    )  # before what takes long to import: the client may be gone when that is done
+    parent = os.getppid()  # before the slow imports: the client may be gone after them
     if importlib.util.find_spec("mcp") is None:
         hint = f"{install_command('mcp')}, then try again"
         raise Unreachable("serving the Model Context Protocol needs the library mcp", hint)

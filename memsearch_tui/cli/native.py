@@ -1,4 +1,4 @@
-"""``memsearch agents files``: what agents remember or are told by files of their own."""
+"""``memsearch agents files``: the files in which agents store memories and instructions."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> in
     for memory, section in new:
         try:
             notes.append(natives.take(memory, section))
-        except UsageError as error:  # nothing but a secret
+        except UsageError as error:  # the section is only a secret
             output.say(f"! {section.id}: {error}")
     if json_:
         output.emit(

@@ -1,4 +1,4 @@
-"""Notes: write, change, delete, undo. The files are the truth: no service is needed."""
+"""Notes: write, change, delete, undo. The files are authoritative: no service is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from memsearch_tui.counted import many
 
 
 class _Bullets(click.Command):
-    """A command whose argument may be a list item: ``- text`` is no option, wherever it stands."""
+    """A command that accepts a list item as its argument: ``- text`` is no option, wherever it
+    is.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
@@ -123,7 +125,7 @@ def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: 
             output.say(output.safe(note.content) + "\n")
     if not dry_run:
         output.confirm(f"Delete {len(notes)} {'entry' if len(notes) == 1 else 'entries'}?", yes)
-        memory.delete(*notes)  # as they were shown
+        memory.delete(*notes)  # the versions that were shown
     gone = [note_view(note) for note in notes]
     if json_:
         output.emit({"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []})

@@ -33,15 +33,17 @@ def _remember(ctx: click.Context, _param: click.Parameter, value: str | None) ->
 
 
 def by_the_peer() -> bool:
-    """Whether memsearch's tools call: each of their calls names a collection."""
+    """Return whether memsearch's own tools call: each of their calls names a collection."""
     return bool(click.get_current_context().meta.get(_COLLECTION))
 
 
 def memory_at(
     project: str | None = None, everything: bool = False, paths: tuple[str, ...] = ()
 ) -> Memory:
-    """The memory that a command is about: that of the folder where it runs, unless memsearch's
-    tools name another by a path to its notes or by its collection; they are run from anywhere.
+    """Return the memory for a command: that of the current folder.
+
+    memsearch's own tools run in any folder; they name a memory by a path to its notes or by its
+    collection.
     """
     root = None
     if by_the_peer() and not (project or everything or os.environ.get("MEMSEARCH_DIR")):
@@ -56,7 +58,9 @@ def memory_at(
 
 
 def _known_root() -> str | None:
-    """The folder of a known project whose collection memsearch's tools have named."""
+    """Return the folder of the known project that has the collection which memsearch's tools
+    named.
+    """
     tail = click.get_current_context().meta[_COLLECTION].rpartition("_")[2]
     if not Home.from_env().state_db.exists():
         return None
@@ -66,8 +70,11 @@ def _known_root() -> str | None:
 
 
 def days_of(text: str) -> tuple[str, str]:
-    """The first and the last ISO day that a word names (``2026-02-09``, ``2026-02``, ``yesterday``,
-    ``90d``); '' for ''. Raises UsageError.
+    """Return the first and the last ISO day of a word: ``2026-02-09``, ``2026-02``, ``yesterday``,
+    ``90d``; '' for ''.
+
+    Raises:
+        UsageError: the word names no day.
     """
     from datetime import date
 
@@ -86,8 +93,10 @@ NOT_TEXT = (
 
 
 def as_text(given: str) -> str:
-    """*given*, an argument. Raises UsageError where its bytes are no UTF-8: nothing is written with
-    signs replaced.
+    """Return *given*, an argument, if it is valid text.
+
+    Raises:
+        UsageError: its bytes are not UTF-8. Nothing is written with replaced characters.
     """
     from memsearch_engine import UsageError
 
@@ -97,7 +106,11 @@ def as_text(given: str) -> str:
 
 
 def day_of(text: str) -> str:
-    """The one day that a word names. Raises UsageError, also for a month."""
+    """Return the ISO day of a word.
+
+    Raises:
+        UsageError: the word names no day, or a month.
+    """
     from memsearch_engine import UsageError
 
     first, last = days_of(text)
@@ -107,13 +120,14 @@ def day_of(text: str) -> str:
 
 
 def as_json(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option ``--json``."""
     return click.option("--json", "json_", is_flag=True, help="JSON with a schema_version.")(
         command
     )
 
 
 def scope(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Which projects: this one, a named one, or all."""
+    """Add the options that choose projects: this one, a named one, or all."""
     command = click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")(
         command
     )
@@ -123,7 +137,7 @@ def scope(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _no_provider(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    """``-p`` is memsearch's ``--provider``: the name of one is no project's."""
+    """Ignore the name of an embedding provider: ``-p`` is memsearch's ``--provider``."""
     if value in compatibility.PROVIDERS:
         output.say(f"note: -p {value}: embedding.provider decides here; -p names a project")
         return None
@@ -131,9 +145,10 @@ def _no_provider(_ctx: click.Context, _param: click.Parameter, value: str | None
 
 
 def tolerated(command: Callable[..., Any]) -> Callable[..., Any]:
-    """memsearch's own flags, accepted so that its skills and plugins keep working. What decides
-    instead is said; the collection, which every call of theirs names, names a project
-    (``memory_at``).
+    """Accept memsearch's own flags, so that its skills and plugins work.
+
+    A remark says what decides instead. The collection, which each of their calls names, selects a
+    project (``memory_at``).
     """
 
     def drop(_ctx: click.Context, param: click.Parameter, value: Any) -> None:

@@ -1,5 +1,6 @@
-"""What commands print: JSON for programs, text for people. ``terminal`` does the printing; here is
-what needs click or msgspec.
+"""What commands print: JSON for programs, text for people.
+
+``terminal`` prints; this module has the parts that need click or msgspec.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ __all__ = [
 
 
 def emit(value: Any) -> None:
-    """Print *value* (structs, too) as JSON; an object gets ``schema_version`` first."""
+    """Print *value* as JSON, structs included; an object gets ``schema_version`` first."""
     if isinstance(value, msgspec.Struct):
         value = msgspec.structs.asdict(value)
     print_json(msgspec.to_builtins(value, str_keys=True))
 
 
 def say_shortfall(memory: Any) -> None:
-    """Say why a list is shorter than it could be (the registry can't be read here)."""
+    """Print why a list is incomplete: the registry cannot be read here."""
     if memory.shortfall and memory.projects is not None:
         say(f"note: this project only: {safe(memory.shortfall)}")
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask; without a terminal to ask on, only ``--yes`` goes ahead."""
+    """Ask a question. Without a terminal, only ``--yes`` continues."""
     if yes:
         return
     if not sys.stdin.isatty():
@@ -63,9 +64,7 @@ def confirm(question: str, yes: bool) -> None:
 
 
 class Progress:
-    """A progress line on stderr, only on a terminal and only for what takes longer than half a
-    second.
-    """
+    """A progress line on stderr. It appears only on a terminal, and only after half a second."""
 
     def __init__(self) -> None:
         import time
@@ -86,10 +85,16 @@ class Progress:
         self._shown = True
 
     def told(self, phase: str, done: int, total: int) -> None:
-        """The same, as the engine's verbs report."""
+        """Show the progress of an engine command.
+
+        Args:
+            phase: the current step.
+            done, total: finished units and all units.
+        """
         self({"phase": phase, "done": done, "total": total})
 
     def close(self) -> None:
+        """Remove the line."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

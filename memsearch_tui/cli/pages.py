@@ -18,7 +18,7 @@ _NAMES: dict[Page, str] = {"project": "PROJECT.md", "user": "USER.md"}
 
 
 def profile(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--profile``: USER.md instead of PROJECT.md."""
+    """Add ``--profile``: USER.md instead of PROJECT.md."""
     option = click.option(
         "--profile",
         "page",

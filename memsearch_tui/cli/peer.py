@@ -1,4 +1,4 @@
-"""What memsearch's own plugins ask of a command that is not theirs."""
+"""Commands that memsearch's own plugins call."""
 
 from __future__ import annotations
 

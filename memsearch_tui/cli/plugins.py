@@ -1,4 +1,4 @@
-"""Installing into the agents, and taking out again."""
+"""Install memsearch into agents, and uninstall it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from memsearch_engine import (
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
 
-#: Measured by `python -m tests.evaluation.recall`: the share of prompts at which something is told,
-#: where nothing bears on them and where something does, and what it takes.
+#: Measured by `python -m tests.evaluation.recall`: the share of prompts with an injection, without
+#: and with a relevant note, and the tokens of an injection.
 _TOLD_AT, _TOLD_TOKENS = (0.08, 0.38), 140
 _MCP = "mcp"
 
 
 class _Live(click.Choice[str]):
-    """An agent that ours can be put into. One whose sessions are only read is told what it can have
-    instead.
+    """An agent that memsearch can be installed into.
+
+    For an agent with readable sessions only, the error says what works instead.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value in agent_names() and value not in self.choices:
-            Memory().plugins.installer(value)  # says so
+            Memory().plugins.installer(value)  # raises with the reason
         return super().convert(value, param, ctx)
 
 
@@ -175,8 +176,9 @@ def _only_mcp(
 def _choose_rules(
     plugins: engine.Plugins, names: tuple[str, ...], wanted: bool | None, *, ask: bool
 ) -> bool:
-    """Whether agents that ask may look things up without asking; on a terminal the rules are shown
-    before they are asked for.
+    """Return whether agents that ask for permission may search without asking.
+
+    On a terminal the rules are shown before the question.
     """
     import sys
 
@@ -203,7 +205,9 @@ def _choose_rules(
 def _choose_summaries(
     memory: Memory, names: tuple[str, ...], wanted: str | None, *, ask: bool
 ) -> None:
-    """Set who takes notes; on a terminal, ask once and say what a model would cost a day."""
+    """Set who summarizes turns. On a terminal, ask once and show the cost of a model for each
+    day.
+    """
     import sys
 
     now = memory.settings.capture.summarize.provider
@@ -261,8 +265,8 @@ def _say_what_is_told(memory: Memory) -> None:
 
 
 def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
-    """Of each day of the last two weeks: prompts sent, and tokens that a summariser would have
-    read.
+    """Return averages of the last two weeks: prompts a day, and tokens a day that a summarizer
+    would read.
     """
     from datetime import date, timedelta
 

@@ -1,6 +1,7 @@
-"""`search`, `expand` and `transcript` when the service runs: asked and printed with the standard library alone.
+"""``search``, ``expand`` and ``transcript`` through the running service, with the standard library
+alone.
 
-A command line with anything unusual in it is left to click, which prints the same.
+A command line with an unknown option is left to click, which prints the same.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _FLAGS["transcript"] = {
     "--full": ("full", True),
     "--raw": ("raw", True),
 }
-#: Options with a value: option -> (name, the values it takes; none: a number).
+#: Options with a value: option -> (name, allowed values; none: a number).
 _VALUES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
     "search": {
         "--top-k": ("limit", ()),
@@ -39,7 +40,7 @@ _VALUES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
 
 
 def run(arguments: list[str]) -> int | None:
-    """Run a command line; returns its exit code. None: click has to run it."""
+    """Run a command line and return its exit code. None: click has to run it."""
     command = arguments[0] if arguments else ""
     if command not in _FLAGS or (options := _parsed(command, arguments[1:])) is None:
         return None
@@ -57,7 +58,7 @@ def run(arguments: list[str]) -> int | None:
 
 
 def _parsed(command: str, arguments: list[str]) -> dict[str, Any] | None:
-    """The options of a command line and its ``words``; None where one is not known here."""
+    """Return the options of a command line and its ``words``; None if an option is unknown here."""
     flags, values = _FLAGS[command], _VALUES[command]
     found: dict[str, Any] = {"words": []}
     rest = iter(arguments)

@@ -1,8 +1,8 @@
-"""What the hot commands print, from the plain dictionaries of the engine's views.
+"""The output of the frequent commands, made from the plain dictionaries of the engine's views.
 
-Standard library only: the client that asks the running service prints with these functions as the
-commands do. ``search_lines``, ``session_lines`` and ``section_lines`` are pure; ``print_search``
-and ``print_section`` write what they return.
+Standard library only: the client of the running service and the commands print with the same
+functions. ``search_lines``, ``session_lines`` and ``section_lines`` are pure; ``print_search`` and
+``print_section`` write their lines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BADGES = {
 _FILTER = r"""(?:^|(?<=\s))(?:-?[a-z][a-z-]*:("[^"]*"|\S*)|-[^\s"]+|-"[^"]*")"""
 _WORD = r"[^\W_]+"
 _ENDINGS = ("ations", "ation", "ings", "ing", "ied", "ies", "ed", "es", "ly", "er", "s", "e", "y")
-#: Words of a question that say nothing of its subject.
+#: Words of a question that do not describe its topic.
 _COMMON = frozenset(
     "a an and are as at be but by can could did do does for from had has have how i if in into is"
     " it its of on or our should so that the their then there these they this to was we were what"
@@ -59,11 +59,11 @@ def print_search(
     """Print an answer (``answer_view``) and return the exit code.
 
     Args:
-        mode: the one that was asked for.
-        bare: only the list of hits, as memsearch prints it.
-        explain: with each hit, why it is there.
-        query: what was asked: its words are marked in the hits.
-        weak: print the hits that are only faintly similar too.
+        mode: the requested search mode.
+        bare: print only the list of hits, as memsearch does.
+        explain: print why each hit was found.
+        query: its words are marked in the hits.
+        weak: also print the faintly similar hits.
     """
     say_reason(answer["reason"], answer["mode"], mode)
     hits = [{key: hit[key] for key in hit if key != _DISPLAY} for hit in answer["hits"]]
@@ -78,14 +78,20 @@ def print_search(
 
 
 def say_reason(reason: str, done: str, asked: str) -> None:
-    """Say why an answer is less than the mode that was *asked* for."""
+    """Print why an answer has less than the requested mode.
+
+    Args:
+        reason: the reason.
+        done: the mode that was used.
+        asked: the requested mode.
+    """
     if reason and asked != "lexical":
         words = "words only: " if done == "lexical" else ""
         terminal.say(f"note: {words}{safe(reason)}")
 
 
 def write(lines: Lines) -> None:
-    """Print lines in their order, which stays the same where a terminal shows both streams."""
+    """Print lines in their order, which is the same when a terminal shows both streams."""
     for stream, text in lines:
         terminal.echo(text, err=stream == "err")
 
@@ -96,17 +102,17 @@ def write(lines: Lines) -> None:
 def search_lines(
     answer: dict[str, Any], query: str, width: int, *, explain: bool = False, weak: bool = False
 ) -> Lines:
-    """The hits of a search: of each its date, agent, id and the lines that answer.
+    """Return the lines of a search: for each hit its date, agent, id and matching lines.
 
-    A newer version of a note comes with the versions that it replaced. Hits that are only faintly
-    similar become a count, unless there are no others.
+    The newest version of a note comes with the versions that it supersedes. Faintly similar hits
+    become a count, unless there are no others.
 
     Args:
         answer: an ``answer_view``.
-        query: what was asked: its words are marked in the hits.
+        query: its words are marked in the hits.
         width: columns of the output.
-        explain: with each hit, why it is there; every hit by itself.
-        weak: the faintly similar hits too.
+        explain: add why each hit was found; do not group versions.
+        weak: also list the faintly similar hits.
     """
     stems = _stems(query, answer["corrected"])
     hits = {hit["entry_id"]: hit for hit in answer["hits"]}
@@ -130,7 +136,7 @@ def search_lines(
 
 
 def _remarks(answer: dict[str, Any], is_close: bool) -> list[str]:
-    """What a reader has to know before the hits."""
+    """Return the remarks that precede the hits."""
     remarks = [
         f"no note has {word!r}; searched for {', '.join(near)}"
         for word, near in answer["corrected"].items()
@@ -145,7 +151,7 @@ def _remarks(answer: dict[str, Any], is_close: bool) -> list[str]:
 
 
 def _after(answer: dict[str, Any], shown: list[dict[str, Any]], hidden: int) -> str:
-    """The line after the hits: how many there are, and the next command."""
+    """Return the line after the hits: their number, and the next command."""
     if not shown:
         return (
             "nothing found - `memsearch search --why-not ENTRY QUERY` says why a note is missing;"
@@ -158,7 +164,7 @@ def _after(answer: dict[str, Any], shown: list[dict[str, Any]], hidden: int) -> 
 
 
 def _newest(hit: dict[str, Any], hits: dict[str, Any]) -> dict[str, Any]:
-    """The newest version of a hit's note among *hits*; the hit itself where there is none."""
+    """Return the newest version of a hit's note among *hits*; the hit itself if there is none."""
     seen = {hit["entry_id"]}
     while (newer := hits.get(hit["overtaken_by"])) and newer["entry_id"] not in seen:
         seen.add(newer["entry_id"])
@@ -167,7 +173,7 @@ def _newest(hit: dict[str, Any], hits: dict[str, Any]) -> dict[str, Any]:
 
 
 def _when(hit: dict[str, Any]) -> str:
-    """Day and time of a hit; what it is, where it has no day."""
+    """Return day and time of a hit; its kind if it has no day."""
     if hit["day"]:
         return f"{hit['day']} {hit['time']}".rstrip()
     if hit["kind"] == "native":
@@ -183,7 +189,9 @@ def _hit_lines(
     width: int,
     explain: bool,
 ) -> list[str]:
-    """One hit: its head, the lines that answer, what has changed since, why it was found."""
+    """Return the lines of one hit: its head, the matching lines, later changes, and why it was
+    found.
+    """
     who, when = hit["agent"] or hit["kind"], _when(hit)
     head = f"{style(f'{when:16s}', 'date')}  {style(f'{who:{column}s}', 'agent')}"
     head += f"  {style(hit['entry_id'], 'id')}"
@@ -215,21 +223,22 @@ def _badges(hit: dict[str, Any], hits: dict[str, Any], explain: bool) -> list[st
 
 
 def _replaced_line(old: dict[str, Any], width: int) -> str:
-    """One line for a version that a hit replaced."""
+    """Return one line for a version that a hit supersedes."""
     head = f"↳ replaces {_when(old)}  {old['entry_id']}"
     first = next(iter(_body(old)), old[_DISPLAY]["title"])
     return "  " + style(f"{head}  {clip(first, max(20, width - cells(head) - 4))}", "dim")
 
 
 def _body(hit: dict[str, Any]) -> list[str]:
-    """The lines of a note that are not blank, without its heading, anchors and marks."""
+    """Return the lines of a note without blank lines, heading, anchors and marks."""
     lines = hit[_DISPLAY]["text"].splitlines() or hit[_DISPLAY]["embedded"].splitlines()
     return [safe(line).strip() for line in lines if line.strip()]
 
 
 def _answering(hit: dict[str, Any], stems: list[str], room: int) -> list[str]:
-    """The lines of a note that have most of the asked words, in their order, each cut so that the
-    first such word is seen.
+    """Return the lines of a note that contain most of the query's words.
+
+    They are in their order, each cut so that its first such word is visible.
     """
     lines = _body(hit) or [safe(hit[_DISPLAY]["title"])]
     counts = [sum(bool(_places(line, [stem])) for stem in stems) for line in lines]
@@ -238,7 +247,7 @@ def _answering(hit: dict[str, Any], stems: list[str], room: int) -> list[str]:
 
 
 def _stems(query: str, corrected: dict[str, list[str]]) -> list[str]:
-    """The beginnings by which the words of a query are recognised in a note."""
+    """Return the word beginnings that identify the words of a query in a note."""
     plain_words = re.sub(_FILTER, " ", query, flags=re.I)
     text = " ".join([plain_words, *(" ".join(near) for near in corrected.values())])
     words = [word.casefold() for word in re.findall(_WORD, text)]
@@ -254,13 +263,13 @@ def _stem(word: str) -> str:
 
 
 def _places(line: str, stems: list[str]) -> list[tuple[int, int]]:
-    """Where the asked words are in a line: whole words, or parts of identifiers."""
+    """Return the positions of the query's words in a line: whole words, or parts of identifiers."""
     found = []
     for match in re.finditer(_WORD, line):
         word = match[0].casefold()
         if _stem(word) in stems:
             found.append(match.span())
-        elif not word.isascii() and len(word) == len(match[0]):  # no blanks, as in Chinese
+        elif not word.isascii() and len(word) == len(match[0]):  # scripts without blanks
             for stem in stems:
                 if not stem.isascii() and (at := word.find(stem)) >= 0:
                     found.append((match.start() + at, match.start() + at + len(stem)))
@@ -269,14 +278,14 @@ def _places(line: str, stems: list[str]) -> list[tuple[int, int]]:
 
 
 def _marked(line: str, stems: list[str]) -> str:
-    """A line with the asked words in the look of a match."""
+    """Return a line with the query's words styled as matches."""
     for start, end in reversed(_places(line, stems)):
         line = f"{line[:start]}{style(line[start:end], 'match')}{line[end:]}"
     return line
 
 
 def _cut(line: str, stems: list[str], room: int) -> str:
-    """A line in *room* columns, its first asked word among them."""
+    """Return a line in *room* columns that contains its first word of the query."""
     places = _places(line, stems) if cells(line) > room else []
     if places and cells(line[: places[0][1]]) > room - 2:
         start = max(0, places[0][0] - room // 3)
@@ -286,10 +295,10 @@ def _cut(line: str, stems: list[str], room: int) -> str:
 
 
 def session_lines(answer: dict[str, Any], width: int) -> Lines:
-    """The hits of a search by conversation.
+    """Return the hits of a search, grouped by conversation.
 
     Args:
-        answer: what ``search --by session --json`` prints; its hits with ``DISPLAY``.
+        answer: the output of ``search --by session --json``; its hits have ``DISPLAY``.
         width: columns of the output.
     """
     lines: Lines = []
@@ -320,10 +329,10 @@ def session_lines(answer: dict[str, Any], width: int) -> Lines:
 
 
 def print_section(section: dict[str, Any], *, as_json: bool, raw: bool | None = None) -> None:
-    """Print the section behind a hit (``section_view``).
+    """Print the note of a hit (``section_view``).
 
     Args:
-        raw: as the file has it, with its anchor; by default where a program reads it.
+        raw: print the text as in the file, with its anchor. None: only if a program reads it.
     """
     if as_json:
         terminal.print_json({key: section[key] for key in section if key != _DISPLAY})
@@ -336,12 +345,12 @@ def print_section(section: dict[str, Any], *, as_json: bool, raw: bool | None = 
 
 
 def section_lines(section: dict[str, Any], width: int, *, raw: bool = False) -> Lines:
-    """A note with what supersedes it and what has changed since.
+    """Return the lines of a note, with what supersedes it and its stale references.
 
     Args:
         section: a ``section_view``.
         width: columns of the output.
-        raw: the lines as the file has them, with the anchor, and where they are.
+        raw: the lines as in the file, with the anchor, and their location.
     """
     display = section[_DISPLAY]
     anchor, name = display["anchor"], section["entry_id"]
@@ -378,7 +387,7 @@ _INLINE = r"(`[^`\n]+`|\*\*[^*\n]+\*\*)"
 
 
 def without_anchor(content: str) -> str:
-    """A note without the heading that is its time, and the comments under it."""
+    """Return a note without its time heading and the comments under it."""
     lines = content.split("\n")
     if re.fullmatch(_TIME_HEADING, lines[0]):
         del lines[0]
@@ -388,8 +397,8 @@ def without_anchor(content: str) -> str:
 
 
 def markdown_lines(text: str, width: int) -> list[str]:
-    """A note in *width* columns: text is wrapped at words, items hang, code and tables stay as
-    they are.
+    """Return a note in *width* columns: text wraps at words, list items are indented, code and
+    tables are unchanged.
     """
     lines, in_code = [], False
     for line in safe(text).split("\n"):
@@ -420,7 +429,7 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _inline(line: str) -> str:
-    """A line of text with its heading, code and strong words in their looks."""
+    """Return a line of text with styled headings, code and strong words."""
     if line.startswith("#"):
         return style(line, "strong")
     return re.sub(_INLINE, lambda match: style(match[0], "strong"), line)
@@ -446,7 +455,7 @@ def print_transcript(found: dict[str, Any], *, as_json: bool) -> None:
 
 
 def transcript_text(turns: list[dict[str, Any]], width: int) -> str:
-    """Turns with who says what, and the tools that were called, in *width* columns."""
+    """Return turns as text in *width* columns: who speaks, and the called tools."""
     blocks = []
     for turn in turns:
         head = f"── {turn['started']}  turn {safe(turn['turn'])}  {turn['status']}"

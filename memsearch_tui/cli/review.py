@@ -1,4 +1,4 @@
-"""``memsearch review``: one queue of all that waits for the owner."""
+"""``memsearch review``: one queue of all that waits for the owner's decision."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Examples:
   memsearch review undo                undo the last answer
   memsearch review --secrets           look for secrets too"""
 _TONES = {"strong", "dim", "good", "bad", "warn", "match", "agent"}
-_SHOWN = 8  # of a group, in the list of all
+_SHOWN = 8  # cases of each group in the full list
 _ALL = click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
 _YES = click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 _NAMES = click.argument("names", nargs=-1, required=True, metavar="NUMBER|ID|GROUP...")
@@ -81,7 +81,7 @@ def _check(group: str) -> None:
 
 
 def case_json(case: Case) -> dict[str, Any]:
-    """A case as the commands print it with ``--json``."""
+    """Return a case as the commands print it with ``--json``."""
     return {
         "id": case.id,
         "group": REVIEW_GROUPS[case.kind][0],
@@ -96,7 +96,7 @@ def case_json(case: Case) -> dict[str, Any]:
 
 
 def _found(memory: Memory, names: tuple[str, ...]) -> list[Case]:
-    """The cases that names mean. Secrets are looked for only where one of them is named."""
+    """Return the cases that *names* mean. Secrets are searched only if one of them is named."""
     groups = {name for name, _ in REVIEW_GROUPS.values()}
     is_plain = all(name.isdecimal() or name in groups - {"secrets"} for name in names)
     try:
@@ -177,7 +177,9 @@ def _decide(
     yes: bool,
     json_: bool,
 ) -> int:
-    """Carry one answer out for each case; what fails is said, the others are decided."""
+    """Carry out one answer for each case. A failure is reported, and the other cases are still
+    decided.
+    """
     word = "accept" if accept else "reject"
     cases = _found(memory, names)
     fit = [case for case in cases if (case.yes if accept else case.no)]

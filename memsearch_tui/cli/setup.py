@@ -1,4 +1,4 @@
-"""Setup: status, the app, settings, the service, the project, the demo."""
+"""Setup: app, service, project, demo, completion and version."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def service_logs(lines: int, json_: bool) -> int:
 
 
 class _WithPages(click.Group):
-    """``memsearch project`` had the verbs of ``memsearch pages``: they work under both names."""
+    """``memsearch project`` once had the commands of ``memsearch pages``; both names work."""
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         return super().get_command(ctx, name) or pages.pages.get_command(ctx, name)

@@ -1,4 +1,4 @@
-"""Notes for the project's team: sharing them, listing what is shared, packs for people without the
+"""Notes for the project's team: share them, list them, and pack them for people without the
 repository.
 """
 
@@ -288,7 +288,7 @@ def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
 
 
 def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool) -> int:
-    """What ``memsearch agents import FILE`` does with a pack."""
+    """Import a pack: ``memsearch agents import FILE``."""
     memory = Memory()
     sharing = memory.sharing
     received = sharing.open(path, expected)
@@ -347,17 +347,17 @@ def _planned_json(one: engine.PlannedShare) -> dict[str, Any]:
 
 
 def _day(text: str | None) -> str:
-    """The future day that ``--review`` names: a date, or so many days from now.
+    """Return the future day that ``--review`` names: a date, or a number of days from now.
 
     Raises:
-        UsageError: it names no such day.
+        UsageError: the text names no such day.
     """
     if not text:
         return ""
     today, named = date.today(), date.fromisoformat(days_of(text)[0])
     ahead = (
         today + (today - named) if text[-1:] in "dwmy" else named
-    )  # elsewhere, 90d are those that have passed
+    )  # for other options, 90d means the past 90 days
     if ahead <= today:
         raise UsageError(
             f"{text} is not ahead", "a note is looked at again on a day to come: 2026-12-01, 90d"

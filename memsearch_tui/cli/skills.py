@@ -1,4 +1,4 @@
-"""``memsearch skills``: procedures that recur, drafted as Agent Skills, with memsearch's flags."""
+"""``memsearch skills``: recurring procedures, drafted as Agent Skills, with memsearch's flags."""
 
 from __future__ import annotations
 

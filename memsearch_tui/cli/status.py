@@ -1,4 +1,4 @@
-"""``memsearch status``: one screen for what a person asks daily."""
+"""``memsearch status``: one screen with the state that people check daily."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Examples:
   memsearch status --json"""
 _LABEL = 9
 _WEEK = timedelta(days=6)
-#: Days that are read for quarantined notes while the service, which counts them, does not run.
+#: Days in which quarantined notes are counted while the service does not run.
 _MAX_DAYS = 400
 
 
@@ -58,14 +58,14 @@ def status(
 
 
 def gathered(memory: Memory) -> dict[str, Any]:
-    """The values behind the screen. What cannot be read is left out, with a warning."""
+    """Return the values of the screen. Values that cannot be read are left out, with a warning."""
     warnings: list[str] = []
     days = memory.days()
     service = engine.Status(running=False)
     counts: dict[str, int] = {}
     capturing: dict[str, float] = {}
     waiting: int | None = None
-    with contextlib.suppress(MemsearchError):  # a damaged catalog: `doctor` says so
+    with contextlib.suppress(MemsearchError):  # a damaged catalog: `doctor` reports it
         counts = memory.files.counts()
     with contextlib.suppress(MemsearchError):
         service = memory.service.status(start=False)
@@ -118,7 +118,7 @@ def gathered(memory: Memory) -> dict[str, Any]:
 
 
 def _lines(state: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Label, text and the command that says more, of each line."""
+    """Return label, text and related command of each line."""
     counts, service = state["index"], state["service"]
     notes = f"{many(state['days'], 'day')}, {state['oldest_day']} to {state['newest_day']}"
     if counts:
@@ -159,7 +159,7 @@ def _lines(state: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _agent_lines(agents: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """A line for each agent that is connected, or was; one line where there is none."""
+    """Return a line for each agent that is or was connected; one line if there is none."""
     if not agents:
         return [("agents", "none connected", "memsearch agents")]
     lines = []

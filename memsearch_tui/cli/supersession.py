@@ -1,4 +1,4 @@
-"""Newer versions of notes: the notes on a topic in order, and which note supersedes which."""
+"""Newer versions of notes: the notes of a topic in order, and which note supersedes which."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Bringing together what was written in several places: git's merge driver, and notes that were
-changed twice.
-"""
+"""Merge notes that were written in several places: sync, git's merge driver, conflicts."""
 
 from __future__ import annotations
 

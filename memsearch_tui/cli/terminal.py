@@ -1,6 +1,6 @@
-"""Printing to the terminal with the standard library alone: text, styles and JSON.
+"""Prints to the terminal with the standard library alone: text, styles and JSON.
 
-Nothing that a note contains can act on the terminal: every text passes ``echo``.
+Text of notes cannot act on the terminal, because every text passes through ``echo``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from memsearch_engine import plain, shown
 
 try:
     from _json import encode_basestring
-except ImportError:  # an interpreter without the C part
+except ImportError:  # an interpreter without the C module
     from json.encoder import encode_basestring
 
 TYPE_CHECKING = False  # importing `typing` takes 2 ms
@@ -33,8 +33,9 @@ _ROLES = {
     "warn": "33",
     "bad": "31",
 }
-#: ``style`` writes a private character for a role, ``echo`` replaces it with the escape sequence:
-#: no other text can bring a sequence to the terminal. Fonts draw icons in the lower private plane.
+#: ``style`` writes a private character for a role, and ``echo`` replaces it with the escape
+#: sequence. No other text can bring a sequence to the terminal. The lower private plane is not
+#: used, because fonts draw icons there.
 _FIRST, _END = 0x10FF01, chr(0x10FF00)
 _SIGNS = {role: chr(_FIRST + number) for number, role in enumerate(_ROLES)}
 #: Characters that JSON leaves as they are and a terminal acts on: C1 controls, DEL, bidirectional
@@ -54,7 +55,12 @@ _ACTIVE = {
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print *text* to stdout, or to stderr. Only the styles of ``style`` become escapes."""
+    """Print *text* to stdout or stderr. Only the styles of ``style`` become escape sequences.
+
+    Args:
+        err: print to stderr.
+        nl: end with a newline.
+    """
     stream = sys.stderr if err else sys.stdout
     if stream is None:
         return
@@ -64,8 +70,10 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def styled(text: str, *, is_colored: bool) -> str:
-    """*text* as it may reach a terminal: controls are visible marks, roles are escape sequences or
-    nothing.
+    """Return *text* in a form that is safe for a terminal.
+
+    Control characters become visible marks. Roles become escape sequences, or nothing if
+    *is_colored* is false.
     """
     text = shown(text)
     if text.isascii() or _END not in text:
@@ -76,7 +84,7 @@ def styled(text: str, *, is_colored: bool) -> str:
 
 
 def say(text: str) -> None:
-    """Print a remark for a person to stderr, so that stdout holds data alone."""
+    """Print a remark for a person to stderr; stdout has only data."""
     echo(text, err=True)
 
 
@@ -89,10 +97,10 @@ def print_json(value: object) -> None:
 
 
 def to_json(value: object) -> str:
-    """*value* as indented JSON, written as ``msgspec.json.format`` writes it.
+    """Return *value* as indented JSON in the format of ``msgspec.json.format``.
 
     Raises:
-        TypeError: it holds something other than dict, list, str, numbers, bool and None.
+        TypeError: it contains a type other than dict, list, str, numbers, bool and None.
     """
     parts: list[str] = []
 
@@ -127,7 +135,9 @@ def to_json(value: object) -> str:
 
 
 def _number(value: float) -> str:
-    """A float in its shortest form; an exponent without sign and zeros, and from 1e-5 on none."""
+    """Return a float in its shortest form. An exponent has no plus sign and no leading zeros, and
+    is not used from 1e-5 on.
+    """
     text = repr(value)
     digits, e, exponent = text.partition("e")
     if not e:
@@ -139,27 +149,29 @@ def _number(value: float) -> str:
 
 
 def safe(text: str) -> str:
-    """Text from notes and transcripts without terminal escapes and bidirectional overrides."""
+    """Return text from notes and transcripts without terminal escapes and bidirectional
+    overrides.
+    """
     return plain(text)
 
 
 def colors() -> bool:
-    """Whether stdout shows styles: a terminal that is not `dumb`, and no NO_COLOR."""
+    """Return whether stdout shows styles: a terminal that is not ``dumb``, and no ``NO_COLOR``."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
 def style(text: str, role: str) -> str:
-    """*text* in the look of a role (a key of ``_ROLES``), where stdout shows colours."""
+    """Return *text* in the style of a role (a key of ``_ROLES``) if stdout shows colours."""
     return f"{_SIGNS[role]}{text}{_END}" if text and colors() else text
 
 
 def is_read_by_a_person() -> bool:
-    """Whether stdout is a terminal, not a pipe or a file."""
+    """Return whether stdout is a terminal, not a pipe or a file."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def is_interactive() -> bool:
-    """Whether a person can be shown a screen: stdin and stdout are a terminal."""
+    """Return whether a screen can be shown: stdin and stdout are a terminal."""
     return (
         sys.stdin.isatty()
         and sys.stdout.isatty()
@@ -168,8 +180,9 @@ def is_interactive() -> bool:
 
 
 def page(text: str) -> None:
-    """Print *text*; on a terminal that it overflows, through `$PAGER` (`less`). An empty PAGER, or
-    `cat`, prints it at once.
+    """Print *text*. If it is longer than the terminal, use ``$PAGER`` (default ``less``).
+
+    An empty PAGER, or ``cat``, prints it directly.
     """
     pager = os.environ.get("PAGER", "less -FRX")
     if not is_read_by_a_person() or pager in ("", "cat") or text.count("\n") < _rows():
@@ -196,7 +209,9 @@ def _rows() -> int:
 
 
 def width() -> int:
-    """Columns of the terminal, 40 to 200; 100 where there is none. COLUMNS overrides it."""
+    """Return the columns of the terminal, 40 to 200; 100 without a terminal. COLUMNS overrides
+    it.
+    """
     try:
         columns = int(os.environ.get("COLUMNS", ""))
     except ValueError:
@@ -210,7 +225,7 @@ def width() -> int:
 
 
 def cells(text: str) -> int:
-    """Columns that *text* takes: wide characters take two (UAX 11)."""
+    """Return the columns of *text*: wide characters take two (UAX 11)."""
     if text.isascii():
         return len(text)
     from unicodedata import east_asian_width
@@ -219,7 +234,7 @@ def cells(text: str) -> int:
 
 
 def clip(text: str, room: int) -> str:
-    """*text* on one line of at most *room* columns."""
+    """Return *text* on one line of at most *room* columns."""
     line = " ".join(safe(text).split())
     if cells(line) <= room:
         return line

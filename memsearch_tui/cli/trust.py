@@ -1,4 +1,4 @@
-"""Trust: secrets in what was written, notes that wait for a word, junk and repetitions."""
+"""Trust: secrets in notes, quarantined notes, junk and repetitions."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def secrets_scrub(
 
 
 def _say_remote() -> None:
-    """What a scrub here means for the repository where the owner's machines meet."""
+    """Print what a scrub on this machine means for the sync remote."""
     syncing = Memory().sync
     if not (remote := syncing.state(elsewhere=False).remote):
         return
@@ -308,7 +308,12 @@ def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool, js
 def _contradicting(
     memory: Memory, names: tuple[str, ...], files: tuple[str, ...]
 ) -> list[engine.Target]:
-    """What was named. Raises UsageError, NotFound."""
+    """Return the named notes that contradict a decision, or all such notes of the named files.
+
+    Raises:
+        UsageError: neither notes nor files were named, or both.
+        NotFound: a name is unknown.
+    """
     if bool(names) == bool(files):
         raise UsageError("name entries, or --file", "`memsearch trust review` lists what waits")
     wanted = {os.path.realpath(path) for path in files}
@@ -475,7 +480,7 @@ def _finding(found: engine.Mendable) -> dict[str, Any]:
     import msgspec
 
     fields = msgspec.to_builtins(found)
-    del fields["file"]  # whole files; `git diff` shows them better once it is mended
+    del fields["file"]  # whole files; `git diff` shows them better after the repair
     return {**fields, "why": found.why}
 
 

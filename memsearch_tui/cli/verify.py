@@ -1,4 +1,4 @@
-"""``memsearch verify``: notes against the repository that they speak of."""
+"""``memsearch verify``: compare notes with the repository that they are about."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], j
     standings = [ground.of(section) for section in sections]
     if any(
         standing is None for standing in standings
-    ):  # it came, or was changed, since they were compared
+    ):  # it is new, or changed since the comparison
         progress = output.Progress()
         checked = ground.verify(progress)
         progress.close()
         problems = [one.problem for one in checked.projects if one.problem]
         if problems and len(problems) == len(checked.projects):
             raise Unreachable(problems[0])
-        # without a service, nothing is kept but what was found
+        # without a service, only findings are stored
         stale = {(note.row.path, note.row.entry_id): note.standing for note in checked.stale}
         standings = [
             ground.of(section) or stale.get((section.path, section.entry.id))
@@ -158,7 +158,7 @@ def _say(ground: engine.Ground, names: tuple[str, ...], said: str, json_: bool) 
     for name in names:
         try:
             notes.append(verb(name))
-        except MemsearchError as error:  # what was done is said first
+        except MemsearchError as error:  # report what was done first
             problem = error
             break
     if json_:
