@@ -1,10 +1,10 @@
-"""Long-term memory: what is true, kept from what happened.
+"""Long-term memory: lasting facts that a model extracts from sessions and the owner reviews.
 
-Phase 1 (``extract``) reads each session once it is quiet and notes what is worth keeping. Phase 2
-(``consolidate``) weighs those notes, under one lock, into two short documents; ``review`` lets the
-owner decide what of that takes effect; ``recall`` tells it to new sessions. What is used stays,
-what is not is forgotten.
+Phase 1 (``extract``) reads each session after it has become quiet and stores what it taught. Phase
+2 (``consolidate``) turns these session memories into two short documents, under one lock.
+``review`` lets the owner decide which proposed changes take effect. ``injected`` selects the part
+that is injected into new sessions. Memories that nobody uses are forgotten after a time.
 
-It knows nothing of screens, and nothing leaves the machine unless ``longterm.enabled`` and a model
+The package imports no screen. Nothing leaves the machine unless ``longterm.enabled`` and a model
 are set.
 """

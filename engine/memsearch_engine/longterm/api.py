@@ -1,4 +1,4 @@
-"""The verbs of the long-term memory."""
+"""The public interface of the long-term memory."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from memsearch_engine.longterm.review import Proposal
 from memsearch_engine.longterm.store import SessionMemories, SessionMemory, note_read
 from memsearch_engine.search.scope import Scope
 
-if TYPE_CHECKING:  # reading what is there needs no model's side
+if TYPE_CHECKING:  # a type only: reading the memory needs no model code
     from memsearch_engine.longterm.pipeline import LongTermStatus, RunReport
 
-_NUMBER = 8  # digits that an id has at least; fewer are the number of something forgotten by hand
+_NUMBER = 8  # minimum digits of an id; a shorter number names an entry of the trash
 
 
 class LongTerm:
-    """What was learned from sessions: making it, reading it, deciding on what is proposed.
+    """The long-term memory: extracting it from sessions, reading it, and deciding on proposals.
 
     >>> with Memory() as memory:
     ...     memory.longterm.get("00000000") is None
@@ -35,7 +35,7 @@ class LongTerm:
 
     @property
     def folder(self) -> Path:
-        """Where its documents lie."""
+        """The folder with the documents."""
         return self._home.longterm
 
     def run(
@@ -46,16 +46,17 @@ class LongTerm:
         since: float = 0.0,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> RunReport:
-        """Read sessions that are due and consolidate what they teach, in this process.
+        """Read the sessions that are due and consolidate the results, in this process.
 
         Args:
-            phase: 1 reads sessions, 2 consolidates; 0 both.
-            session: one session by id, whatever its age.
-            since: also older sessions, from this time on (seconds since 1970).
-            progress: is given a phase, how much of it is done, and how much there is.
+            phase: 1 reads sessions, 2 consolidates; 0 does both.
+            session: read only the session with this id, whatever its age.
+            since: also read older sessions, from this time on (seconds since 1970).
+            progress: called with a phase, the number of finished steps, and the number of all
+                steps.
 
         Raises:
-            SettingsError: no model is chosen for it.
+            SettingsError: no model is configured.
         """
         from memsearch_engine.longterm import pipeline
 
@@ -70,39 +71,51 @@ class LongTerm:
         )
 
     def start(self, *, phase: int = 0, session: str = "", since: float = 0.0) -> bool:
-        """Have the service do it in the background. False where it does so already. Raises
-        SettingsError, Unreachable.
+        """Start ``run`` in the service, in the background.
+
+        Args:
+            phase, session, since: as for ``run``.
+
+        Returns:
+            False if the service is already running it.
+
+        Raises:
+            SettingsError: no model is configured.
+            Unreachable: the service does not answer.
         """
         return self._scope.call(
             "longterm", bool, timeout_s=60, phase=phase, session=session, since=since
         )
 
     def status(self) -> LongTermStatus:
-        """What is on, what was done, what waits, and why sessions were not read."""
+        """Return what is enabled, done and pending, and why sessions were not read."""
         from memsearch_engine.longterm import pipeline
 
         return pipeline.status(self._home, load(self._home), self._scope.folders)
 
     def told(self) -> str:
-        """What of it a new session of this project is told."""
+        """The text that is injected into a new session of this project."""
         return injected.injected(
             self._home, self._scope.project.id, load(self._home).longterm.max_tokens
         )
 
     def all(self) -> list[SessionMemory]:
-        """What each session taught, of all projects."""
+        """The session memories of all projects."""
         return SessionMemories(self._home).all()
 
     def get(self, name: str) -> SessionMemory | None:
-        """What one session taught, by its id; counts as use."""
+        """The memory of one session, by its id. Reading it counts as use."""
         found = SessionMemories(self._home).get(name)
         if found is not None:
             note_read(self._home, found.agent, found.session)
         return found
 
     def overview(self, *, forgotten: bool = False, everything: bool = False) -> list[Learned]:
-        """What each session of this project (or of all) taught, how it was used, and when it will
-        be forgotten.
+        """The session memories of this project, with their use and the day on which they expire.
+
+        Args:
+            forgotten: include forgotten ones.
+            everything: of all projects.
         """
         mine = ("", self._scope.project.name)
         rows = learned.overview(self._home, load(self._home).longterm.unused_days)
@@ -113,11 +126,15 @@ class LongTerm:
         ]
 
     def trash(self) -> list[Trash]:
-        """What was forgotten by hand and can be brought back."""
+        """What the owner has forgotten by hand and can restore."""
         return forgetting.trash(self._home)
 
     def documents(self, *, everything: bool = False) -> dict[str, str]:
-        """``memory_summary.md`` and ``MEMORY.md``: this project's part of them, or the whole."""
+        """The texts of ``memory_summary.md`` and ``MEMORY.md``.
+
+        Args:
+            everything: the whole documents instead of this project's part.
+        """
         texts = {
             name: workspace.read(self._home.longterm, name)
             for name in (workspace.SUMMARY, workspace.MEMORY)
@@ -130,11 +147,11 @@ class LongTerm:
         }
 
     def pending(self) -> Proposal | None:
-        """The proposal that waits for a decision."""
+        """The proposal that is pending review."""
         return review.pending(self._home)
 
     def decisions(self, proposal: Proposal) -> list[list[Hunk]]:
-        """What waits of it; what stands in both documents is decided once."""
+        """The open changes of a proposal. Equal changes of both documents form one group."""
         return review.decisions(proposal)
 
     def decide(
@@ -145,28 +162,37 @@ class LongTerm:
         text: str | None = None,
         proposal: int = 0,
     ) -> list[Hunk]:
-        """Accept or reject changes of the proposal that waits; sessions are told accordingly from
-        the next one on.
+        """Accept or reject changes of the pending proposal. Sessions that start later see the
+        result.
 
         Args:
-            numbers: which; none for all that are open. text: accept one with these words instead.
-            proposal: the one that was seen (its id); another one by now is a Conflict.
+            numbers: the changes; empty for all open ones.
+            text: accept one change with these words instead.
+            proposal: the id of the proposal that was shown.
 
         Raises:
-            NotFound: nothing waits, or not that number. Conflict. UsageError: the text can't
-                stand there.
+            NotFound: no proposal is pending, or no change has that number.
+            Conflict: another proposal is pending by now, or the document changed there.
+            UsageError: the text is not allowed in the document.
         """
         done = review.decide(self._home, verdict, numbers, text=text, proposal_id=proposal)
         self._tell_sessions()
         return done
 
     def reopen(self, before: Proposal, numbers: Iterable[int]) -> bool:
-        """Let what was rejected wait again; False where another proposal took its place."""
+        """Make rejected changes pending again. Returns False if another proposal has replaced
+        theirs.
+        """
         return review.reopen(self._home, before, numbers)
 
     def restore(self, name: str) -> int:
-        """Bring back what was forgotten: a memory by its id, or what ``Memory.forget`` took by its
-        number. How many came back.
+        """Restore a forgotten memory.
+
+        Args:
+            name: the id of a session memory, or the number that ``Memory.forget`` returned.
+
+        Returns:
+            The number of restored texts.
         """
         if len(name) < _NUMBER and name.isascii() and name.isdecimal():
             count = forgetting.restore(self._home, int(name))
@@ -184,15 +210,17 @@ class LongTerm:
         return count
 
     def set_mode(self, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
-        """Whether a session may be learned from; ``enabled`` also releases one that took in content
-        from outside.
+        """Set whether a session may be read. ``enabled`` also releases a session with outside
+        content.
         """
         from memsearch_engine.longterm import pipeline
 
         pipeline.set_mode(self._home, agent, session, mode)
 
     def clear(self) -> Path | None:
-        """Remove all of it; the backup that was made first, None where there was nothing."""
+        """Remove the whole long-term memory. Returns the backup made before; None if there was
+        nothing.
+        """
         from memsearch_engine.longterm import pipeline
 
         backup = pipeline.clear(self._home)

@@ -1,5 +1,7 @@
-"""Asking a model to write about a project's notes: one behind an API may look things up, a command
-line is asked once; each within the day's cap.
+"""Asks a model to write about a project's notes.
+
+A model behind an API may look things up with tools. An agent's command line is asked once. Both
+respect the daily token cap.
 """
 
 from __future__ import annotations
@@ -24,10 +26,11 @@ _TRIES = 2
 
 
 class Asker:
-    """Asks one model for one document. ``tokens``: what that has used.
+    """Asks one model for one document. ``tokens`` counts what it has used.
 
     Args:
-        agent: whose command line ``native`` is. stop: asked before each request.
+        agent: the agent that provides the command line if the provider is ``native``.
+        stop: called before each request; true cancels it.
     """
 
     def __init__(
@@ -44,8 +47,17 @@ class Asker:
         self._booked = 0
 
     def ask(self, system: str, question: str, material: Material, read: Callable[[str], T]) -> T:
-        """What *read* makes of the answer; asked once more where it raises ModelError. Raises
-        ModelError, SettingsError.
+        """Ask, and parse the answer. The question is asked once more if *read* raises ModelError.
+
+        Args:
+            read: parses an answer.
+
+        Returns:
+            The result of *read*.
+
+        Raises:
+            ModelError: there is no valid answer.
+            SettingsError: the model is not configured.
         """
         for attempt in range(_TRIES):
             if self._stop():
@@ -125,8 +137,8 @@ class Asker:
         return booked
 
     def _before_turn(self, asked: str) -> None:
-        """Set aside what a request may use at the least; what a model has looked up meanwhile comes
-        on top, and is counted behind it.
+        """Reserve the minimum that a request uses. Text that the model looks up is counted
+        afterwards.
         """
         if self._stop():
             raise ModelError(

@@ -1,4 +1,4 @@
-"""What a model proposes for a document, change by change, and the owner's decision on each change.
+"""Changes that a model proposes for a document, and the owner's decision on each change.
 
 The documents of the long-term memory (``review``) and the pages of a project (``page_review``) use
 it. They differ in where a proposal is stored, in how an accepted change is written, and in what is
@@ -28,10 +28,11 @@ class Hunk(msgspec.Struct):
     """One change of a proposal: a bullet that is added, changed or removed.
 
     Attributes:
-        section: the heading that it stands under; '' for a file without sections.
-        leads: lines before it, the nearest first: where an addition belongs.
-        before, after: its lines; an empty list is an addition or a removal.
-        memories: ids of the session memories or sessions that it rests on.
+        section: the heading above it; '' for a file without sections.
+        leads: the lines before it, nearest first. They locate an addition.
+        before, after: its lines before and after the change. An empty list means an addition or a
+            removal.
+        memories: ids of the session memories or sessions that support it.
         state: open, accepted, rejected.
     """
 
@@ -46,14 +47,14 @@ class Hunk(msgspec.Struct):
 
 
 class Proposed(msgspec.Struct):
-    """A proposal with its changes. ``at``: when it was made, in seconds since 1970."""
+    """A proposal with its changes. ``at``: its creation time in seconds since 1970."""
 
     at: float
     hunks: list[Hunk]
 
     @property
     def waiting(self) -> list[Hunk]:
-        """The changes that are not decided."""
+        """The changes that are still open."""
         return [hunk for hunk in self.hunks if hunk.state == "open"]
 
 
@@ -61,11 +62,11 @@ P = TypeVar("P", bound=Proposed)
 
 
 class Review(ABC, Generic[P]):
-    """The decisions on the proposal that waits for one document.
+    """Decides on the pending proposal of one document.
 
     Attributes:
         listing: the command that lists the changes.
-        forbidden: what the owner's own words for a change must not have.
+        forbidden: a pattern that the owner's own text for a change must not match.
     """
 
     listing: ClassVar[str]
@@ -76,26 +77,26 @@ class Review(ABC, Generic[P]):
 
     @abstractmethod
     def nothing(self) -> NotFound:
-        """The error where no proposal waits."""
+        """The error to raise if no proposal is pending."""
 
     @abstractmethod
     def locked_path(self) -> str:
-        """The path whose lock is held while changes are decided."""
+        """The path that is locked while changes are decided."""
 
     @abstractmethod
     def pending(self) -> P | None:
-        """The proposal that waits."""
+        """The proposal that is pending review."""
 
     @abstractmethod
     def store(self, proposal: P) -> None:
-        """Store what was decided; a proposal without open changes is deleted."""
+        """Store the decisions. A proposal without open changes is deleted."""
 
     @abstractmethod
     def accept(self, hunks: list[Hunk]) -> None:
         """Write changes into the document, all or none. Raises Conflict."""
 
     def check_seen(self, proposal: P, seen: int | str) -> None:
-        """Raise Conflict where another proposal than the one that was shown waits by now."""
+        """Raise Conflict if the pending proposal is not the one that was shown."""
         if getattr(proposal, "id", None) != seen:
             raise Conflict("the proposal was replaced by another one", "look at the new one")
 
@@ -103,7 +104,7 @@ class Review(ABC, Generic[P]):
         """Remember that the owner does not want these changes."""
 
     def accepted(self, hunks: list[Hunk]) -> None:
-        """What follows when accepted changes were written and stored."""
+        """Called after accepted changes were written and stored."""
 
     def decide(
         self,
@@ -116,17 +117,17 @@ class Review(ABC, Generic[P]):
         """Accept or reject changes.
 
         Args:
-            numbers: which changes; none for all that are open.
-            text: accept one change with these words instead of the proposed ones.
-            seen: the id of the proposal that was shown; another one by now is a Conflict.
+            numbers: the changes; empty for all open ones.
+            text: accept one change with this text instead of the proposed one.
+            seen: the id of the proposal that was shown.
 
         Returns:
-            The changes that were decided now.
+            The changes that were decided by this call.
 
         Raises:
-            NotFound: nothing waits, or no change has that number.
-            Conflict: another proposal waits, or the document changed there.
-            UsageError: the text can't stand in the document.
+            NotFound: no proposal is pending, or no change has that number.
+            Conflict: another proposal is pending by now, or the document changed there.
+            UsageError: the text is not allowed in the document.
         """
         with locked(self.home, self.locked_path()):
             proposal = self.pending()
@@ -162,8 +163,8 @@ class Review(ABC, Generic[P]):
 
 
 def differences(old: list[str], new: list[str]) -> Iterator[tuple[list[str], list[str], list[str]]]:
-    """(leads, before, after) of each bullet that differs between two versions of a section. A bullet
-    that only moved is no difference.
+    """Yield (leads, before, after) of each bullet that differs between two versions of a section. A
+    bullet that only moved is skipped.
     """
     was, now = units(old), units(new)
     matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
@@ -177,8 +178,8 @@ def differences(old: list[str], new: list[str]) -> Iterator[tuple[list[str], lis
 
 
 def units(lines: list[str]) -> list[tuple[str, ...]]:
-    """Bullets with the lines that belong to them, the first one under a heading with that heading;
-    other blocks as they stand.
+    """Split lines into bullets with their continuation lines, and other blocks. The first bullet
+    under a heading includes the heading.
     """
     found: list[tuple[int, int]] = []
     for start, stop in workspace.blocks(lines):
@@ -190,7 +191,7 @@ def units(lines: list[str]) -> list[tuple[str, ...]]:
 
 
 def find(lines: list[str], wanted: list[str], begin: int = 0, end: int | None = None) -> int:
-    """Where *wanted* stands in ``lines[begin:end]``; -1 where it does not."""
+    """The index of *wanted* within ``lines[begin:end]``; -1 if it is not there."""
     last = (len(lines) if end is None else end) - len(wanted)
     places = range(begin, last + 1)
     return next((n for n in places if lines[n : n + len(wanted)] == wanted), -1)

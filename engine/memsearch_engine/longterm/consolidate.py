@@ -1,9 +1,9 @@
-"""Phase 2: what single sessions taught becomes two short documents, under one lock, as a proposal.
+"""Phase 2: turns session memories into two short documents and proposes the result for review.
 
-The work happens in a folder of its own, by an agent's command line that can write nowhere else or
-by a model with file tools of ours. It is ended at its caps of time, turns and tokens, or when the
-claim is lost. What it leaves is checked, and only then proposed; what has been consolidated moves
-on after that, so a run that died anywhere is simply done again.
+The work runs under one lock in a folder of its own. Either an agent's command line that can write
+only there does it, or a model with file tools. It is stopped at its limits of time, turns and
+tokens, or when the claim is lost. The result is checked before it is proposed. Only then does the
+baseline advance, so an interrupted run is repeated in full.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from memsearch_engine.search.supersession import listing
 from memsearch_engine.search.supersession.overrides import read_overrides
 
 COOLDOWN_S = 6 * 3600.0
-_INLINE_TOKENS = 20_000  # of a diff that is shown at once
+_INLINE_TOKENS = 20_000  # tokens of a diff that is shown in the question itself
 _READ_CHARACTERS = 60_000
 _LISTED = 2_000
 _HITS = 200
-_NOTES = 200  # of a session, that are looked at for a newer word
+_NOTES = 200  # notes of a session that are checked for a newer version
 
 
 class Result(msgspec.Struct):
-    """What a consolidation came to.
+    """The result of a consolidation.
 
     Attributes:
-        state: ``review`` (a proposal waits), ``accepted`` (it took effect), ``unchanged``,
+        state: ``review`` (a proposal is pending), ``accepted`` (it took effect), ``unchanged``,
             ``skipped``, ``failed``.
-        reason: why it was skipped or failed, or what there was to do.
-        proposal, hunks: the proposal's number, and how many changes it has.
+        reason: why it was skipped or failed, or which work there was.
+        proposal, hunks: the proposal's number, and its number of changes.
     """
 
     state: str
@@ -77,13 +77,14 @@ def run(
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Result:
-    """Consolidate, if there is anything new.
+    """Consolidate if there is anything new.
 
     Args:
-        force: the owner asks: the pause after a success does not count.
-        pinned: ids of memories that come first whatever their use.
+        force: the owner asked, so the pause after a success is ignored.
+        pinned: ids of memories that come first, whatever their use.
 
-    Raises Unreachable where the workspace can't be used.
+    Raises:
+        Unreachable: the workspace is not usable.
     """
     workspace.check_root(home.longterm)
     jobs = Jobs(home, clock)
@@ -100,8 +101,11 @@ def run(
 
 
 def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]:
-    """Memory's id -> lines on what its session noted and a later one of *memories* amends
-    (``search.supersession.listing``). Nothing where no catalog is.
+    """Find notes of sessions that notes of later sessions supersede
+    (``search.supersession.listing``).
+
+    Returns:
+        The id of a memory -> one line per superseded note. Empty without a catalog.
     """
     catalog = Catalog.open_readonly(home.cache_db)
     if catalog is None:
@@ -122,7 +126,7 @@ def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]
                     if not pairs or origin.arrived(
                         folder, _standing(folder, origin, row), row.path
                     ):
-                        continue  # whoever wrote a note can say that it is of any session
+                        continue  # the note's author is free to claim any session
                     for pair in mark_withheld(pairs, folder, origin):
                         later = sessions.get((pair.newer.agent, pair.newer.session))
                         if pair.holds and pair.older.entry_id == row.entry_id and later:
@@ -171,7 +175,7 @@ class _Run:
         self.ends = time.monotonic() + settings.longterm.run_minutes * 60
 
     def work(self, lost: Callable[[], bool]) -> Result:
-        """*lost*: whether another process took the job over."""
+        """Consolidate. *lost* says whether another process took the job over."""
         self.lost = lost
         selected = self.store.select(self.settings.longterm.memories, self.pinned)
         self._stage(selected)
@@ -209,7 +213,7 @@ class _Run:
     # -- before
 
     def _stage(self, selected: list[SessionMemory]) -> None:
-        """The folder to work in: the workspace as the owner has it, with the evidence of now."""
+        """Create the folder to work in: the owner's workspace with the current evidence."""
         self.home.longterm.mkdir(mode=0o700, exist_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(mode=0o700)
@@ -222,15 +226,15 @@ class _Run:
         workspace.write_inputs(self.home, self.folder, selected, superseded(self.home, selected))
 
     def _overlay(self, waiting: review.Proposal | None) -> None:
-        """Put what waits for review into the folder: the next proposal takes its place, and must
-        not lose it.
+        """Apply the pending proposal to the folder. The next proposal replaces it and must contain
+        it.
         """
         for hunk in waiting.waiting if waiting else ():
             current = workspace.read(self.folder, hunk.path)
             try:
                 workspace.write(self.home, self.folder, hunk.path, review.apply(hunk, current))
             except MemsearchError:
-                continue  # the owner has changed that place meanwhile: his word counts
+                continue  # the owner has changed these lines since: the owner's text wins
         for name, empty in (
             (workspace.MEMORY, "## Everywhere\n"),
             (workspace.SUMMARY, f"{workspace.VERSION}\n\n## Everywhere\n"),
@@ -251,7 +255,7 @@ class _Run:
             left = max(1.0, self.ends - time.monotonic())
             booked = self._reserve(
                 limits.run_tokens
-            )  # how much an agent asks by itself is known when it is done
+            )  # the usage of an agent's command line is known only at its end
             try:
                 reply = cli.edit(
                     chosen.provider, chosen.model, system, task, self.folder, left, self._unwanted
@@ -346,8 +350,8 @@ class _Run:
         )
 
     def _forget(self, selected: set[str]) -> None:
-        """What rests on forgotten memories alone goes, whatever the model left standing; joint
-        sources are named without them.
+        """Remove bullets that rest only on forgotten memories, whatever the model left. Citations
+        of joint sources lose the forgotten ids.
         """
         gone = {memory.id for memory in self.store.all()} - selected
         before = set(
@@ -377,7 +381,7 @@ class _Run:
     def _conclude(self, selected: list[SessionMemory]) -> Result:
         if not self.jobs.heartbeat(self.claim):
             raise ModelError("another process took the job over", again=True)
-        # against what was there at the start: what the owner writes meanwhile is his, and stays
+        # compared with the files at the start: text that the owner wrote since then stays
         hunks = review.hunks_between(
             self.before, workspace.artifacts(self.home, self.folder), self.store
         )
@@ -395,7 +399,8 @@ class _Run:
         if hunks and self.settings.longterm.auto_accept and not suspect:
             with locked(self.home, str(self.home.longterm)):
                 review.take(self.home, hunks)
-            review.clear(self.home)  # what waited was in the folder, and is accepted with it
+            # the folder included the pending proposal, so it is accepted, too
+            review.clear(self.home)
             self.before = workspace.artifacts(self.home, self.folder)
             result.state, result.reason = "accepted", "longterm.auto_accept"
         elif hunks:
@@ -404,8 +409,8 @@ class _Run:
         return self._finish(selected, result)
 
     def _finish(self, selected: list[SessionMemory], result: Result) -> Result:
-        """The evidence into the workspace, the baseline on, the job done; in that order. The
-        baseline is what was weighed, not what is there by now.
+        """Write the evidence into the workspace, advance the baseline, end the job; in this order.
+        The baseline is the text that was consolidated, not the current text.
         """
         workspace.prune_resources(self.home.longterm, self.clock())
         workspace.write_inputs(self.home, self.home.longterm, selected)
@@ -443,18 +448,19 @@ def without_memories(text: str, gone: set[str]) -> str:
 
 
 def _still(ids: str, gone: set[str]) -> str:
-    """A citation without what is gone."""
+    """A citation without the ids in *gone*."""
     kept = ", ".join(name for name in re.findall(r"[0-9a-f]+", ids) if name not in gone)
     return f" [mem:{kept}]" if kept else ""
 
 
 class FileTools:
-    """What a model may do in the folder: look at everything, write what is its own."""
+    """The file tools of a model: it may read all files of the folder and write its own documents."""
 
     def __init__(self, home: Home, folder: Path) -> None:
         self.home, self.folder = home, folder
 
     def tools(self) -> list[tools.Tool]:
+        """The tools, as the model's API describes them."""
         return [
             tools.Tool("list_files", "All files, with their sizes in bytes.", {}, self.list_files),
             tools.Tool(
@@ -484,6 +490,7 @@ class FileTools:
         ]
 
     def list_files(self) -> str:
+        """List the files of the folder with their sizes."""
         found = workspace.files(self.folder)
         lines = [f"{name} {os.path.getsize(path)}" for name, path in list(found.items())[:_LISTED]]
         return "\n".join(
@@ -491,6 +498,7 @@ class FileTools:
         )
 
     def read_file(self, path: str, first_line: int, lines: int) -> str:
+        """Return lines of a file, from *first_line* on."""
         text = self._text(path).splitlines()
         if first_line < 1 or lines < 1 or first_line > max(1, len(text)):
             raise ValueError(f"{path} has {len(text)} lines")
@@ -502,6 +510,7 @@ class FileTools:
         )
 
     def search(self, text: str) -> str:
+        """List the lines that contain *text*, as ``file:line: text``."""
         if not text.strip():
             raise ValueError("the text is empty")
         hits = [
@@ -516,6 +525,7 @@ class FileTools:
         )
 
     def write_file(self, path: str, content: str) -> str:
+        """Write a whole file."""
         if not workspace.is_artifact(path):
             raise ValueError(f"{path} is not yours to write")
         try:
@@ -525,6 +535,7 @@ class FileTools:
         return "written"
 
     def replace_text(self, path: str, old: str, new: str) -> str:
+        """Replace a text that occurs exactly once in a file."""
         text = self._text(path)
         if not old or text.count(old) != 1:
             raise ValueError(f"the text stands in {path} {text.count(old) if old else 0} times")

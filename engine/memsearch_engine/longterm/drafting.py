@@ -1,7 +1,7 @@
-"""Having a model draft a document of a project from its notes, as a leased job.
+"""Has a model draft a document of a project from its notes, as a leased job.
 
-The pages of a project (``page_drafts``) and its skills (``skill_drafts``) are drafted so. They
-differ in the question, in the answer's shape, and in what is taken over of an answer.
+The pages of a project (``page_drafts``) and its skills (``skill_drafts``) use it. They differ in
+the question, in the format of the answer, and in how an answer is stored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _JSON = re.compile(r"\A\s*(?:```(?:json)?\s*\n)?(\{.*\})\s*(?:\n```)?\s*\Z", re.
 
 
 class Outcome(Protocol):
-    """What drafting came to. ``tokens``: what the model used."""
+    """The result of drafting. ``tokens``: tokens that the model used."""
 
     state: str
     tokens: int
@@ -44,7 +44,7 @@ R = TypeVar("R", bound=Outcome)
 
 
 def enabled(settings: Settings, kind: Kind) -> tuple[str, Task | SkillTask] | None:
-    """The agent whose table in the settings enables a task, and that table; None where none does."""
+    """The agent and its settings table that enable a task; None if no table does."""
     for agent in agent_registry.names():
         task = getattr(settings.plugins.get(agent), kind, None)
         if task is not None and task.enabled:
@@ -56,10 +56,11 @@ class Drafting(ABC, Generic[T, A, R]):
     """One request to draft a document.
 
     Args:
-        agent: whose command line is asked where the task's provider is that of the agent.
-        task: the table of the settings. provider, model: who is asked instead of what it says.
-        stop: asked before each request to the model.
-        clock: seconds since 1970.
+        agent: the agent that provides the command line if the task uses the agent's own provider.
+        task: the settings table of the task.
+        provider, model: override the provider and model of the table.
+        stop: called before each request to the model; true cancels it.
+        clock: returns seconds since 1970.
     """
 
     kind: ClassVar[Kind]
@@ -86,28 +87,28 @@ class Drafting(ABC, Generic[T, A, R]):
         self.stop, self.clock = stop, clock
         self.asker: Asker | None = None
         self.folder = reading.folder_of(project, self.task.input_dir)
-        #: Writes what is drafted, in the transaction that ends the job, with the schema it needs.
+        #: Writes the draft, in the transaction that ends the job, with the schema it needs.
         self.writes: tuple[Callable[[sqlite3.Connection], None], str] | None = None
 
     @abstractmethod
     def result(self, state: str, reason: str) -> R:
-        """What drafting came to, where nothing was drafted."""
+        """The result if nothing was drafted."""
 
     @abstractmethod
     def room(self) -> int:
-        """How many tokens of notes the model may be shown; 0 where none may."""
+        """The number of tokens of notes that the model may receive; 0 for none."""
 
     @abstractmethod
     def question(self, material: Material) -> str:
-        """What the model is asked."""
+        """The question for the model."""
 
     @abstractmethod
     def parsed(self, text: str) -> A:
-        """The model's answer. Raises ModelError where it has another shape."""
+        """Parse the model's answer. Raises ModelError for another format."""
 
     @abstractmethod
     def take(self, answer: A, material: Material) -> R:
-        """Take an answer over as a draft."""
+        """Store an answer as a draft."""
 
     def system(self) -> str:
         """The instructions of the task."""
@@ -115,17 +116,17 @@ class Drafting(ABC, Generic[T, A, R]):
 
     @property
     def tokens(self) -> int:
-        """What the model has used."""
+        """The tokens that the model has used."""
         return self.asker.tokens if self.asker else 0
 
     def run(self, *, force: bool = False) -> R:
-        """Draft, if notes were added since the last time and the pause after that is over.
+        """Draft if there are notes since the last run and the pause after it is over.
 
         Args:
-            force: the owner asks: draft whatever the notes and the pause.
+            force: the owner asked: ignore both conditions.
 
         Raises:
-            SettingsError: the model can't be asked, or a file of the task can't be read.
+            SettingsError: the model is not configured, or a file of the task is not readable.
         """
         jobs = Jobs(self.home, self.clock)
         claim = jobs.claim(
@@ -168,8 +169,10 @@ class Drafting(ABC, Generic[T, A, R]):
 
 
 def prompt(settings: Settings, kind: str) -> str:
-    """The instructions of a task: the owner's file (``prompts.<task>``), else ours. Raises
-    SettingsError.
+    """The instructions of a task: the owner's file (``prompts.<task>``), or the default ones.
+
+    Raises:
+        SettingsError: the file is not readable.
     """
     path = getattr(settings.prompts, kind)
     file = Path(path).expanduser() if path else Path(__file__).parent / "prompts" / f"{kind}.md"
@@ -182,8 +185,10 @@ def prompt(settings: Settings, kind: str) -> str:
 
 
 def answered(text: str, shape: type[A]) -> A:
-    """A model's answer, which is one JSON object, also where it stands in a fence. Raises
-    ModelError.
+    """Parse a model's answer, which is one JSON object, with or without a code fence.
+
+    Raises:
+        ModelError: the answer has another format.
     """
     match = _JSON.match(text)
     try:

@@ -1,9 +1,9 @@
-"""Phase 1: from a session that has become quiet to what it taught. One job per session, one
-question to a model.
+"""Phase 1: extracts what a session taught after it has become quiet. One job and one model request
+per session.
 
-What a model is shown is filtered, free of secrets and cut to a budget: the user's words before the
-agent's, those before what tools were given, that before what they printed; the newest first within
-each. What it answers is checked and cleaned again.
+The transcript for the model is filtered, free of secrets, and cut to a budget. The priorities are:
+the user's words, the agent's words, tool inputs, tool outputs; within each, the newest first. The
+model's answer is checked and cleaned again.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from memsearch_engine.secrets.scan import redact
 PURPOSE = "longterm"
 OUTSIDE = "took in content from outside"
 _ANSWER_TOKENS = 4_000
-_SHRINKS = 3  # how often a transcript is halved when a model says that it is too long
-_MAX_MEMORY = 20_000  # characters of one answer's field that are kept
+_SHRINKS = 3  # how often a transcript is halved if a model reports that it is too long
+_MAX_MEMORY = 20_000  # maximum characters of one field of an answer
 _SCHEMA = {
     "type": "object",
     "additionalProperties": False,
@@ -67,7 +67,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class ExtractionAnswer(msgspec.Struct, forbid_unknown_fields=True):
-    """What a model has to answer, key by key."""
+    """The JSON object that a model must answer with."""
 
     raw_memory: str
     rollout_summary: str
@@ -75,19 +75,20 @@ class ExtractionAnswer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Standing(msgspec.Struct):
-    """A session and whether phase 1 would read it now. ``reason``: why not; '' where it would."""
+    """A session and why phase 1 would not read it now. ``reason``: '' if it would."""
 
     where: Session
     reason: str
-    memory: str = ""  # its id, where it has taught something
+    memory: str = ""  # the id of its memory; "" if it taught nothing
 
     @property
     def key(self) -> str:
+        """The key of the session's job."""
         return f"{self.where.agent}/{self.where.session}"
 
 
 class Outcome(msgspec.Struct):
-    """What a run of phase 1 came to."""
+    """The result of a run of phase 1."""
 
     succeeded: int = 0
     empty: int = 0
@@ -106,13 +107,13 @@ def survey(
     since: float = 0.0,
     now: float = 0.0,
 ) -> list[Standing]:
-    """Every session with the reason why it is not read now, newest first. Opens only sessions that
-    pass what a look at the file can tell.
+    """List every session with the reason why it is not read now, newest first. Only sessions that
+    pass the checks of file metadata are opened.
 
     Args:
-        only: one session by id: its age and its rest don't count then.
-        since: sessions from then on (seconds since 1970), however old; else the settings' age.
-        now: seconds since 1970; 0 for the clock's.
+        only: one session by id; its age and idle time are ignored.
+        since: sessions from this time on (seconds since 1970), instead of the age in the settings.
+        now: seconds since 1970; 0 for the current time.
     """
     now = now or time.time()
     limits, store, jobs = settings.longterm, SessionMemories(home), Jobs(home).all("extract")
@@ -178,11 +179,11 @@ def run(
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Outcome:
-    """Read sessions that are due.
+    """Read the sessions that are due.
 
     Args:
-        limit: at most so many sessions; 0 for all that are due.
-        cap: at most so many at once, over all processes; 0 for the settings' ``parallel``.
+        limit: the maximum number of sessions; 0 for all.
+        cap: the maximum number of parallel jobs over all processes; 0 for the setting ``parallel``.
     """
     standings = survey(home, settings, folders, only=only, since=since, now=clock())
     due = [standing for standing in standings if not standing.reason][: limit or None]
@@ -210,7 +211,7 @@ def run(
                     if progress:
                         progress("reading sessions", number, len(tasks))
             except BaseException:
-                outcome.stopped = "interrupted"  # those that wait are not begun any more
+                outcome.stopped = "interrupted"  # pending sessions are not started any more
                 raise
     finally:
         known.close()
@@ -218,7 +219,7 @@ def run(
 
 
 class _Work:
-    """One run's share of state for its threads."""
+    """The shared state of one run's threads."""
 
     def __init__(
         self,
@@ -237,9 +238,7 @@ class _Work:
         self.jobs, self.store = Jobs(home, clock), SessionMemories(home, clock)
 
     def one(self, standing: Standing) -> None:
-        """Claim a session, read it, finish the job. What goes wrong is the job's error, never the
-        run's end.
-        """
+        """Claim a session, read it, and finish the job. An error fails only this job, not the run."""
         if self.outcome.stopped or (self.stop and self.stop()):
             return
         claim = self.jobs.claim(
@@ -305,7 +304,7 @@ class _Work:
             self.outcome.succeeded += 1
 
     def _is_polluted(self, where: Session, turns: list[Turn]) -> bool:
-        """Whether content from outside keeps a session out; the owner's word releases it."""
+        """Whether outside content excludes a session. The owner can release it."""
         if self.settings.longterm.outside == "include" or not any(turn.outside for turn in turns):
             return False
         return self.store.modes().get((where.agent, where.session)) != "enabled"
@@ -321,8 +320,8 @@ class _Work:
                 self.outcome.empty += 1
 
     def _project(self, cwd: str) -> tuple[str, str]:
-        """Identity and name of the project of a folder; ('', '') where it is gone: then nothing
-        project-wide is known.
+        """Identity and name of a folder's project; ('', '') if the folder is gone, so that nothing
+        applies to the whole project.
         """
         if not cwd or not home_of(cwd, self.home):
             return "", ""
@@ -378,11 +377,11 @@ class _Work:
 
 
 class _Capped(MemsearchError):
-    """A cap of the owner's was reached; the job waits."""
+    """The owner's token cap is reached. The job stays pending."""
 
 
 def _turns(conversation: Conversation, home: Home) -> Iterator[Turn]:
-    """A session's turns as they may be shown to a model."""
+    """The turns of a session that a model may read."""
     for number, turn in enumerate(conversation.each()):
         if turn.is_ours:
             if number == 0:
@@ -394,7 +393,7 @@ def _turns(conversation: Conversation, home: Home) -> Iterator[Turn]:
 
 
 def unfit(conversation: Conversation, turns: list[Turn]) -> str:
-    """Why a session is no memory of its own; '' where it is."""
+    """Why a session gets no memory of its own; '' if it does."""
     if conversation.parent:
         return "a sub-agent's session"
     if conversation.is_ephemeral:
@@ -405,10 +404,10 @@ def unfit(conversation: Conversation, turns: list[Turn]) -> str:
 
 
 def transcript(turns: list[Turn], max_tokens: int) -> str:
-    """Turns as text within a budget: the most telling parts first, the newest of each kind, in
-    their own order.
+    """Format turns within a token budget: the most useful parts first, the newest of each kind,
+    printed in their original order.
     """
-    parts: list[tuple[int, int, str]] = []  # (how telling, place, text)
+    parts: list[tuple[int, int, str]] = []  # (priority, position, text)
     for number, turn in enumerate(turns):
         state = "" if turn.status == "done" else f" ({turn.status})"
         parts.append(
@@ -450,10 +449,10 @@ def _cut(text: str, most: int) -> str:
 
 
 def checked(text: str, home: Home) -> ExtractionAnswer | None:
-    """A model's answer, free of secrets; None where it says that there is nothing to keep.
+    """Parse a model's answer and remove secrets; None if it reports nothing to remember.
 
     Raises:
-        ModelError: it is not the JSON that was asked for.
+        ModelError: the answer is not the requested JSON.
     """
     match = re.search(r"\{.*\}", text, re.S)
     try:
@@ -470,15 +469,17 @@ def checked(text: str, home: Home) -> ExtractionAnswer | None:
 
 
 def _clean(text: str, home: Home) -> str:
-    """Model text as it may stand in our files: no secrets, no terminal escapes, no comments, no
-    citations of its own, and headings below ours.
+    """Clean a model's text for our files: no secrets, terminal escapes, comments or citations, and
+    headings below ours.
     """
     text = without_citations(redact(plain(text.strip()), home)[0]).replace("<!--", "<\u200b!--")
     return re.sub(r"(?m)^#{1,3}(?=\s)", "####", text)[:_MAX_MEMORY]
 
 
 def prompt(home: Home, name: str) -> str:
-    """Instructions: the user's own (``MEMSEARCH_HOME/prompts/longterm-NAME.md``), else ours."""
+    """The instructions: the user's own (``MEMSEARCH_HOME/prompts/longterm-NAME.md``), or the
+    default ones.
+    """
     own = home.root / "prompts" / f"longterm-{name}.md"
     path = own if own.is_file() else Path(os.path.dirname(__file__)) / "prompts" / f"{name}.md"
     return path.read_text(encoding="utf-8").strip()

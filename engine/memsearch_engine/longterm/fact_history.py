@@ -1,8 +1,8 @@
-"""The history of the long-term memory: when each of its statements was added and removed, so that a
-search ``as-of:`` finds what it statement on a day.
+"""The history of the long-term memory: when each statement was added and removed.
 
-The text of a statement is stored when the statement is removed, for as long as the changes of notes
-are (``history.max_days``). The texts of statements that were forgotten are not stored.
+A search with ``as-of:`` uses it to find the statements of a past day. The text of a statement is
+stored when the statement is removed, for as long as the changes of notes are
+(``history.max_days``). The texts of forgotten statements are not stored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Statement(msgspec.Struct, frozen=True):
     """One statement of the long-term memory: an entry of a searchable file.
 
     Attributes:
-        since: when it was added at the latest, in seconds since 1970.
+        since: the latest time at which it was added, in seconds since 1970.
     """
 
     id: str
@@ -52,14 +52,15 @@ def record(
     max_days: float,
     forget: bool = False,
 ) -> None:
-    """Record which statements were added and removed, before the files themselves are written. After
-    a crash between the two, the next call records the same.
+    """Record which statements were added and removed, before the files themselves are written.
+
+    If the process stops between the two steps, the next call records the same.
 
     Args:
         project: the first eight digits of the project's identity.
-        pages: the new statements of files, by the file's name; other files stay.
-        before: gives the texts that a file had before, by id.
-        max_days: how long the text of a removed statement is stored; 0 for always.
+        pages: file name -> the new statements of the file. Other files do not change.
+        before: returns the previous texts of a file, by id.
+        max_days: how long the text of a removed statement is stored, in days; 0 for ever.
         forget: delete the texts of all removed statements now.
     """
     now = {
@@ -101,8 +102,17 @@ def drop(home: Home, project: str) -> None:
 
 
 def at(home: Home, projects: Iterable[str], when: float) -> dict[tuple[str, str], str]:
-    """The statements of a time: (path of the file, id) -> the text of a statement that was removed
-    since, '' for one that is still there. *when*: seconds since 1970. Raises Unreachable.
+    """The statements at a past time.
+
+    Args:
+        when: seconds since 1970.
+
+    Returns:
+        (path of the file, id) -> the text of a statement that was removed since; '' for one that
+        still exists.
+
+    Raises:
+        Unreachable: the database is not readable.
     """
     found: dict[tuple[str, str], str] = {}
     with using(home, _SCHEMA) as db:

@@ -1,7 +1,7 @@
-"""Facts that the owner noted down: they act at once, are told to sessions as they are, and stay
-until they are forgotten.
+"""Facts that the owner noted. They take effect at once, are injected unchanged, and stay until they
+are forgotten.
 
-One file each, under ``longterm/extensions/ad_hoc/notes/``: a scope, an id, the words.
+Each fact is a file under ``longterm/extensions/ad_hoc/notes/`` with its scope, id and text.
 """
 
 from __future__ import annotations
@@ -29,9 +29,14 @@ _STAMP = "%Y-%m-%dT%H-%M-%S"
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """``scope``: eight hex digits of a project, '' for everywhere. ``path``: inside the workspace.
-    ``by``: the agent that wrote it, '' for the user's own word. ``waits``: why it became a note
-    that waits for the user (``path`` is that note's file, ``id`` its id), '' where it did not.
+    """A fact that the owner or an agent noted.
+
+    Attributes:
+        scope: eight hex digits of a project; '' for all projects.
+        path: the path inside the workspace.
+        by: the agent that wrote it; '' for the user.
+        waits: why it became a quarantined note instead; '' if it did not. In that case ``path`` is
+            the note's file and ``id`` its id.
     """
 
     id: str
@@ -43,8 +48,8 @@ class Fact(msgspec.Struct, frozen=True):
 
     @property
     def at(self) -> float:
-        """When it was remembered, in seconds since 1970, as its file's name says it; now, where
-        that says nothing.
+        """The time of the fact in seconds since 1970, from its file name; now if the name contains
+        none.
         """
         try:
             stamp = datetime.strptime(os.path.basename(self.path)[:19], _STAMP)
@@ -54,7 +59,7 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 def facts(home: Home) -> list[Fact]:
-    """Oldest first. A file that is no note is left out."""
+    """All facts, oldest first. A file that is not a valid fact is skipped."""
     found = []
     for name in workspace.files(home.longterm):
         if name.startswith(f"{workspace.NOTES}/") and (
@@ -73,16 +78,17 @@ def facts(home: Home) -> list[Fact]:
 
 
 def remember(home: Home, fact: str, *, project: str = "", name: str = "", by: str = "") -> Fact:
-    """Note a fact down. Secrets in it are replaced; noting the same again changes nothing.
+    """Note a fact. Secrets in it are replaced. Noting the same fact again changes nothing.
 
     Args:
-        project: the project's identity; '' for everywhere. name: how it is called, for readers
-            of the file.
-        by: the agent that writes it, '' for the user, whose word takes the place of an agent's.
+        project: the project's identity; '' for all projects.
+        name: the project's name, for readers of the file.
+        by: the agent that writes it; '' for the user. A fact of the user replaces the same fact of
+            an agent.
     """
     text = " ".join(
         redact(plain(fact), home)[0].split()
-    )  # what stands over several lines is a secret only as long as it does
+    )  # a secret over several lines is recognized only before the lines are joined
     text = redact(text, home)[0].replace("<!--", "<!\u200b--")
     text = text.replace("<memsearch-memory", "<memsearch_memory").replace(
         "</memsearch-memory", "</memsearch_memory"
@@ -102,7 +108,7 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "", by: st
         home.longterm.mkdir(mode=0o700, exist_ok=True)
         stamp = time.strftime(_STAMP, time.gmtime())
         made = digest("note", scope, text, size=4)
-        # no word of it: a name is not scrubbed as easily as a text
+        # no words of the fact: a file name is harder to scrub than a text
         path = f"{workspace.NOTES}/{stamp}-{made}.md"
         called = " ".join(plain(name).split())[:80]
         where = f"scope: {scope or 'everywhere'}" + (f" ({called})" if scope and called else "")

@@ -1,4 +1,6 @@
-"""Forgetting by hand: lines of the long-term memory are taken out at once, and can be restored."""
+"""Forgets lines of the long-term memory on the owner's request. They are removed at once and can be
+restored.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,10 @@ CREATE TABLE IF NOT EXISTS longterm_trash (
 
 
 class Match(msgspec.Struct, frozen=True):
-    """A bullet that would be forgotten, with the lines that belong to it.
+    """A bullet that would be forgotten, with its continuation lines.
 
     Attributes:
-        kind: where the bullet stands.
+        kind: the kind of document that contains it.
         name: the id of the note or session, or the name of the file.
     """
 
@@ -50,11 +52,11 @@ class _Forgotten(msgspec.Struct):
 
 
 def find(home: Home, query: str, project: str = "") -> list[Match]:
-    """Lines that hold every word of *query* (by stem), or the fact of that id.
+    """Find the lines that contain every word of *query* (by stem), or the fact with that id.
 
     Args:
-        project: the identity of a project: only what is its own, and what holds everywhere; ''
-            for all projects.
+        project: the identity of a project, to search its own lines and those for all projects; ''
+            for everything.
 
     Raises:
         UsageError: the query has no words.
@@ -64,11 +66,11 @@ def find(home: Home, query: str, project: str = "") -> list[Match]:
         raise UsageError("the query has no words")
 
     def hit(line: str) -> bool:
+        """Whether a line contains every word of the query."""
         words = line.casefold()
         return all(word in words for word in plain_words) and wanted <= set(terms(line))
 
-    # Nearly every stem is the beginning of its word, so most lines can be left out before their
-    # words are stemmed.
+    # Nearly every stem is a prefix of its word, so most lines are excluded before they are stemmed.
     plain_words = [
         term[:3] for term in wanted if term.isascii() and term.isalpha() and len(term) > 3
     ]
@@ -91,17 +93,17 @@ def find(home: Home, query: str, project: str = "") -> list[Match]:
 
 
 def _blocks(text: str) -> list[str]:
-    """Bullets with the lines that belong to them, and paragraphs; no headings."""
+    """Bullets with their continuation lines, and paragraphs, without headings."""
     lines = text.splitlines()
     units = ["\n".join(lines[start:stop]) for start, stop in workspace.blocks(lines)]
     return [unit for unit in units if not unit.startswith("#") and unit != workspace.VERSION]
 
 
 def forget(home: Home, query: str, matches: list[Match]) -> int:
-    """Take exactly *matches* out. The next consolidation does not bring them back.
+    """Remove exactly *matches*. The next consolidation does not bring them back.
 
     Returns:
-        The number with which ``restore`` brings them back.
+        The number for ``restore``.
     """
     gone: dict[tuple[str, str], set[str]] = {}
     for match in matches:
@@ -140,7 +142,7 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
             _put(home, image.kind, image.name, image.after)
         _rewrite_evidence(home)
         searchable.rewrite(home, forget=True)
-    if proposal := review.pending(home):  # what waits for review must not bring it back
+    if proposal := review.pending(home):  # the pending proposal must not bring it back
         unwanted, wanted = store.refused("+"), set(terms(query))
         numbers = [
             hunk.number
@@ -154,8 +156,8 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
 
 
 def _rewrite_evidence(home: Home) -> None:
-    """Write the evidence files anew from the session memories, so that the next consolidation sees
-    the difference.
+    """Rewrite the evidence files from the session memories, so that the next consolidation sees the
+    difference.
     """
     if (home.longterm / workspace.RAW).exists():
         weighed = [
@@ -167,7 +169,15 @@ def _rewrite_evidence(home: Home) -> None:
 
 
 def restore(home: Home, number: int) -> int:
-    """Bring back what ``forget`` took. Returns how many texts. Raises NotFound, Conflict."""
+    """Restore what ``forget`` removed.
+
+    Returns:
+        The number of restored texts.
+
+    Raises:
+        NotFound: there is no such number.
+        Conflict: a file has changed since.
+    """
     with locked(home, str(home.longterm)):
         with using(home, TRASH) as db:
             row = db.execute(
@@ -204,7 +214,7 @@ def restore(home: Home, number: int) -> int:
 
 
 class Trash(msgspec.Struct):
-    """What one ``forget`` took out. ``number``: for ``restore``."""
+    """What one call of ``forget`` removed. ``number``: the number for ``restore``."""
 
     number: int
     day: str
@@ -213,7 +223,7 @@ class Trash(msgspec.Struct):
 
 
 def trash(home: Home) -> list[Trash]:
-    """What was forgotten by hand and can come back, newest first."""
+    """What was forgotten by hand and can be restored, newest first."""
     with using(home, TRASH) as db:
         rows = db.execute(
             "SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC"
@@ -230,6 +240,7 @@ def trash(home: Home) -> list[Trash]:
 
 
 def empty_trash(home: Home) -> None:
+    """Delete everything that was forgotten by hand."""
     with using(home, TRASH) as db:
         db.execute("DELETE FROM longterm_trash")
 

@@ -1,7 +1,7 @@
 """The part of the long-term memory that is injected into sessions.
 
-A session of a project gets what holds everywhere and what holds in that project, never what belongs
-to another project.
+A session gets the facts for all projects and those of its own project, never those of another
+project.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _PAGE_HEAD = "PROJECT.md, where this project stands, as its owner accepted it (`
 
 
 def injected(home: Home, project: str, max_tokens: int, page: str = "") -> str:
-    """The text that is injected at the start of a session; '' where there is none. Reads files
-    only.
+    """The text that is injected at the start of a session; '' if there is none. This only reads
+    files.
 
     Args:
         project: the identity of the session's project.
-        max_tokens: the most that the long-term memory may take.
+        max_tokens: the maximum for the long-term memory.
         page: the part of the project's PROJECT.md (``injected_page``).
     """
     return "\n\n".join(part for part in (page, _learned(home, project, max_tokens)) if part)
@@ -93,7 +93,7 @@ def _learned(home: Home, project: str, max_tokens: int) -> str:
 
 
 def _within(lines: list[str], tokens: int) -> tuple[list[str], int]:
-    """The first of *lines*, as many as *tokens* allow, and what is left of these."""
+    """The first lines within *tokens*, and the number of tokens left."""
     kept: list[str] = []
     for line in lines:
         if (size := estimate(line) + 1) > tokens:
@@ -104,7 +104,7 @@ def _within(lines: list[str], tokens: int) -> tuple[list[str], int]:
 
 
 def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
-    """Prepare the file from which hooks inject into new sessions of a project.
+    """Prepare the file from which hooks inject context into new sessions of a project.
 
     Args:
         memory: the project's memory folder.
@@ -140,11 +140,12 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
 
 
 def _missing_key(settings: Settings) -> str:
-    """One line that names an API key of the settings that is not set; '' where none is missing.
-    Local models need no key.
+    """One line that names a missing API key of the settings; '' if none is missing. Local models
+    need no key.
     """
     if settings.embedding.provider not in ("onnx", "local"):
-        from memsearch_engine.index.embed_http import key_of  # most homes never need it
+        # imported here: most homes never need it
+        from memsearch_engine.index.embed_http import key_of
 
         try:
             key_of(settings.embedding)
@@ -163,8 +164,8 @@ def _missing_key(settings: Settings) -> str:
 
 
 def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
-    """The notes whose references to the repository are stale (``injection.session_start.Outdated``);
-    none where there is no catalog.
+    """The notes with stale references (``injection.session_start.Outdated``); none without a
+    catalog.
     """
     catalog = Catalog.open_readonly(home.cache_db)
     if catalog is None:
@@ -178,7 +179,7 @@ def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
 
 
 def refresh(home: Home, settings: Settings) -> None:
-    """Prepare the files of all known projects anew, so that nothing forgotten is injected."""
+    """Prepare the files of all known projects again, so that nothing forgotten is injected."""
     registry = Registry(home)
     try:
         projects = {project.memory: project.id for project in registry.all()}

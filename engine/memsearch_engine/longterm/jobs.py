@@ -1,13 +1,13 @@
-"""Who does what, so that nothing is done twice and nothing is lost: leased jobs in ``state.db``.
+"""Leased jobs in ``state.db``: no work is done twice, and no work is lost.
 
-A claim is taken in one immediate transaction and proved by a token. Its owner keeps the lease
-alive; who lets it lapse may have it stolen, which costs the job one of its tries. Nothing is
-finished by somebody whose lease has ended.
+A process claims a job in one immediate transaction and proves the claim by a token. It prolongs the
+lease while it works. After the lease has expired, another process may take the job over, which
+costs the job one of its tries. A process without a valid lease cannot finish a job.
 
-States: ``running``, ``done``, ``error``; a job that was never claimed has no row. Kinds:
-``extract`` (key: agent and session; the watermark is the session's time of change), ``consolidate``
-(one for all), ``project_review``, ``user_profile`` and ``memory_to_skill`` (key: the project; the
-watermark is when its notes were changed last).
+States: ``running``, ``done``, ``error``. A job that was never claimed has no row. Kinds:
+``extract`` (key: agent and session; the watermark is the session's modification time),
+``consolidate`` (one for all), ``project_review``, ``user_profile`` and ``memory_to_skill`` (key:
+the project; the watermark is the last change of its notes).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from memsearch_engine.core.state import using
 
 T = TypeVar("T")
 Kind = Literal["extract", "consolidate", "project_review", "user_profile", "memory_to_skill"]
-#: The outcome of a job that had nothing to do: no pause follows it.
+#: The outcome of a job that had nothing to do. No pause follows it.
 NOTHING_TO_DO = "nothing to do"
 LEASE_S = 600.0
 BEAT_S = 60.0
 RETRY_S = 3600.0
 TRIES = 3
 _SLACK_S = (
-    60.0  # by which times of other processes may be ahead; beyond it, the clock has been set back
+    60.0  # tolerated clock difference in seconds; a larger one means that the clock was set back
 )
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_jobs (
@@ -63,6 +63,8 @@ class Refusal(StrEnum):
 
 
 class Claim(msgspec.Struct, frozen=True):
+    """A claimed job. ``token`` proves the claim."""
+
     kind: Kind
     key: str
     token: str
@@ -70,7 +72,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A job as it stands. Times in seconds since 1970."""
+    """A job in the database. Times in seconds since 1970."""
 
     kind: str
     key: str
@@ -92,7 +94,7 @@ _COLUMNS = ", ".join(Job.__struct_fields__)
 
 
 class Jobs:
-    """The jobs of one home. *clock*: seconds since 1970."""
+    """The jobs of one home. *clock* returns seconds since 1970."""
 
     def __init__(self, home: Home, clock: Callable[[], float] = time.time) -> None:
         self.home, self.clock = home, clock
@@ -109,18 +111,22 @@ class Jobs:
         cooldown_s: float = 0.0,
         force: bool = False,
     ) -> Claim | Refusal:
-        """Take a job, or say why not.
+        """Claim a job.
 
         Args:
-            cap: how many of this kind may run at once, over all processes.
-            cooldown_s: how long a success that was work keeps the job from being done again,
-                whatever its watermark.
-            force: the user asks: waiting times and used up tries don't count.
+            cap: how many jobs of this kind may run at once, over all processes.
+            cooldown_s: the pause in seconds after a success that did work, whatever the watermark.
+            force: the user asked: ignore pauses and used up tries.
+
+        Returns:
+            The claim, or why the job was not claimed.
         """
         with using(self.home, SCHEMA) as db, transaction(db):
             now = (
                 self.clock()
-            )  # in the transaction: who waited for it long must not see others' times as the future
+                # read inside the transaction: after a long wait for it, other processes' times must not
+                # seem to be in the future
+            )
             job = self._get(db, kind, key)
             refusal = self._refusal(job, watermark, now, cooldown_s, force)
             if refusal:
@@ -179,22 +185,20 @@ class Jobs:
             return Refusal.UP_TO_DATE
         is_new = (
             watermark > job.watermark and job.kind == "extract"
-        )  # of others something new comes all the time
+        )  # other kinds get new input all the time
         if job.state == "error" and not is_new:
             if job.kind != "consolidate" and job.tries_left <= 0 and watermark <= job.watermark:
-                return (
-                    Refusal.EXHAUSTED
-                )  # consolidation is needed for as long as there is something new
+                return Refusal.EXHAUSTED  # consolidation is needed while there is new input
             if (
                 now < job.retry_at <= now + RETRY_S + _SLACK_S
-            ):  # later than that, the clock has been set back
+            ):  # a later time means that the clock was set back
                 return Refusal.BACKOFF
         return None
 
     # -- while it runs
 
     def heartbeat(self, claim: Claim) -> bool:
-        """Prolong the lease. False where the claim is no longer ours."""
+        """Prolong the lease. Returns False if the claim was lost."""
         now = self.clock()
         with using(self.home, SCHEMA) as db:
             done = db.execute(
@@ -205,8 +209,10 @@ class Jobs:
 
     @contextlib.contextmanager
     def settling(self, claim: Claim) -> Iterator[threading.Event]:
-        """``kept_alive``; what is raised in the block ends the job and is raised on: it waits for
-        other settings, is tried again, or, where somebody interrupted it, is free at once.
+        """``kept_alive`` that also ends the job if the block raises an error, and raises it again.
+
+        The job then waits for other settings or for its next try. After an interrupt it can be
+        claimed at once.
         """
         try:
             with self.kept_alive(claim) as lost:
@@ -223,15 +229,16 @@ class Jobs:
 
     @contextlib.contextmanager
     def kept_alive(self, claim: Claim) -> Iterator[threading.Event]:
-        """Heartbeats while the block runs; the event is set when the claim was lost."""
+        """Prolong the lease while the block runs. The event is set if the claim was lost."""
         lost, over = threading.Event(), threading.Event()
 
         def beat() -> None:
+            """Prolong the lease at intervals until the block ends or the claim is lost."""
             until = time.monotonic() + LEASE_S
             while not over.wait(BEAT_S):
                 try:
                     kept = self.heartbeat(claim)
-                except MemsearchError:  # the database is busy; the lease holds for a while
+                except MemsearchError:  # the database is busy; the lease is valid for a while
                     if time.monotonic() < until - BEAT_S:
                         continue
                     kept = False
@@ -257,8 +264,10 @@ class Jobs:
         work: Callable[[sqlite3.Connection], None] | None = None,
         schema: str = "",
     ) -> bool:
-        """Finish a job, with *work* in the same transaction. False, and nothing written, where the
-        claim was lost.
+        """Finish a job, with *work* in the same transaction.
+
+        Returns:
+            False if the claim was lost; nothing was written then.
         """
         now = self.clock()
         with using(self.home, SCHEMA + schema) as db, transaction(db):
@@ -275,7 +284,11 @@ class Jobs:
             return True
 
     def fail(self, claim: Claim, error: str, *, again: bool = True) -> bool:
-        """End a job with an error. Not *again*: asking the same once more can't help."""
+        """End a job with an error.
+
+        Args:
+            again: false if another try cannot succeed.
+        """
         now = self.clock()
         with using(self.home, SCHEMA) as db:
             done = db.execute(
@@ -287,7 +300,7 @@ class Jobs:
             return done.rowcount == 1
 
     def release(self, claim: Claim, reason: str) -> None:
-        """Give a job back untouched (a cap was reached): it costs no try."""
+        """Release a job that was not worked on (a cap was reached). It costs no try."""
         with using(self.home, SCHEMA) as db:
             db.execute(
                 "UPDATE longterm_jobs SET state='error', lease_until=0, retry_at=0, token='', error=? "
@@ -304,12 +317,12 @@ class Jobs:
         """Do the work of a job.
 
         Args:
-            work: is given a function that says whether another process took the job over; it ends
-                the job itself (``finish``).
-            failed: what to return where the work raised an error, given its message.
+            work: ends the job itself (``finish``). Its argument is a function that says whether
+                another process took the job over.
+            failed: returns the result for an error message if the work raised an error.
 
         Raises:
-            SettingsError: the settings name no model that can be asked.
+            SettingsError: the settings name no usable model.
         """
         try:
             with self.settling(claim) as lost:
@@ -326,17 +339,23 @@ class Jobs:
         work: Callable[[sqlite3.Connection], None] | None = None,
         schema: str = "",
     ) -> None:
-        """``succeed``. Raises ModelError where another process took the job over."""
+        """Finish a job like ``succeed``.
+
+        Raises:
+            ModelError: another process took the job over.
+        """
         if not self.succeed(claim, outcome, work, schema):
             raise ModelError("another process took the job over", again=True)
 
-    # -- looking
+    # -- reading
 
     def get(self, kind: Kind, key: str) -> Job | None:
+        """The job of this kind and key; None if it was never claimed."""
         with using(self.home, SCHEMA) as db:
             return self._get(db, kind, key)
 
     def all(self, kind: Kind) -> dict[str, Job]:
+        """All jobs of a kind, by key."""
         with using(self.home, SCHEMA) as db:
             rows = db.execute(
                 f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=?", (kind,)
@@ -352,13 +371,13 @@ class Jobs:
 
 
 def _me() -> str:
-    """This process, as others on this machine can look for it."""
+    """A name of this process by which other processes can check that it still runs."""
     return f"{os.getpid()}@{socket.gethostname()}"
 
 
 def _is_gone(owner: str) -> bool:
-    """Whether the process that claimed a job was on this machine and is no more: its lease need not
-    be waited for.
+    """Whether the process that claimed a job ran on this machine and has ended, so that its lease
+    can be ignored.
     """
     pid, _, host = owner.partition("@")
     if host != socket.gethostname() or not pid.isdecimal():
@@ -374,9 +393,14 @@ def _is_gone(owner: str) -> bool:
 
 @contextlib.contextmanager
 def learning(home: Home, *, alone: bool = False) -> Iterator[None]:
-    """Held by whoever reads sessions or consolidates; *alone* by who must have nobody do so, since
-    what they hold in memory would be written after it. It ends with the process, however that ends.
-    Raises Conflict.
+    """A lock that processes hold while they read sessions or consolidate. The system releases it
+    when the process ends.
+
+    Args:
+        alone: take the lock exclusively, so that nobody writes results from memory afterwards.
+
+    Raises:
+        Conflict: the lock is not available.
     """
     home.ensure()
     fd = lock(home.locks / "learning.lock", shared=not alone)

@@ -1,4 +1,4 @@
-"""What each session taught, how it was used, and when it will be forgotten."""
+"""Session memories with their use and the day on which they will be forgotten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memsearch_engine.longterm.store import DAY_S, SessionMemories, id_of
 
 
 def pinned(home: Home) -> set[str]:
-    """Ids of sessions with a pinned note: those are never forgotten."""
+    """Ids of the sessions with a pinned note. They are never forgotten."""
     catalog = Catalog.open_readonly(home.cache_db)
     if catalog is None:
         return set()
@@ -24,12 +24,12 @@ def pinned(home: Home) -> set[str]:
 
 
 class Learned(msgspec.Struct):
-    """What one session taught, with its use. Days are ISO, '' where there is none.
+    """The memory of one session with its use. Days are ISO dates; '' for none.
 
     Attributes:
-        forget_on: when it will be forgotten if nobody uses it; gone_on: until when a forgotten
-            one can come back.
-        weighed: a consolidation has looked at it.
+        forget_on: the day on which it will be forgotten if nobody uses it.
+        gone_on: the last day on which a forgotten memory can be restored.
+        weighed: whether a consolidation has read it.
     """
 
     id: str
@@ -51,8 +51,12 @@ class Learned(msgspec.Struct):
 
 
 def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
-    """Every session memory with its use, its age, and when it will be forgotten or is gone for good
-    (ISO days).
+    """Every session memory with its use and age, and the days on which it will be forgotten and
+    deleted.
+
+    Args:
+        unused_days: the days without use after which a memory is forgotten.
+        now: seconds since 1970; 0 for the current time.
     """
     now = now or time.time()
     uses, kept = totals(home), pinned(home)

@@ -1,4 +1,4 @@
-"""Having a model propose changes of PROJECT.md and USER.md from the newest notes."""
+"""Has a model propose changes of PROJECT.md and USER.md from the newest notes."""
 
 from __future__ import annotations
 
@@ -42,15 +42,16 @@ from memsearch_engine.longterm.pages import (
 from memsearch_engine.longterm.reading import Material
 from memsearch_engine.secrets.scan import redact
 
-_MAX_PAGE, _MAX_LINE, _MAX_LINES = 24_000, 600, 200  # characters and lines of a page
-_SOURCES = {"project": 1, "user": 2}  # sessions that a bullet has to rest on
-_MIN_ROOM = 500  # tokens of notes; a model can say nothing of fewer
-_REWORDED = 0.5  # how alike two lines are that say the same
+# limits of a page: characters, characters of a line, lines
+_MAX_PAGE, _MAX_LINE, _MAX_LINES = 24_000, 600, 200
+_SOURCES = {"project": 1, "user": 2}  # sessions that must support a bullet
+_MIN_ROOM = 500  # minimum tokens of notes that are worth a request
+_REWORDED = 0.5  # similarity from which two lines have the same meaning
 _BULLET = re.compile(r"^(\s*)(?:[-*+]|\d{1,3}[.)])\s+(\S.*)$")
 
 
 class PageAnswer(msgspec.Struct, forbid_unknown_fields=True):
-    """What a model has to answer, key by key."""
+    """The JSON object that a model must answer with."""
 
     action: Literal["none", "replace"]
     reason: str
@@ -58,12 +59,12 @@ class PageAnswer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Result(msgspec.Struct):
-    """What a request for changes of a page came to.
+    """The result of a request for changes of a page.
 
     Attributes:
-        state: ``review`` (changes wait), ``unchanged``, ``skipped`` or ``failed``.
-        hunks: how many changes wait.
-        left_out: bullets that rested on too few sessions, and changes to lines of the owner's.
+        state: ``review`` (changes are pending), ``unchanged``, ``skipped`` or ``failed``.
+        hunks: the number of pending changes.
+        left_out: bullets with too few sessions, and changes to the owner's own lines.
     """
 
     page: Page
@@ -75,7 +76,7 @@ class Result(msgspec.Struct):
 
 
 def due(settings: Settings) -> list[Page]:
-    """The pages that the table of some agent enables."""
+    """The pages that the settings table of an agent enables."""
     return [page for page in PAGES if chosen(settings, page)]
 
 
@@ -94,7 +95,7 @@ def run(
     """Have changes of a page proposed; see ``Drafting``.
 
     Raises:
-        SettingsError: the settings name no model, or a file of the task can't be read.
+        SettingsError: the settings name no model, or a file of the task is not readable.
     """
     agent, task = chosen(settings, page) or ("", Task())
     if not provider and not agent:
@@ -107,7 +108,7 @@ def run(
         home, settings, project, agent, task, provider=provider, model=model, stop=stop, clock=clock
     )
     if not force and any(draft.page == page and draft.waiting for draft in pending(home, project)):
-        # the owner was shown these changes: they are not exchanged before they are decided
+        # the owner was shown these changes: they are not replaced before a decision
         return Result(page, "skipped", "changes wait for the owner's word")
     return drafting.run(force=force)
 
@@ -119,7 +120,7 @@ class _PageDrafting(Drafting[Task, PageAnswer, Result]):
         return Result(self.page, state, reason)
 
     def room(self) -> int:
-        # a model is shown no line that came with a clone
+        # a model must not read lines that came with a clone
         self._shown = accepted_text(self.home, self.settings, self.project, self.page)
         room = self.settings.documents.input_tokens - estimate(self._shown)
         return room if room >= _MIN_ROOM else 0
@@ -189,18 +190,23 @@ class _User(_PageDrafting):
 
 
 def parsed(text: str) -> PageAnswer:
-    """A model's answer: one JSON object with the keys that were asked for. Raises ModelError."""
+    """Parse a model's answer: one JSON object with the requested keys. Raises ModelError."""
     return answered(text, PageAnswer)
 
 
 def checked(home: Home, text: str, page: Page, material: Material) -> tuple[str, int]:
-    """What a model wrote, as it may be proposed, and how many bullets were left out: headings, and
-    bullets that rest on enough sessions, with their further lines; no secret, comment, code block
-    or order, and citations of nothing but what it was given.
+    """Clean a model's page for a proposal.
+
+    The result has headings, and bullets that enough sessions support, with their continuation
+    lines. It has no secret, comment, code block or order to an agent, and cites only notes that the
+    model received.
+
+    Returns:
+        The text, and the number of bullets that were left out.
     """
     lines: list[str] = []
     left_out = 0
-    keeps = False  # what belongs to a bullet goes with it
+    keeps = False  # continuation lines of a removed bullet are removed, too
     for line in redact(plain(text), home)[0][:_MAX_PAGE].splitlines()[:_MAX_LINES]:
         line = line.rstrip()[:_MAX_LINE]
         if heading := re.match(r"\s{0,3}(#{1,6})\s+(.*)", line):
@@ -224,7 +230,7 @@ def checked(home: Home, text: str, page: Page, material: Material) -> tuple[str,
 
 
 def _is_foreign(line: str) -> bool:
-    """Whether a line has what a page must not have: a comment, a fence, an order to an agent."""
+    """Whether a line has forbidden content: a comment, a fence, an order to an agent."""
     return (
         "<!--" in line
         or "memsearch" in line
@@ -239,7 +245,7 @@ def _without_citations(line: str) -> str:
 
 
 def hunks_between(before: str, after: str) -> list[Hunk]:
-    """The changes that lead from one page to another, bullet by bullet within sections."""
+    """The changes between two versions of a page, bullet by bullet within sections."""
     old, new = sections(before), sections(after)
     found: list[Hunk] = []
     for heading in [*old, *(name for name in new if name not in old)]:
@@ -249,8 +255,11 @@ def hunks_between(before: str, after: str) -> list[Hunk]:
 
 
 def without_owners(hunk: Hunk, own: set[str]) -> Hunk | None:
-    """A change as it may be proposed: one that would take a line of the owner's away adds at most
-    what is new; None where that only says his line in other words.
+    """Restrict a change so that it removes no line of the owner.
+
+    Returns:
+        The change without the removal, with its new lines only; None if they only repeat the
+        owner's line in other words.
     """
     if not own & set(hunk.before):
         return hunk

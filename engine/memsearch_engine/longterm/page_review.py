@@ -1,4 +1,4 @@
-"""The owner's decisions on changes that are proposed for PROJECT.md and USER.md, and undoing them."""
+"""Decides on proposed changes of PROJECT.md and USER.md, and undoes accepted ones."""
 
 from __future__ import annotations
 
@@ -28,11 +28,16 @@ from memsearch_engine.longterm.pages import (
     spots_of,
 )
 
-_VERSIONS = 20  # of a page that can be undone
+_VERSIONS = 20  # versions of a page that can be undone
 
 
 class Draft(Proposed, kw_only=True):
-    """What is proposed for a page. ``id``: names the proposal; ``reason``: the model's."""
+    """A proposal for a page.
+
+    Attributes:
+        id: the name of the proposal.
+        reason: the model's reason.
+    """
 
     id: str
     page: Page
@@ -40,7 +45,7 @@ class Draft(Proposed, kw_only=True):
 
 
 def pending(home: Home, project: Project) -> list[Draft]:
-    """The proposals that wait for the owner in a project."""
+    """The pending proposals of a project."""
     with using(home, SCHEMA) as db:
         rows = db.execute(
             "SELECT body FROM living_waiting WHERE project=? ORDER BY page", (project.id,)
@@ -49,7 +54,7 @@ def pending(home: Home, project: Project) -> list[Draft]:
 
 
 class PageReview(Review[Draft]):
-    """The decisions on what is proposed for one page. Each accepted change can be undone."""
+    """Decides on the proposal for one page. Each accepted change can be undone."""
 
     listing = "memsearch pages show"
     forbidden = re.compile(r"(?m)^\s{0,3}#|<!--|memsearch-memory")
@@ -61,19 +66,23 @@ class PageReview(Review[Draft]):
         self._key = (project.id, page)
 
     def nothing(self) -> NotFound:
+        """The error to raise if no proposal is pending."""
         return NotFound(
             f"nothing waits for {FILES[self.page]}",
             "`memsearch pages review` looks whether there is anything to propose",
         )
 
     def locked_path(self) -> str:
+        """The path of the page."""
         return self.path
 
     def pending(self) -> Draft | None:
+        """The pending proposal for the page."""
         found = pending(self.home, self.project)
         return next((draft for draft in found if draft.page == self.page), None)
 
     def store(self, proposal: Draft) -> None:
+        """Store the decisions. A proposal without open changes is deleted."""
         with using(self.home, SCHEMA) as db, transaction(db):
             if proposal.waiting:
                 db.execute(
@@ -84,7 +93,7 @@ class PageReview(Review[Draft]):
                 db.execute("DELETE FROM living_waiting WHERE project=? AND page=?", self._key)
 
     def reopen(self, draft: Draft) -> bool:
-        """Let rejected changes wait again as they did. False where other changes wait by now."""
+        """Make rejected changes pending again. Returns False if other changes are pending by now."""
         now = self.pending()
         if now is not None and now.id != draft.id:
             return False
@@ -92,6 +101,7 @@ class PageReview(Review[Draft]):
         return True
 
     def accept(self, hunks: list[Hunk]) -> None:
+        """Write changes into the page, all or none, and record them for ``undo``. Raises Conflict."""
         if not os.path.isdir(self.project.root):
             raise Unreachable(f"{self.project.root} is gone", "nothing was written")
         before = bytes_of(self.path)
@@ -127,16 +137,16 @@ class PageReview(Review[Draft]):
             return int(db.execute(query, (*self._key, self.path)).fetchone()[0])
 
     def undo(self, number: int = 0) -> str:
-        """Undo the last accepted change; its lines no longer count as accepted.
+        """Undo the last accepted change. Its lines no longer count as accepted.
 
         Args:
-            number: the change that is meant (``newest``); another one by now is a Conflict.
+            number: the change that was shown (``newest``); 0 for any.
 
         Returns:
-            The page's file; '' where there is no change.
+            The page's file; '' if there is no change.
 
         Raises:
-            Conflict: the page was changed since.
+            Conflict: another change is the last one by now, or the page was changed since.
         """
         with locked(self.home, self.path):
             last = self.newest()
@@ -150,7 +160,7 @@ class PageReview(Review[Draft]):
             now = bytes_of(self.path)
             if now == after:
                 _put(self.path, now, before)
-            elif now != before:  # where it is as before, the change was never written
+            elif now != before:  # if the file has its old text, the change was never written
                 raise Conflict(f"{self.path} has changed since", "look at it; nothing was changed")
             was, made = (
                 set(spots_of(plain((text or b"").decode("utf-8", "replace"))))
@@ -167,8 +177,10 @@ class PageReview(Review[Draft]):
 
 
 def applied(hunk: Hunk, text: str) -> str:
-    """A page with a change in it; all else stays as it is, byte for byte. Raises Conflict where
-    what it changes is not there any more.
+    """Apply a change to a page. All other bytes stay the same.
+
+    Raises:
+        Conflict: the lines to change are not there any more.
     """
     ended = [line for line in re.split(r"(?<=\n)", text) if line]
     lines = [line.rstrip("\r\n") for line in ended]
@@ -216,8 +228,11 @@ def applied(hunk: Hunk, text: str) -> str:
 
 
 def _put(path: str, before: bytes | None, after: bytes | None) -> None:
-    """Make the file say *after* (None: be none), if it still says *before*. Raises Conflict,
-    Unreachable.
+    """Replace the file's content *before* by *after*; None means no file.
+
+    Raises:
+        Conflict: the file has another content.
+        Unreachable: the file is not writable.
     """
     if before == after:
         return

@@ -1,7 +1,7 @@
 """The two pages of a project: PROJECT.md (its state) and USER.md (how its developer likes to work).
 
-They lie in the project's ``.memsearch``. A model proposes changes from the newest notes
-(``page_drafts``) where the owner enabled that (the tasks ``project_review`` and ``user_profile``) or
+They are files in the project's ``.memsearch``. A model proposes changes from the newest notes
+(``page_drafts``) if the owner enabled that (the tasks ``project_review`` and ``user_profile``) or
 asks for it. No change takes effect until the owner accepts it (``page_review``), and no proposal
 changes a line that the owner wrote. Only lines that the owner accepted or released are injected and
 found by searches, because the file may have come with a clone.
@@ -39,7 +39,7 @@ TASKS: dict[Page, Literal["project_review", "user_profile"]] = {
     "user": "user_profile",
 }
 _MAX_FILE = 256 * 1024
-_UNDER = "\x1f"  # between headings
+_UNDER = "\x1f"  # separates headings
 FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS living_waiting (
@@ -54,13 +54,13 @@ CREATE TABLE IF NOT EXISTS living_versions (
 
 
 class PageState(msgspec.Struct):
-    """A page and the changes that wait for it.
+    """A page and its pending changes.
 
     Attributes:
         told: the text that may be injected.
         strange: lines that nobody accepted or released.
-        draft, reason: the id of the proposal that waits, and the model's reason for it.
-        enabled_by: the agent whose settings enable proposals.
+        draft, reason: the id of the pending proposal, and the model's reason for it.
+        enabled_by: the agent that enables proposals in its settings.
     """
 
     page: Page
@@ -74,12 +74,15 @@ class PageState(msgspec.Struct):
     enabled_by: str = ""
 
 
-# -- where, and whose
+# -- location and owner
 
 
 def path_of(settings: Settings, project: Project, page: Page) -> str:
-    """The page's file, in the project's ``.memsearch`` or where the owner's settings say (below the
-    project). Raises SettingsError.
+    """The page's file: in the project's ``.memsearch``, or the path in the owner's settings, below
+    the project.
+
+    Raises:
+        SettingsError: the path is not valid.
     """
     enabled = chosen(settings, page)
     output_file = enabled[1].output_file if enabled else ""
@@ -94,13 +97,15 @@ def path_of(settings: Settings, project: Project, page: Page) -> str:
 
 
 def chosen(settings: Settings, page: Page) -> tuple[str, Task] | None:
-    """The agent whose table enables a page, and that table; None where none does."""
+    """The agent and its settings table that enable a page; None if no table does."""
     return cast("tuple[str, Task] | None", enabled(settings, TASKS[page]))
 
 
 def read(settings: Settings, project: Project, page: Page) -> str:
-    """The text of a page, bytes that are no UTF-8 replaced; '' where there is no file. Raises
-    Unreachable.
+    """The text of a page, with invalid UTF-8 replaced; '' without a file.
+
+    Raises:
+        Unreachable: the file is not readable.
     """
     return plain((bytes_of(path_of(settings, project, page)) or b"").decode("utf-8", "replace"))
 
@@ -115,7 +120,7 @@ def lines_of(home: Home, project: Project, page: Page) -> dict[Spot, str]:
 
 
 def stamp(settings: Settings, project: Project) -> tuple[tuple[int, int], ...]:
-    """Changes with the pages' files."""
+    """A value that differs after the pages' files have changed."""
     found = []
     for page in PAGES:
         try:
@@ -129,8 +134,8 @@ def stamp(settings: Settings, project: Project) -> tuple[tuple[int, int], ...]:
 def accepted_text(home: Home, settings: Settings, project: Project, page: Page) -> str:
     """The text of a page that may be injected.
 
-    These are the lines that the owner accepted or released where they stand, under their headings,
-    without secrets, and without lines that read like an order to an agent.
+    It consists of the lines that the owner accepted or released in their place, under their
+    headings. Secrets, and lines that read like an order to an agent, are removed.
     """
     known = lines_of(home, project, page)
     kept: list[str] = []
@@ -155,7 +160,11 @@ def strange(home: Home, settings: Settings, project: Project, page: Page) -> lis
 def release(
     home: Home, project: Project, page: Page, spots: Iterable[Spot], *, off: bool = False
 ) -> None:
-    """Let lines be injected where they stand; *off*: let them no longer be."""
+    """Allow the injection of lines in their place.
+
+    Args:
+        off: withdraw the permission instead.
+    """
     with using(home, SCHEMA) as db, transaction(db):
         if off:
             rows = [(project.id, page, *spot) for spot in spots]
@@ -168,7 +177,7 @@ def release(
 
 
 def spots_of(text: str) -> list[Spot]:
-    """All lines that are neither empty nor headings, each with the headings above it."""
+    """All lines that are neither empty nor headings, with the headings above each."""
     found: list[Spot] = []
     trail: list[str] = []
     for line, is_heading in lines_with_headings(text.splitlines()):
@@ -186,8 +195,8 @@ def spots_of(text: str) -> list[Spot]:
 
 
 def lines_with_headings(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Each line, and whether it is a heading: in a code block there is none (CommonMark: a fence is
-    closed by one at least as long).
+    """Yield each line, and whether it is a heading. A code block has no headings. A fence is closed
+    by another one of at least the same length (CommonMark).
     """
     fence = ""
     for line in lines:
@@ -202,6 +211,7 @@ def lines_with_headings(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 def note_lines(
     db: sqlite3.Connection, project: Project, page: Page, spots: Iterable[Spot], how: str
 ) -> None:
+    """Record how lines of a page were permitted (``made`` or ``released``)."""
     rows = [(project.id, page, trail, line, how) for trail, line in spots if line.strip()]
     db.executemany(
         "INSERT OR REPLACE INTO living_lines (project, page, trail, line, how) VALUES (?,?,?,?,?)",
@@ -220,7 +230,7 @@ def sections(text: str) -> dict[str, list[str]]:
 
 
 def section_spans(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """(heading, lines under it) in the order in which they stand."""
+    """Yield (heading, lines under it) in the order of the text."""
     heading, begin = "", 0
     for number, (line, is_heading) in enumerate(lines_with_headings(lines)):
         if is_heading and line.startswith("## "):
@@ -230,6 +240,7 @@ def section_spans(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def bytes_of(path: str) -> bytes | None:
+    """The bytes of a file; None if there is no file. Raises Unreachable."""
     try:
         return safe_files.read(path, _MAX_FILE)
     except FileNotFoundError:

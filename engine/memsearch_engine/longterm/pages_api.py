@@ -1,4 +1,6 @@
-"""The verbs of PROJECT.md and USER.md, and of what instruction files take over from them."""
+"""The public interface of PROJECT.md and USER.md, and of the block with their text in instruction
+files.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,7 @@ _HEADS: dict[Page, str] = {
 
 
 class Pages:
-    """PROJECT.md and USER.md of a project: having them proposed, deciding, reading, and giving them
-    to instruction files.
+    """PROJECT.md and USER.md of a project: propose, decide, read, and copy into instruction files.
 
     >>> with Memory() as memory:
     ...     [state.text for state in memory.pages.all()]
@@ -42,11 +43,13 @@ class Pages:
         self._scope, self._home = scope, scope.home
 
     def review(self, page: Page, *, provider: str = "", model: str = "") -> Result:
-        """Have a model propose changes now, whatever the pause. Asks whom the settings name, or
-        *provider*.
+        """Have a model propose changes now, whatever the pause.
+
+        Args:
+            provider, model: override the settings.
 
         Raises:
-            SettingsError: nobody may be asked.
+            SettingsError: no model is configured.
         """
         self._scope.register()
         return page_drafts.run(
@@ -60,11 +63,11 @@ class Pages:
         )
 
     def all(self) -> list[PageState]:
-        """Both pages. Raises Unreachable where a file can't be read."""
+        """Both pages. Raises Unreachable if a file is not readable."""
         return [self.get(page) for page in documents.PAGES]
 
     def get(self, page: Page) -> PageState:
-        """Raises Unreachable where the file can't be read."""
+        """One page. Raises Unreachable if its file is not readable."""
         project, settings = self._scope.project, load(self._home)
         chosen = documents.chosen(settings, page)
         draft = self.draft(page)
@@ -81,7 +84,7 @@ class Pages:
         )
 
     def draft(self, page: Page) -> Draft | None:
-        """What waits for the owner's word."""
+        """The proposal that is pending review."""
         return self._review(page).pending()
 
     def _review(self, page: Page) -> PageReview:
@@ -96,43 +99,50 @@ class Pages:
         text: str | None = None,
         draft: str = "",
     ) -> list[Hunk]:
-        """Accept or reject changes; none named: all that wait. Undoable.
+        """Accept or reject changes. This can be undone.
 
         Args:
-            text: accept one with these words instead. draft: the name of what was seen; another
-                one by now is a Conflict.
+            numbers: the changes; empty for all open ones.
+            text: accept one change with these words instead.
+            draft: the id of the proposal that was shown.
 
         Raises:
-            NotFound: nothing waits, or not that number. Conflict: the page changed there.
-                UsageError: the words can't stand there.
+            NotFound: no proposal is pending, or no change has that number.
+            Conflict: another proposal is pending by now, or the page changed there.
+            UsageError: the text is not allowed in the page.
         """
         done = self._review(page).decide(verdict, numbers, text=text, seen=draft)
         self._tell_sessions()
         return done
 
     def reopen(self, draft: Draft) -> bool:
-        """Let changes that were rejected wait again. False where others wait by now."""
+        """Make rejected changes pending again. Returns False if other changes are pending by now."""
         return self._review(draft.page).reopen(draft)
 
     def release(self, page: Page, lines: Iterable[Spot], *, off: bool = False) -> None:
-        """The owner's word for lines where they stand (``PageState.strange``): sessions may be
-        told. *off*: it is taken back.
+        """Allow the injection of lines in their place (``PageState.strange``).
+
+        Args:
+            off: withdraw the permission instead.
         """
         documents.release(self._home, self._scope.project, page, lines, off=off)
         self._tell_sessions()
 
     def newest(self, page: Page) -> int:
-        """The number of the last accepted change; 0 where there is none."""
+        """The number of the last accepted change; 0 if there is none."""
         return self._review(page).newest()
 
     def undo(self, page: Page, number: int = 0) -> str:
-        """Take the last accepted change back. The page's file; '' where there is nothing to take
-        back.
+        """Undo the last accepted change.
 
         Args:
-            number: the change that is meant (``newest``); another one by now is a Conflict.
+            number: the change that was shown (``newest``); 0 for any.
 
-        Raises Conflict, also where the page was changed since.
+        Returns:
+            The page's file; '' if there is no change.
+
+        Raises:
+            Conflict: another change is the last one by now, or the page was changed since.
         """
         path = self._review(page).undo(number)
         self._tell_sessions()
@@ -145,16 +155,17 @@ class Pages:
                 "attach", type(None), start=False, timeout_s=5, memories=[self._scope.place.memory]
             )
         except MemsearchError:
-            pass  # the service sees it by itself
+            pass  # the service notices the change by itself
 
     # -- instruction files
 
     def proposed(self, name: str, pages: Iterable[Page] = ("project",)) -> Patch:
-        """What would become of an instruction file (AGENTS.md, CLAUDE.md) of the project: a marked
-        block in it says what may be told of the pages. Nothing is written.
+        """The change of an instruction file (AGENTS.md, CLAUDE.md) that adds a marked block with
+        the pages' injectable text. Nothing is written.
 
         Raises:
-            UsageError: it is no markdown file of the project, or the pages say nothing yet.
+            UsageError: the file is not a markdown file of the project, or the pages have no such
+                text.
         """
         path = self._instructions(name)
         parts = []
@@ -193,16 +204,17 @@ class Pages:
         )
 
     def propose(self, patch: Patch) -> list[Patch]:
-        """Write what was shown. Raises Unreachable: the file changed meanwhile."""
+        """Write the changes that were shown. Raises Unreachable if the file has changed since."""
         return patches.apply(self._home, _record_of(patch.path), [patch])
 
     def withdraw(self, name: str) -> list[Patch]:
-        """Put an instruction file back as it was, byte for byte; where somebody has edited it
-        since, only our block goes.
+        """Restore an instruction file byte for byte. If somebody has edited it since, only our
+        block is removed.
         """
         path = self._instructions(name)
 
         def strip(path: str, now: bytes, before: bytes | None) -> bytes | None:
+            """The file's content without our block."""
             return _without_block(now.decode("utf-8", "surrogateescape")).encode(
                 "utf-8", "surrogateescape"
             )
@@ -236,7 +248,7 @@ class Pages:
 
 
 def _record_of(path: str) -> str:
-    """The name under which what was done to a file is kept."""
+    """The name of the record of changes to a file."""
     return f"propose-{digest(path, size=8)}"
 
 

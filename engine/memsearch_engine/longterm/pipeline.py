@@ -1,4 +1,6 @@
-"""Both phases in order, by hand or in the background; what stands where; and clearing all of it."""
+"""Runs both phases, by hand or in the background, reports their status, and clears the long-term
+memory.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS longterm_considered (one INTEGER PRIMARY K
 
 
 class RunReport(msgspec.Struct):
-    """``forgotten``: ids that nobody used within the window. A phase that did not run is None."""
+    """The results of a run.
+
+    ``forgotten``: ids that nobody used within the window. A phase that did not run is None.
+    """
 
     forgotten: list[str]
     extracted: extract.Outcome | None = None
@@ -52,16 +57,17 @@ def run(
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> RunReport:
-    """Forget what is unused, read sessions that are due, consolidate.
+    """Forget what is unused, read the sessions that are due, and consolidate.
 
     Args:
-        phase: 1 or 2 for one of them alone; 0 for both.
-        only: one session by id, whatever its age and rest.
-        since: sessions from then on (seconds since 1970), however old.
-        background: with the settings' cap on sessions, and the pause after a consolidation.
+        phase: 1 or 2 for one of the phases; 0 for both.
+        only: one session by id, whatever its age and idle time.
+        since: sessions from this time on (seconds since 1970), however old.
+        background: apply the settings' limit of sessions, and the pause after a consolidation.
 
     Raises:
-        SettingsError: no model is chosen. Unreachable: the workspace can't be used.
+        SettingsError: no model is configured.
+        Unreachable: the workspace is not usable.
     """
     workspace.check_root(home.longterm)
     limits = settings.longterm
@@ -83,8 +89,8 @@ def run(
                 clock=clock,
             )
         if phase in (0, 2) and _others_read(home, clock()):
-            # who reads the last session consolidates: what is being read now belongs into the same
-            # change
+            # the process that reads the last session consolidates, so that all sessions go into the
+            # same change
             report.consolidated = consolidate.Result(
                 "skipped", "sessions are being read by another process"
             )
@@ -105,7 +111,7 @@ def _others_read(home: Home, now: float) -> bool:
 
 
 def check_models(settings: Settings, phase: int) -> None:
-    """Raises SettingsError where a phase that would run has no model: before anything is done,
+    """Raise SettingsError if a phase that would run has no model. Call it before any change,
     forgetting included.
     """
     for number, name in ((1, "extract"), (2, "consolidate")):
@@ -117,8 +123,10 @@ def check_models(settings: Settings, phase: int) -> None:
 
 
 def set_mode(home: Home, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
-    """Say whether a session may be learned from. One that was passed over because of content from
-    outside is read again; one that is disabled is forgotten by the next consolidation.
+    """Set whether a session may be read.
+
+    A session that was skipped because of outside content is read again. The next consolidation
+    forgets a disabled session.
     """
     SessionMemories(home).set_mode(agent, session, mode)
     if mode == "enabled":
@@ -130,8 +138,8 @@ def set_mode(home: Home, agent: str, session: str, mode: Literal["enabled", "dis
 
 
 def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
-    """Whether the background should look now; asking takes the turn: at most one look in six hours,
-    over all processes.
+    """Whether the background should run now. A true answer starts a pause of six hours for all
+    processes.
     """
     if not (
         settings.longterm.enabled
@@ -143,14 +151,14 @@ def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
     with using(home, _SCHEMA) as db:
         done = db.execute(
             "INSERT INTO longterm_considered (one, at) VALUES (1, ?) ON CONFLICT(one) DO UPDATE SET at=excluded.at "
-            "WHERE at <= ? OR at > excluded.at",  # or the clock has been set back
+            "WHERE at <= ? OR at > excluded.at",  # or the clock was set back
             (now, now - EVERY_S),
         )
         return done.rowcount == 1
 
 
 class Due(msgspec.Struct):
-    """A session, and why it is not read (``due`` where it will be)."""
+    """A session, and why it is not read (``due`` if it will be)."""
 
     agent: str
     session: str
@@ -169,13 +177,23 @@ class Failed(msgspec.Struct):
 
 
 class Waiting(msgspec.Struct):
+    """The pending proposal.
+
+    Attributes:
+        proposal: its number.
+        hunks: its number of open changes.
+    """
+
     proposal: int
     hunks: int
 
 
 class LongTermStatus(msgspec.Struct):
-    """How the pipeline stands. ``reasons``: sessions by why they are not read; ``consolidation``:
-    the last one.
+    """The status of the pipeline.
+
+    Attributes:
+        reasons: reason why sessions are not read -> their number.
+        consolidation: the last consolidation.
     """
 
     enabled: bool
@@ -193,7 +211,7 @@ class LongTermStatus(msgspec.Struct):
 def status(
     home: Home, settings: Settings, folders: AgentFolders, now: float = 0.0
 ) -> LongTermStatus:
-    """What is on, what was done, what waits, and for every session why it is or is not read."""
+    """Report what is enabled, done and pending, and why each session is or is not read."""
     now = now or time.time()
     limits, jobs = settings.longterm, Jobs(home)
     standings = extract.survey(home, settings, folders, now=now)
@@ -237,19 +255,20 @@ def status(
 
 
 def _kind(reason: str) -> str:
-    """A reason without its figures, to be counted by."""
+    """A reason without its numbers, to group by."""
     return reason.partition(":")[0]
 
 
 def clear(home: Home) -> Path | None:
-    """Remove all of it: files, memories, proposals, jobs; modes and uses stay. Everything is put
-    into a backup first.
+    """Remove the whole long-term memory: files, memories, proposals, jobs. Modes and uses stay. A
+    backup is made first.
 
     Returns:
-        The backup, None where there was nothing.
+        The backup; None if there was nothing.
 
     Raises:
-        Conflict: a consolidation runs. Unreachable: the workspace is a link.
+        Conflict: a consolidation is running.
+        Unreachable: the workspace is a link.
     """
     workspace.check_root(home.longterm)
     jobs = Jobs(home)
@@ -276,8 +295,8 @@ def clear(home: Home) -> Path | None:
 
 
 def _backup(home: Home) -> Path | None:
-    """A new archive of files, memories, proposals, refusals and what was forgotten by hand; None
-    where there is none of it.
+    """Create an archive of files, memories, proposals, refusals and the trash; None if all are
+    empty.
     """
     found = workspace.files(home.longterm)
     with using(home, BACKED_UP) as db:

@@ -1,5 +1,6 @@
-"""What a model is shown of a project's notes to write about it, and what it may look up: bounded,
-without secrets, and nothing that no session may be told.
+"""Selects the notes of a project that a model may read, and provides tools to look up more.
+
+The text is bounded and free of secrets. Notes that must not be injected into sessions are excluded.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from memsearch_engine.search.request import parse
 from memsearch_engine.secrets.scan import redact
 
 _TAG = re.compile(r"<(?=\s*/?\s*(?:page|notes|longterm|skill)\b)", re.IGNORECASE)
-_ID = 12  # digits of an entry's id that a model cites
+_ID = 12  # digits of an entry's id in a model's citation
 _NOTE_TOKENS, _LONGTERM_TOKENS = 400, 2_500
 _HITS, _MAX_SHOWN = 8, 6_000
 
 
 class Source(NamedTuple):
-    """A note that a model was given. ``session``: the one it came from, by agent and id; '' for a
-    note by hand.
+    """A note that a model received. ``session``: agent and id of its session; '' for a hand-written
+    note.
     """
 
     entry: Entry
@@ -47,7 +48,7 @@ class Source(NamedTuple):
 
 
 class Material(msgspec.Struct):
-    """What a model is shown. ``notes``: by the id that it cites; what it looks up is added."""
+    """The text for a model. ``notes``: citable id -> note. Notes that the model looks up are added."""
 
     home: Home
     project: Project
@@ -57,7 +58,7 @@ class Material(msgspec.Struct):
 
 
 def folder_of(project: Project, input_dir: str) -> str:
-    """Where the notes lie that are read. Raises SettingsError."""
+    """The folder with the notes to read. Raises SettingsError."""
     if not input_dir:
         return project.memory
     path = os.path.normpath(os.path.join(project.root, input_dir))
@@ -67,13 +68,13 @@ def folder_of(project: Project, input_dir: str) -> str:
 
 
 def newest(folder: str) -> float:
-    """When its files were changed last, in seconds since 1970; 0 for none."""
+    """The last modification time of the folder's files, in seconds since 1970; 0 if there are none."""
     return max((file.mtime_ns / 1e9 for file in list_files(folder).files), default=0.0)
 
 
 def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Material:
-    """The newest notes that a session may be told, as many as fit; and what the long-term memory
-    says of the project.
+    """Collect the newest notes that may be injected, within *max_tokens*, and the project's part of
+    the long-term memory.
     """
     longterm = redact(
         workspace.part_for(workspace.read(home.longterm, workspace.SUMMARY), project.id[:8]), home
@@ -122,7 +123,7 @@ def _tellable(project: Project, file: DayFile, origin: Origin) -> list[Entry]:
 
 
 def _shown(material: Material, day: str, entry: Entry) -> str:
-    """A note as a model reads it; from then on it may cite it."""
+    """Format a note for a model and make it citable."""
     name = entry.id[:_ID]
     session = f"{entry.agent}/{entry.session}" if entry.session else ""
     material.notes[name] = Source(entry, day, session)
@@ -134,8 +135,8 @@ def _shown(material: Material, day: str, entry: Entry) -> str:
 
 
 def tools_for(material: Material) -> list[Tool]:
-    """What a model may look up: notes by words, one note, the conversation behind one. Nothing can
-    be changed.
+    """The read-only tools of a model: search notes by words, read one note, read the conversation
+    behind a note.
     """
     return [
         Tool(
@@ -209,7 +210,7 @@ class _Transcript:
 
 
 def quoted(text: str) -> str:
-    """*text* as it may stand between the tags that tell a model where material begins and ends."""
+    """*text* with the tags escaped that mark where material begins and ends."""
     return _TAG.sub("\u2039", text)
 
 

@@ -1,9 +1,9 @@
-"""What a consolidation proposes for the documents of the long-term memory, and the owner's decision.
+"""A consolidation's proposal for the documents of the long-term memory, and the owner's decisions.
 
 A change is one bullet (or one skill's file) that is added, changed or removed within a section. It
-names the sessions that it rests on. An accepted change is written into the file as the file is now,
-also where its neighbours have moved. A rejected change is remembered, so that it is not proposed
-again. The newest proposal replaces an older one.
+names the sessions that support it. An accepted change is applied to the current file, even if the
+lines around it have moved. A rejected change is remembered, so that it is not proposed again. A new
+proposal replaces the older one.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ CREATE TABLE IF NOT EXISTS longterm_waiting (
 
 
 class Proposal(Proposed):
-    """What a consolidation proposes.
+    """A consolidation's proposal.
 
     Attributes:
-        memories: ids of the session memories that were weighed.
-        model: the provider that was asked.
-        id: the number of the proposal, 0 until it is stored.
+        memories: ids of the session memories that were consolidated.
+        model: the provider of the model.
+        id: the number of the proposal; 0 until it is stored.
     """
 
     memories: list[str] = []
@@ -53,7 +53,7 @@ class Proposal(Proposed):
 def hunks_between(
     before: dict[str, str], after: dict[str, str], store: SessionMemories
 ) -> list[Hunk]:
-    """What leads from one set of files to another, without what the owner refused before."""
+    """The changes between two sets of files, without those that the owner rejected before."""
     found: list[Hunk] = []
     unwanted, kept = store.refused("+"), store.refused("-")
     for path in sorted({*before, *after}):
@@ -72,8 +72,8 @@ def hunks_between(
 def _pieces(
     path: str, before: str, after: str
 ) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
-    """(section, leads, before, after) of each bullet that differs; a file without sections is one
-    piece.
+    """Yield (section, leads, before, after) of each bullet that differs. A file without sections is
+    one piece.
     """
     if path not in (workspace.MEMORY, workspace.SUMMARY):
         if before != after:
@@ -89,18 +89,22 @@ def _by_heading(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     try:
         sections = workspace.sections(text)
-    except InvalidArtifacts:  # the owner made something else of it: then it is replaced as a whole
+    except InvalidArtifacts:  # the owner removed the sections: the file is replaced as a whole
         return {}
     for section in sections:
         found.setdefault(section.heading, []).extend(section.lines)
     return found
 
 
-# -- keeping
+# -- storing
 
 
 def propose(home: Home, proposal: Proposal) -> int:
-    """Keep a proposal; it takes the place of one that still waited. Returns its number."""
+    """Store a proposal. It replaces a pending one.
+
+    Returns:
+        The number of the proposal.
+    """
     with using(home, SCHEMA) as db, transaction(db):
         db.execute("DELETE FROM longterm_waiting")
         return int(
@@ -112,8 +116,8 @@ def propose(home: Home, proposal: Proposal) -> int:
 
 
 def pending(home: Home) -> Proposal | None:
-    """The proposal that waits for a decision. One that was decided is in the files; here it would
-    outlive its deletion.
+    """The pending proposal. A decided proposal is not stored here, because a copy here would
+    survive the deletion of its text from the files.
     """
     with using(home, SCHEMA) as db:
         row = db.execute("SELECT id, body FROM longterm_waiting").fetchone()
@@ -125,9 +129,7 @@ def pending(home: Home) -> Proposal | None:
 
 
 def decisions(proposal: Proposal) -> list[list[Hunk]]:
-    """What waits, each change with its like in the other document: what stands in both is decided
-    once.
-    """
+    """The open changes, grouped: a change that occurs in both documents is decided once."""
     same: dict[tuple[str, ...], list[Hunk]] = {}
     for hunk in proposal.waiting:
         same.setdefault((hunk.section, *hunk.before, "", *hunk.after), []).append(hunk)
@@ -135,6 +137,7 @@ def decisions(proposal: Proposal) -> list[list[Hunk]]:
 
 
 def clear(home: Home) -> None:
+    """Delete the pending proposal."""
     with using(home, SCHEMA) as db:
         db.execute("DELETE FROM longterm_waiting")
 
@@ -143,7 +146,7 @@ def clear(home: Home) -> None:
 
 
 class _FactsReview(Review[Proposal]):
-    """The decisions on what a consolidation proposes."""
+    """The decisions on a consolidation's proposal."""
 
     listing = "memsearch longterm review"
     forbidden = re.compile(r"(?m)^#{1,2}\s|<!--|memsearch-memory")
@@ -198,18 +201,19 @@ def decide(
     text: str | None = None,
     proposal_id: int = 0,
 ) -> list[Hunk]:
-    """Accept or reject changes of the proposal that waits; see ``Review.decide``."""
+    """Accept or reject changes of the pending proposal; see ``Review.decide``."""
     return _FactsReview(home).decide(verdict, numbers, text=text, seen=proposal_id)
 
 
 def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
-    """Take rejections back: the changes wait again, and may be proposed again.
+    """Undo rejections: the changes become pending again and may be proposed again.
 
     Args:
-        before: the proposal as it stood before they were rejected.
+        before: the proposal before the rejection.
 
     Returns:
-        False where another proposal waits by now: then they may be proposed again, and no more.
+        False if another proposal is pending by now. In that case they may be proposed again, but
+        are not pending.
     """
     wanted = set(numbers)
     with locked(home, str(home.longterm)):
@@ -228,7 +232,8 @@ def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
                 hunk.state = "open"
             elif now is None and hunk.state == "open":
                 hunk.state = (
-                    "accepted"  # or rejected: decided since, else the proposal would still be there
+                    # or rejected: decided since then, because the proposal still exists otherwise
+                    "accepted"
                 )
         with using(home, SCHEMA) as db:
             row = (before.id, msgspec.json.encode(now or before))
@@ -237,8 +242,8 @@ def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
 
 
 def _consolidated(home: Home, hunks: list[Hunk]) -> None:
-    """What the owner took over is no news to the next consolidation; what he wrote beside it still
-    is.
+    """Add accepted changes to the baseline, so that the next consolidation does not treat them as
+    new. Other edits of the owner stay new.
     """
     baseline = workspace.Baseline(home)
     known = baseline.files()
@@ -251,8 +256,10 @@ def _consolidated(home: Home, hunks: list[Hunk]) -> None:
 
 
 def apply(hunk: Hunk, text: str) -> str:
-    """*text* of the hunk's file with the hunk in it. Raises Conflict where what it changes is no
-    longer there.
+    """Apply a hunk to *text*, the content of its file.
+
+    Raises:
+        Conflict: the lines to change are not there any more.
     """
     if not hunk.section:
         if text.splitlines() not in (hunk.before, hunk.after):
@@ -273,7 +280,7 @@ def apply(hunk: Hunk, text: str) -> str:
         place = find(lines, hunk.before)
         if place < 0:
             if hunk.after and find(lines, hunk.after) >= 0:
-                return text  # it is there already
+                return text  # already applied
             raise Conflict(
                 f"what it changes is no longer in {hunk.path}: {hunk.before[0][:80]}",
                 "reject it, or edit the file",

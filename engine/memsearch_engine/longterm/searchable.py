@@ -1,9 +1,9 @@
-"""The long-term memory as files that the index reads, so that searches find it.
+"""Writes the long-term memory as files that the index reads, so that searches find it.
 
-Each project has a folder in the home with what holds in the project and everywhere: accepted bullets
-of MEMORY.md, remembered facts, recaps of the sessions that were consolidated, and the accepted lines
-of PROJECT.md and USER.md. The files are made from the workspace and follow it. The journal refuses
-to edit them, and what was forgotten is not in them.
+Each project has a folder in the home with the statements for it and for all projects: accepted
+bullets of MEMORY.md, remembered facts, summaries of the consolidated sessions, and the accepted
+lines of PROJECT.md and USER.md. The files are derived from the workspace. The journal refuses to
+edit them, and they contain nothing that was forgotten.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memsearch_engine.longterm.fact_history import Statement, StatementFile
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.store import SessionMemories
 
-#: The files whose statements the owner accepted or wrote.
+#: The files with statements that the owner accepted or wrote.
 _OWNERS = ("memory.md", "facts.md", "project.md", "user.md")
 
 
@@ -44,19 +44,19 @@ def write(
     *,
     forget: bool = False,
 ) -> Path:
-    """Write the searchable files of a project anew from the workspace.
+    """Rewrite the searchable files of a project from the workspace.
 
     Args:
         project: the project's identity.
-        place, settings: say where PROJECT.md and USER.md lie; without them, the files made from
-            these pages stay.
+        place, settings: locate PROJECT.md and USER.md. Without them, the files made from these
+            pages do not change.
         forget: also delete the history of removed statements.
 
     Returns:
         The folder of the files.
 
     Raises:
-        OSError, MemsearchError: a file can't be read or written.
+        OSError, MemsearchError: a file cannot be read or written.
     """
     target = folder(home, project)
     learned, now = _changed(home.longterm / workspace.MEMORY), time.time()
@@ -86,7 +86,7 @@ def write(
 
 
 def rewrite(home: Home, *, forget: bool = False) -> None:
-    """Write the searchable files of all projects that have some, after something was forgotten
+    """Rewrite the searchable files of all projects that have them, after something was forgotten
     (*forget*) or restored.
     """
     if home.longterm_search.is_dir():
@@ -99,7 +99,7 @@ def rewrite(home: Home, *, forget: bool = False) -> None:
 
 
 def _texts(path: Path) -> dict[str, str]:
-    """What a page says, by id."""
+    """The texts of a searchable file, by id."""
     try:
         return {entry.id: entry.raw.decode("utf-8", "replace") for entry in read_day(path).entries}
     except OSError:
@@ -107,7 +107,7 @@ def _texts(path: Path) -> dict[str, str]:
 
 
 def _changed(path: Path) -> float:
-    """When a file was changed last, in seconds since 1970."""
+    """The modification time of a file, in seconds since 1970."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -118,7 +118,7 @@ def _bullets(home: Home, project: str, since: float) -> Iterator[Statement]:
     try:
         sections = workspace.sections(workspace.read(home.longterm, workspace.MEMORY))
     except workspace.InvalidArtifacts:
-        return  # a person edited the file into another shape; `doctor` reports it
+        return  # a person removed the file's structure; `doctor` reports it
     for section in sections:
         if section.scope in (workspace.EVERYWHERE, project[:8]):
             heading = "everywhere" if section.scope == workspace.EVERYWHERE else "this project"
@@ -165,7 +165,7 @@ def _entry(kind: str, heading: str, text: str, since: float) -> Statement:
 
 
 def put(path: Path, text: str) -> bool:
-    """Make a file that is derived say *text*, none for ''. Returns whether it said something else."""
+    """Write *text* to a derived file; delete the file for ''. Returns whether the content changed."""
     try:
         if path.read_text(encoding="utf-8") == text:
             return False
@@ -181,10 +181,17 @@ def put(path: Path, text: str) -> bool:
 
 
 def write_agent_files(home: Home, project: str, root: str, found: Found) -> bool:
-    """Update a project's searchable copy of the agents' own memory files. Returns whether it
-    changed. Raises OSError.
+    """Update a project's searchable copy of the agents' own memory files.
 
     Args:
-        project: its identity. root: its folder. found: nothing, to remove it.
+        project: the project's identity.
+        root: the project's folder.
+        found: the memory files; empty to remove the copy.
+
+    Returns:
+        Whether the copy changed.
+
+    Raises:
+        OSError: the copy is not writable.
     """
     return put(folder(home, project) / "native.md", "\n".join(as_entries(read(found, home), root)))

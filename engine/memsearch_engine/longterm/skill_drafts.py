@@ -1,6 +1,6 @@
-"""Having a model draft skills from what recurred in a project's notes.
+"""Has a model draft skills from procedures that recur in a project's notes.
 
-A draft rests on notes of several days or sessions, its commands were run in this project, and it
+A draft must cite notes of several days or sessions. Its commands must have run in this project. It
 follows the Agent Skills specification (https://agentskills.io/specification).
 """
 
@@ -39,14 +39,14 @@ from memsearch_engine.longterm.skills import (
 from memsearch_engine.secrets.scan import redact
 
 _MAX_SKILLS, _MAX_BODY, _MAX_LINES = 5, 12_000, 160
-_COMMANDS = 60  # that are shown to a model
-_SHOWN, _SHOWN_CHARACTERS = 8, 3000  # skills that are shown to a model, and characters of one
-#: Languages of code that nobody runs line by line in a shell.
+_COMMANDS = 60  # maximum commands that a model receives
+_SHOWN, _SHOWN_CHARACTERS = 8, 3000  # maximum skills that a model receives, and characters of each
+#: Code languages that are not run line by line in a shell.
 _NO_SHELL = frozenset(
     "python py json jsonc yaml yml toml ini xml html css scss sql js javascript ts typescript tsx jsx go rust java kotlin c cpp csharp ruby php "
     "markdown md diff patch text txt output log".split()
 )
-#: Programs that do harm, or bring code in, whoever names them.
+#: Programs that do harm or download code, whatever the source of the command.
 _PROGRAMS = frozenset(
     "rm curl wget sudo chmod chown dd git ssh scp rsync kill pkill docker kubectl helm terraform npm npx pnpm yarn pip pipx uv poetry sh bash zsh eval "
     "source mv cp make python python3 node cargo go mkfs crontab systemctl".split()
@@ -56,7 +56,7 @@ _PLACEHOLDER = re.compile(r"<[a-z][\w -]{0,40}>")
 
 
 class Drafted(msgspec.Struct, forbid_unknown_fields=True):
-    """A skill as a model has to write it. ``notes``: ids of the notes that it rests on."""
+    """A skill in a model's answer. ``notes``: ids of the notes that support it."""
 
     name: str
     description: str
@@ -66,15 +66,18 @@ class Drafted(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SkillsAnswer(msgspec.Struct, forbid_unknown_fields=True):
-    """What a model has to answer, key by key."""
+    """The JSON object that a model must answer with."""
 
     skills: list[Drafted]
 
 
 class Result(msgspec.Struct):
-    """What a run came to. ``state``: ``drafted``, ``unchanged``, ``skipped``, ``failed``;
-    ``names``: of what was drafted or revised; ``refused``: name -> why a skill that a model
-    proposed was not taken.
+    """The result of a run.
+
+    Attributes:
+        state: ``drafted``, ``unchanged``, ``skipped``, ``failed``.
+        names: the skills that were drafted or revised.
+        refused: name of a proposed skill -> why it was refused.
     """
 
     state: str
@@ -96,8 +99,10 @@ def distill(
     stop: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.time,
 ) -> Result:
-    """Have skills drafted from what recurred; see ``Drafting``. *agent*: whose table in the settings
-    says how.
+    """Have skills drafted from recurring procedures; see ``Drafting``.
+
+    Args:
+        agent: the agent that provides the settings table.
 
     Raises:
         SettingsError: the settings name no model.
@@ -178,7 +183,7 @@ class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, Result]):
         return found
 
     def _refused(self, name: str, body: str, drafted: Drafted, material: Material) -> str:
-        """Write a draft. Returns why it was not written; '' where it was."""
+        """Write a draft. Returns why it was refused; '' if it was written."""
         cited = (note[:12] for note in drafted.notes)
         sources = list(dict.fromkeys(note for note in cited if note in material.notes))
         notes = [material.notes[source] for source in sources]
@@ -225,8 +230,8 @@ def _recurring(home: Home, project: Project) -> list[str]:
 
 
 def _confirmer(actions: Actions, project: Project) -> Callable[[str], bool]:
-    """Whether a command was run in this project, and worked; what stands in <angle brackets> may
-    have been anything.
+    """Return a function that says whether a command has succeeded in this project. Text in <angle
+    brackets> matches anything.
     """
     ran = {" ".join(act.command.split()) for act in actions.that_worked([project.memory])}
 
@@ -243,9 +248,13 @@ def _confirmer(actions: Actions, project: Project) -> Callable[[str], bool]:
 
 
 def checked_body(home: Home, body: str, confirmed: Callable[[str], bool]) -> tuple[str, str]:
-    """A skill's text as it may be written, and why it may not be ('' where it may): no secret,
-    comment, front matter or order to an agent, and no command that was never run, in whatever block
-    of code it stands.
+    """Clean the text of a skill and check it.
+
+    The text must have no secret, comment, front matter or order to an agent, and no command that
+    was never run, in any code block.
+
+    Returns:
+        The clean text, and why it is refused ('' if it is valid).
     """
     lines = [
         line.rstrip()
@@ -267,10 +276,10 @@ def checked_body(home: Home, body: str, confirmed: Callable[[str], bool]) -> tup
 
 
 def _commands(text: str) -> Iterator[str]:
-    """The lines of code that an agent may take for commands: of every block that is in no other
-    language, and inline where a program is called (CommonMark).
+    """Yield the lines of code that an agent may take for commands: all blocks except those of
+    another language, and inline code that calls a program (CommonMark).
     """
-    from markdown_it import MarkdownIt  # 90 ms, and few commands ask
+    from markdown_it import MarkdownIt  # takes 90 ms, and few commands need it
 
     for token in MarkdownIt("commonmark").parse(text):
         if token.type in ("fence", "code_block"):

@@ -1,10 +1,10 @@
 """Drafts of skills: ``.memsearch/skill-candidates/<name>/SKILL.md`` with a ``meta.json`` beside it,
 in memsearch's layout.
 
-A model drafts skills from what recurred (``skill_drafts``), or the owner writes one. A draft is
-injected nowhere. The owner installs a draft into folders, and uninstalling restores these folders
+A model drafts skills from recurring procedures (``skill_drafts``), or the owner writes one. Drafts
+are not injected. The owner installs a draft into folders, and uninstalling restores these folders
 byte for byte. A draft follows the Agent Skills specification
-(https://agentskills.io/specification), which its reference library checks. Skills that a
+(https://agentskills.io/specification), and its reference library validates it. Skills that a
 consolidation made and the owner accepted are drafts, too.
 """
 
@@ -50,7 +50,7 @@ CREATE TABLE IF NOT EXISTS skills_written (hash TEXT PRIMARY KEY, how TEXT NOT N
 
 
 class _Meta(msgspec.Struct):
-    """What a ``meta.json`` says, as far as it says it in the shape that memsearch gives it."""
+    """The fields of a ``meta.json``, as far as they have memsearch's types."""
 
     name: str = ""
     status: str = "candidate"
@@ -78,17 +78,19 @@ class _Meta(msgspec.Struct):
 
 
 class Candidate(msgspec.Struct):
-    """A draft.
+    """A draft of a skill.
 
     Attributes:
-        path: of its SKILL.md. seen: the notes that it rests on, counted. sources: their ids.
-        state: ``new``, ``installed``, ``update ready`` (it differs from what was installed),
-            ``edited`` (what was installed was).
-        installed: where this home has put it.
-        gone, overtaken: of its notes, those that are not there any more, and those that a newer
-            one replaces.
-        problems: what the specification's validator says. is_strange: this home did not draft
-            it: it came with a clone, or is memsearch's.
+        path: the path of its SKILL.md.
+        seen: the number of notes that support it.
+        sources: the ids of these notes.
+        state: ``new``, ``installed``, ``update ready`` (the draft has changed since it was
+            installed), ``edited`` (the installed copy has changed).
+        installed: the folders into which this home has installed it.
+        gone, overtaken: its notes that do not exist any more, and those that a newer note
+            supersedes.
+        problems: the errors that the specification's validator found.
+        is_strange: this home did not draft it: it came with a clone, or from memsearch.
     """
 
     name: str
@@ -108,19 +110,22 @@ class Candidate(msgspec.Struct):
 
     @property
     def is_pending(self) -> bool:
-        """Whether its text is not the one that was installed."""
+        """Whether its text differs from the installed one."""
         return self.state in ("new", "update ready")
 
 
-# -- what is there
+# -- listing
 
 
 def store(project: Project) -> str:
+    """The folder with the drafts of a project."""
     return os.path.join(os.path.dirname(project.memory), FOLDER)
 
 
 def slug_of(name: str) -> str:
-    """A name as the specification wants it: a-z, 0-9 and single hyphens, at most 64."""
+    """Convert a name to the specification's form: a-z, 0-9 and single hyphens, at most 64
+    characters.
+    """
     return (
         re.sub(r"-{2,}", "-", re.sub(r"[^a-z0-9]+", "-", name.lower())).strip("-")[:64].strip("-")
     )
@@ -132,7 +137,7 @@ def all_of(
     """Every draft of a project, and the skills that consolidation made, by name.
 
     Args:
-        stands: a note's id -> ``gone``, ``overtaken`` or ''.
+        stands: note id -> ``gone``, ``overtaken`` or ''.
     """
     found: dict[str, Candidate] = {}
     ours = written(home)
@@ -153,13 +158,13 @@ def all_of(
                 candidate.is_strange = metas is None and hash_of(candidate.text) not in ours
                 if (
                     name not in found or not candidate.is_strange
-                ):  # what came along takes no other one's place
+                ):  # a skill from outside must not replace another one
                     found[name] = candidate
     return [found[name] for name in sorted(found)]
 
 
 def written(home: Home) -> dict[str, str]:
-    """hash of a text that this home has written -> ``model`` or ``hand``."""
+    """Hashes of texts that this home has written -> ``model`` or ``hand``."""
     with using(home, SCHEMA) as db:
         return dict(db.execute("SELECT hash, how FROM skills_written").fetchall())
 
@@ -167,7 +172,7 @@ def written(home: Home) -> dict[str, str]:
 def get(
     home: Home, project: Project, name: str, stands: Callable[[str], str] | None = None
 ) -> Candidate:
-    """Raises NotFound."""
+    """The draft with this name. Raises NotFound."""
     for candidate in all_of(home, project, stands):
         if candidate.name == name:
             return candidate
@@ -219,7 +224,7 @@ def _described(text: str) -> str:
 
 
 def hash_of(text: str) -> str:
-    """A text's hash, as memsearch notes it: git's of a blob."""
+    """The hash of a text in memsearch's format, which is git's blob hash."""
     data = text.encode("utf-8", "surrogateescape")
     return (
         "gitblob:"
@@ -227,23 +232,23 @@ def hash_of(text: str) -> str:
     )
 
 
-# -- making
+# -- writing
 
 
 def chosen(settings: Settings) -> tuple[str, SkillTask] | None:
-    """The agent whose table enables the drafting of skills, and that table; None where none does."""
+    """The agent and its settings table that enable the drafting of skills; None if no table does."""
     return cast("tuple[str, SkillTask] | None", enabled(settings, TASK))
 
 
 def render(name: str, description: str, body: str, home: Home) -> str:
-    """A SKILL.md. What stands in its front matter is quoted: it is a model's text."""
+    """The text of a SKILL.md. The front matter is quoted because it comes from a model."""
     described = " ".join(redact(plain(description), home)[0].split())[:1000]
     return f"---\nname: {name}\ndescription: {json.dumps(described, ensure_ascii=False)}\n---\n\n{body}\n"
 
 
 def validated(name: str, text: str) -> list[str]:
-    """What the specification's reference library says against a skill."""
-    from skills_ref.validator import validate  # 100 ms, and few commands ask
+    """The errors that the specification's reference library finds in a skill."""
+    from skills_ref.validator import validate  # takes 100 ms, and few commands need it
 
     with tempfile.TemporaryDirectory(prefix="memsearch-") as folder:
         place = Path(folder, name)
@@ -263,7 +268,15 @@ def write(
     reason: str,
     how: Literal["model", "hand"],
 ) -> str:
-    """Write a draft, or a new text of one. Returns its path. Raises Unreachable, UsageError."""
+    """Write a draft, or a new text of one.
+
+    Returns:
+        The path of its SKILL.md.
+
+    Raises:
+        Unreachable: the file is not writable.
+        UsageError: the skill is not valid.
+    """
     folder = os.path.join(store(project), name)
     with locked(home, folder):
         meta = _meta(Path(folder, "meta.json"))
@@ -312,8 +325,11 @@ def _put(path: str, text: str) -> None:
 def note_installed(
     home: Home, candidate: Candidate, paths: list[str], text: str | None = None
 ) -> None:
-    """Note where a draft was installed, and as what (*text*; as it stands by default); no paths:
-    nowhere any more.
+    """Record where a draft was installed.
+
+    Args:
+        paths: the installed files; empty if it is not installed any more.
+        text: the installed text; by default the current one.
     """
     file = (
         Path(home.root, "skills", f"{candidate.name}.json")
@@ -335,17 +351,17 @@ def note_installed(
         _put(str(file), _encoded(meta))
 
 
-# -- taking away
+# -- removing
 
 
 def remove(home: Home, project: Project, candidate: Candidate) -> int:
-    """Remove a draft from the project; ``restore`` brings it back.
+    """Remove a draft from the project. ``restore`` brings it back.
 
     Returns:
         The number of the stored draft.
 
     Raises:
-        UsageError: a consolidation made it, so it is removed there.
+        UsageError: a consolidation made it; it must be removed there.
     """
     if candidate.of_consolidation:
         raise UsageError(
@@ -356,7 +372,7 @@ def remove(home: Home, project: Project, candidate: Candidate) -> int:
     with locked(home, str(folder)):
         number = keep(home, project, candidate)
         safe_files.real(str(folder))
-        for name in ("SKILL.md", "meta.json"):  # what else lies there is its owner's
+        for name in ("SKILL.md", "meta.json"):  # other files in the folder belong to the owner
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(folder / name)
         with contextlib.suppress(OSError):
@@ -374,8 +390,14 @@ def keep(home: Home, project: Project, candidate: Candidate) -> int:
 
 
 def restore(home: Home, project: Project, name: str) -> str:
-    """Bring the draft of that name back that was removed last. Returns its path. Raises NotFound,
-    UsageError: there is one of that name.
+    """Restore the last removed draft with that name.
+
+    Returns:
+        The path of its SKILL.md.
+
+    Raises:
+        NotFound: there is none.
+        UsageError: a draft with that name exists.
     """
     with using(home, SCHEMA) as db:
         row = db.execute(

@@ -1,4 +1,4 @@
-"""The verbs of skills: having them drafted, reading, installing, and taking them out again."""
+"""The public interface of skills: draft, read, install, uninstall."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memsearch_engine.longterm.skills import Candidate
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 
-#: Where agents look for a project's skills, of those that are there.
+#: The folders in which agents look for a project's skills.
 _PLACES = (".claude/skills", ".agents/skills")
 
 
@@ -37,15 +37,15 @@ class Skills:
     def distill(
         self, *, agent: str = "", provider: str = "", model: str = "", force: bool = True
     ) -> Result:
-        """Have a model draft skills from what recurred, now. Asks whom the settings name, or
-        *provider*.
+        """Have a model draft skills from recurring procedures now.
 
         Args:
-            agent: whose table in the settings says how. force: whatever the pause, and though
-                no note has come.
+            agent: the agent that provides the settings table.
+            provider, model: override the settings.
+            force: ignore the pause, and draft even without new notes.
 
         Raises:
-            SettingsError: nobody may be asked.
+            SettingsError: no model is configured.
         """
         self._scope.register()
         return skill_drafts.distill(
@@ -59,8 +59,10 @@ class Skills:
         )
 
     def add(self, name: str, description: str, body: str) -> Candidate:
-        """Write a draft by hand: its commands are taken as they are. Raises UsageError where it is
-        no skill as the specification has it, or there is one of that name.
+        """Write a draft by hand. Its commands are not checked.
+
+        Raises:
+            UsageError: it does not follow the specification, or a draft with that name exists.
         """
         slug = skills.slug_of(name)
         clean, why = skill_drafts.checked_body(self._home, body, lambda line: True)
@@ -80,7 +82,11 @@ class Skills:
         return self.get(slug)
 
     def all(self, *, checked: bool = False) -> list[Candidate]:
-        """Every draft, by name. *checked*: with what the specification's validator says of each."""
+        """Every draft, by name.
+
+        Args:
+            checked: include the errors that the specification's validator finds.
+        """
         found = skills.all_of(self._home, self._scope.project, self._stands)
         for candidate in found:
             self._look(candidate)
@@ -88,11 +94,11 @@ class Skills:
         return found
 
     def get(self, name: str) -> Candidate:
-        """Raises NotFound."""
+        """The draft with this name. Raises NotFound."""
         return self._look(skills.get(self._home, self._scope.project, name, self._stands))
 
     def _look(self, candidate: Candidate) -> Candidate:
-        """With where this home has put it, and whether somebody has edited it there."""
+        """Add where this home has installed a draft, and whether somebody has edited it there."""
         kept = patches.record(self._home, self._record(candidate.name, candidate.of_consolidation))
         candidate.installed = [file.path for file in kept.files] if kept else []
         if (
@@ -104,7 +110,7 @@ class Skills:
         return candidate
 
     def _stands(self, note: str) -> str:
-        """How a note stands that a skill rests on."""
+        """The state of a note that supports a skill."""
         try:
             found = self._scope.note(note)
         except NotFound:
@@ -124,8 +130,8 @@ class Skills:
         )
 
     def places(self, candidate: Candidate) -> list[str]:
-        """Where it would be installed where nobody says: where it is, where the settings say, else
-        where agents of the project look.
+        """The default folders for an installation: the current ones, else those of the settings,
+        else those in which the project's agents look.
         """
         settings = load(self._home)
         chosen = skills.chosen(settings)
@@ -137,14 +143,15 @@ class Skills:
         return installed or (chosen[1].paths if chosen else []) or here or [_PLACES[-1]]
 
     def planned(self, name: str, folders: Iterable[str] = ()) -> list[Patch]:
-        """The files that installing would write. Nothing is written.
+        """The files that an installation would write. Nothing is written.
 
         Args:
-            folders: where agents look for skills (``.claude/skills``), from the project's root;
-                those of ``places`` by default.
+            folders: the agents' folders for skills (``.claude/skills``), relative to the project's
+                root; by default those of ``places``.
 
         Raises:
-            NotFound. UsageError: it is no skill as the specification has it.
+            NotFound: there is no such draft.
+            UsageError: it does not follow the specification.
         """
         candidate = self.get(name)
         if problems := skills.validated(candidate.name, candidate.text):
@@ -178,8 +185,14 @@ class Skills:
         return found
 
     def install(self, name: str, planned: list[Patch]) -> list[str]:
-        """Write what was shown. Returns the paths. Raises Unreachable: a file changed meanwhile.
-        Conflict: the draft did.
+        """Write the files that were shown.
+
+        Returns:
+            The paths.
+
+        Raises:
+            Unreachable: a file has changed since.
+            Conflict: the draft has changed since.
         """
         candidate = self.get(name)
         if any(
@@ -192,8 +205,10 @@ class Skills:
         return paths
 
     def take_back(self, name: str, planned: list[Patch]) -> None:
-        """Undo one installing: what stood there before it stands there again. Raises Unreachable: a
-        file changed meanwhile.
+        """Undo one installation by restoring the previous files.
+
+        Raises:
+            Unreachable: a file has changed since.
         """
         before = [patch.before for patch in planned if isinstance(patch.before, bytes)]
         if not before:
@@ -216,8 +231,11 @@ class Skills:
         )
 
     def uninstall(self, name: str) -> list[str]:
-        """Take the installed copies out, byte for byte; one that somebody has edited since stays.
-        Also where the draft is gone. Returns the paths that changed.
+        """Remove the installed copies byte for byte, even if the draft is gone. A copy that
+        somebody has edited since stays.
+
+        Returns:
+            The paths that changed.
         """
         candidate = next((candidate for candidate in self.all() if candidate.name == name), None)
         record = self._record(name, candidate is not None and candidate.of_consolidation)
@@ -226,14 +244,19 @@ class Skills:
         done = patches.revert(self._home, record, lambda path, now, before: now)
         if candidate is not None:
             skills.note_installed(self._home, candidate, [])
-        for patch in done:  # folders that were made for it, .agents and the like
+        for patch in done:  # folders that were created for it, such as .agents
             with contextlib.suppress(OSError):
                 Path(patch.path).parents[2].rmdir()
         return [patch.path for patch in done]
 
     def remove(self, name: str) -> int:
-        """Take a draft away, and its installed copies out. ``restore`` brings the draft back.
-        Returns its number. Raises UsageError: it is of the long-term memory.
+        """Remove a draft and its installed copies. ``restore`` brings the draft back.
+
+        Returns:
+            The number of the stored draft.
+
+        Raises:
+            UsageError: it belongs to the long-term memory.
         """
         candidate = self.get(name)
         if candidate.installed and not candidate.of_consolidation:
@@ -241,11 +264,11 @@ class Skills:
         return skills.remove(self._home, self._scope.project, self.get(name))
 
     def restore(self, name: str) -> Candidate:
-        """Bring back what was removed last under that name. Raises NotFound, UsageError."""
+        """Restore the last removed draft with that name. Raises NotFound, UsageError."""
         skills.restore(self._home, self._scope.project, name)
         return self.get(name)
 
     def _record(self, name: str, of_consolidation: bool) -> str:
-        """The name under which it is kept what was written for this project."""
+        """The name of the record of files that were written for this project."""
         owner = "everywhere" if of_consolidation else "project"
         return f"skill-{digest(owner, self._scope.place.root, name, size=8)}"

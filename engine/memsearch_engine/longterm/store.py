@@ -1,7 +1,7 @@
-"""What each session taught (phase 1's output), which sessions may be read at all, and what the
-owner refused: in ``state.db``.
+"""Session memories (phase 1's results), the sessions that may be read, and the owner's refusals, in
+``state.db``.
 
-A memory is known by eight hex digits of its agent and session; that is what sessions cite.
+The id of a memory is eight hex digits, made from its agent and session. Sessions cite this id.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ CREATE TABLE IF NOT EXISTS longterm_refused (
 
 
 class SessionMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What one session taught.
+    """The memory of one session.
 
     Attributes:
-        project, project_name: the identity and the name of the project that the session was in.
-        watermark: when the session last changed; selected: the watermark that the last
-            consolidation weighed, 0 for none.
-        forgotten: when it was forgotten, 0 while it is kept; restored: when the owner took it back.
+        project, project_name: the identity and the name of the session's project.
+        watermark: when the session last changed.
+        selected: the watermark at the last consolidation; 0 for none.
+        forgotten: when it was forgotten; 0 if it was not.
+        restored: when the owner restored it.
     """
 
     id: str
@@ -65,7 +66,7 @@ class SessionMemory(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What it is about, in a line: its first lesson."""
+        """Its subject in one line: the first lesson."""
         return next(
             (line.lstrip("-*+ ") for line in self.raw_memory.splitlines() if line.strip()),
             self.slug,
@@ -73,13 +74,13 @@ class SessionMemory(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stem(self) -> str:
-        """The name of its summary's file: when, which, what about."""
+        """The name of its summary file: time, id and subject."""
         when = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime(self.watermark))
         return f"{when}-{self.id}" + (f"-{self.slug}" if self.slug else "")
 
     def last_used(self, use: Use | None) -> float:
-        """What its age counts from: its last use, else when it was learned (an old session may be
-        learned from today).
+        """The time from which its age counts: its last use, or else its creation. An old session
+        may have been read only today.
         """
         return max(use.last if use and use.last else max(self.watermark, self.made), self.restored)
 
@@ -89,25 +90,24 @@ _LIST = ", ".join(_COLUMNS)
 
 
 def id_of(agent: str, session: str) -> str:
+    """The id of the memory of a session."""
     return digest("memory", agent, session, size=4)
 
 
 def slug_of(text: str | None) -> str:
-    """A slug that is safe in a file's name: at most 60 of a-z, 0-9 and ``_``."""
+    """A slug that is safe in a file name: at most 60 of a-z, 0-9 and ``_``."""
     return re.sub(r"[^a-z0-9]", "_", (text or "").lower())[:60].strip("_")
 
 
 class SessionMemories:
-    """The session memories of one home. *clock*: seconds since 1970."""
+    """The session memories of one home. *clock* returns seconds since 1970."""
 
     def __init__(self, home: Home, clock: Callable[[], float] = time.time) -> None:
         self.home, self.clock = home, clock
 
     @staticmethod
     def put(db: sqlite3.Connection, memory: SessionMemory) -> None:
-        """Write what a session taught, unless something newer is there; in the caller's
-        transaction.
-        """
+        """Write a session memory unless a newer one exists, in the caller's transaction."""
         old = db.execute(
             "SELECT watermark, selected FROM longterm_memories WHERE id=?", (memory.id,)
         ).fetchone()
@@ -120,11 +120,13 @@ class SessionMemories:
 
     @staticmethod
     def drop(db: sqlite3.Connection, name: str) -> None:
-        """Forget a session that teaches nothing (any more); in the caller's transaction."""
+        """Delete the memory of a session that teaches nothing any more, in the caller's
+        transaction.
+        """
         db.execute("DELETE FROM longterm_memories WHERE id=?", (name,))
 
     def all(self) -> list[SessionMemory]:
-        """Everything, the forgotten too, newest first."""
+        """All memories, including forgotten ones, newest first."""
         with using(self.home, SCHEMA) as db:
             rows = db.execute(
                 f"SELECT {_LIST} FROM longterm_memories ORDER BY watermark DESC, id"
@@ -132,7 +134,7 @@ class SessionMemories:
         return [SessionMemory(**dict(zip(_COLUMNS, row))) for row in rows]
 
     def get(self, name: str) -> SessionMemory | None:
-        """By id or an unambiguous beginning of it."""
+        """The memory with this id or unambiguous prefix of an id."""
         if not re.fullmatch(r"[0-9a-f]{1,8}", name):
             return None
         with using(self.home, SCHEMA) as db:
@@ -144,10 +146,11 @@ class SessionMemories:
     # -- forgetting
 
     def forget_unused(self, unused_days: float, pinned: Set[str] = frozenset()) -> list[str]:
-        """Forget what nobody used within the window, and delete for good what was forgotten that
+        """Forget memories that nobody used within the window. Delete those that were forgotten that
         long ago.
 
         Args:
+            unused_days: the length of the window in days.
             pinned: ids that are never forgotten.
 
         Returns:
@@ -172,6 +175,7 @@ class SessionMemories:
         return stale
 
     def set_forgotten(self, names: Iterable[str], at: float) -> None:
+        """Set the time at which memories were forgotten; 0 for not forgotten."""
         with using(self.home, SCHEMA) as db, transaction(db):
             db.executemany(
                 "UPDATE longterm_memories SET forgotten=? WHERE id=?",
@@ -179,7 +183,7 @@ class SessionMemories:
             )
 
     def restore(self, name: str) -> None:
-        """Take a forgotten memory back; its time counts from now."""
+        """Restore a forgotten memory. Its age counts from now."""
         with using(self.home, SCHEMA) as db:
             db.execute(
                 "UPDATE longterm_memories SET forgotten=0, restored=? WHERE id=?",
@@ -187,12 +191,18 @@ class SessionMemories:
             )
 
     def select(self, most: int, pinned: Set[str] = frozenset()) -> list[SessionMemory]:
-        """What a consolidation weighs: pinned first, then by use, then by time; in the order of
-        their ids, so that a change of rank alone changes no file.
+        """Select the memories for a consolidation: pinned ones first, then by use, then by time.
+
+        They are returned in the order of their ids, so that another rank alone changes no file.
+
+        Args:
+            most: the maximum number of memories.
+            pinned: ids that come first.
         """
         uses = totals(self.home)
 
         def rank(memory: SessionMemory) -> tuple[Any, ...]:
+            """The sort key of a memory."""
             use = uses.get(memory.id)
             return (
                 memory.id in pinned,
@@ -210,7 +220,7 @@ class SessionMemories:
 
     @staticmethod
     def mark_selected(db: sqlite3.Connection, chosen: Iterable[SessionMemory]) -> None:
-        """Note exactly what was weighed: one that was made anew meanwhile is not; in the caller's
+        """Record exactly the versions that were consolidated, not newer ones, in the caller's
         transaction.
         """
         db.execute("UPDATE longterm_memories SET selected=0")
@@ -220,6 +230,7 @@ class SessionMemories:
     # -- modes and refusals
 
     def set_mode(self, agent: str, session: str, mode: Mode) -> None:
+        """Set whether a session may be read."""
         with using(self.home, SCHEMA) as db:
             db.execute(
                 "INSERT OR REPLACE INTO longterm_modes (agent, session, mode, at) VALUES (?,?,?,?)",
@@ -227,7 +238,7 @@ class SessionMemories:
             )
 
     def modes(self) -> dict[tuple[str, str], Mode]:
-        """(agent, session) -> mode, where one was set."""
+        """(agent, session) -> mode, for sessions with a mode."""
         with using(self.home, SCHEMA) as db:
             return {
                 (a, s): mode
@@ -235,9 +246,7 @@ class SessionMemories:
             }
 
     def refuse(self, sign: Literal["+", "-"], lines: Iterable[str]) -> None:
-        """Remember that the owner does not want *lines* (``+``), or does not want them to go
-        (``-``).
-        """
+        """Remember that the owner rejected the addition (``+``) or the removal (``-``) of *lines*."""
         rows = [(sign, plain, self.clock()) for line in lines if (plain := plain_line(line))]
         with using(self.home, SCHEMA) as db, transaction(db):
             db.executemany(
@@ -245,13 +254,14 @@ class SessionMemories:
             )
 
     def allow(self, lines: Iterable[str]) -> None:
-        """Forget refusals: the owner wrote it."""
+        """Forget refusals of lines that the owner wrote."""
         with using(self.home, SCHEMA) as db:
             db.executemany(
                 "DELETE FROM longterm_refused WHERE line=?", [(plain_line(line),) for line in lines]
             )
 
     def refused(self, sign: str) -> set[str]:
+        """The refused lines, in the form of ``plain_line``."""
         with using(self.home, SCHEMA) as db:
             return {
                 line
@@ -259,16 +269,14 @@ class SessionMemories:
             }
 
     def clear(self) -> None:
-        """Everything but the modes: what may be read at all is the owner's word."""
+        """Delete everything except the modes, which are decisions of the owner."""
         with using(self.home, SCHEMA) as db, transaction(db):
             db.execute("DELETE FROM longterm_memories")
             db.execute("DELETE FROM longterm_refused")
 
 
 def note_read(home: Home, agent: str, session: str) -> None:
-    """Count that somebody looked at what came of a session, once a day. Where nothing can be
-    written it is not counted.
-    """
+    """Count once a day that somebody read a session's memory. Write errors are ignored."""
     if not session or not home.state_db.exists():
         return
     name = id_of(agent, session)
@@ -278,7 +286,7 @@ def note_read(home: Home, agent: str, session: str) -> None:
 
 
 def plain_line(line: str) -> str:
-    """A line as it is compared: without list sign, scope, citations, case and spacing."""
+    """A line for comparisons: without bullet sign, scope, citations, case and spacing."""
     text = re.sub(r"\[mem:[^\]]*\]", "", line).strip().lstrip("-*+ ")
     text = re.sub(r"^\((?:project|everywhere)\)\s*", "", text)
     return " ".join(text.casefold().split()).rstrip(". ")

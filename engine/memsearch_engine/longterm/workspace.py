@@ -1,11 +1,10 @@
-"""The long-term files: what they are called, how they are laid out, what may stand in them, and
-what changed since last time.
+"""The long-term files: their names, layout, permitted content, and changes since the last
+consolidation.
 
-``longterm/`` holds what consolidation reads (``raw_memories.md``, ``rollout_summaries/``,
-``extensions/``) and what it made and the owner accepted (``MEMORY.md``, ``memory_summary.md``,
-``skills/``). What has been consolidated is remembered as one parentless
-commit in a bare repository beside it: no history, so what was deleted is gone, and no hooks, since
-git itself is not run.
+``longterm/`` contains the input of a consolidation (``raw_memories.md``, ``rollout_summaries/``,
+``extensions/``) and its accepted output (``MEMORY.md``, ``memory_summary.md``, ``skills/``). The
+consolidated state is stored as one parentless commit in a bare repository beside it. Without
+history, deleted text is gone. Git itself is not run, so no hooks run.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ SUMMARIES, NOTES, SKILLS, EXTENSIONS = (
 VERSION = "v1"
 _FOLDERS = (SUMMARIES, EXTENSIONS, "extensions/ad_hoc", NOTES, SKILLS)
 EVERYWHERE = ""
-#: ``## Everywhere``, ``## Project orders-api (1a2b3c4d)``; the id is the beginning of the project's
+#: ``## Everywhere``, ``## Project orders-api (1a2b3c4d)``; the id is a prefix of the project's
 #: identity.
 _SECTION = re.compile(r"##\s+(?:(Everywhere)|Project\s+(.{1,120}?)\s*\(([0-9a-f]{8})\))\s*")
 _SKILL = re.compile(
@@ -65,11 +64,11 @@ _MAIN = b"refs/heads/main"
 
 
 class InvalidArtifacts(MemsearchError):
-    """What a consolidation left can't be taken."""
+    """The output of a consolidation is not valid."""
 
 
 class ArtifactSection(msgspec.Struct):
-    """A part of MEMORY.md or memory_summary.md. ``scope``: eight hex digits of a project, or
+    """A section of MEMORY.md or memory_summary.md. ``scope``: eight hex digits of a project, or
     EVERYWHERE.
     """
 
@@ -79,7 +78,7 @@ class ArtifactSection(msgspec.Struct):
 
 
 def is_artifact(path: str) -> bool:
-    """Whether consolidation may write a file: all else in the folder is evidence."""
+    """Whether consolidation may write a file. All other files of the folder are evidence."""
     return path in (MEMORY, SUMMARY) or _SKILL.fullmatch(path) is not None
 
 
@@ -87,8 +86,8 @@ def is_artifact(path: str) -> bool:
 
 
 def check_root(folder: Path) -> None:
-    """Refuse a workspace that is a link, or has one for a folder: what is written or deleted there
-    would be somebody else's. Raises Unreachable.
+    """Refuse a workspace that is a link or contains a linked folder, because writes would go
+    elsewhere. Raises Unreachable.
     """
     for part in (folder, *(folder / name for name in _FOLDERS)):
         if part.is_symlink() or (part.exists() and not part.is_dir()):
@@ -98,8 +97,8 @@ def check_root(folder: Path) -> None:
 
 
 def files(folder: Path) -> dict[str, Path]:
-    """Regular files by their path inside *folder*; hidden ones, links and what lies behind links
-    are left out.
+    """Regular files by their path inside *folder*. Hidden files, links and files behind links are
+    skipped.
     """
     found: dict[str, Path] = {}
     for base, folders, names in os.walk(folder):
@@ -116,7 +115,7 @@ def files(folder: Path) -> dict[str, Path]:
 
 
 def remove_links(folder: Path) -> list[str]:
-    """Delete symbolic links, never what they lead to. Returns their paths."""
+    """Delete symbolic links but not their targets. Returns their paths."""
     gone = []
     for base, folders, names in os.walk(folder):
         for name in [*folders, *names]:
@@ -128,7 +127,7 @@ def remove_links(folder: Path) -> list[str]:
 
 
 def read(folder: Path, name: str) -> str:
-    """A file's text; '' where there is none. A link is none."""
+    """The text of a file; '' if there is no file or it is a link."""
     path = folder / name
     if any(part.is_symlink() for part in [path, *path.parents[: name.count("/")]]):
         return ""
@@ -139,8 +138,8 @@ def read(folder: Path, name: str) -> str:
 
 
 def write(home: Home, folder: Path, name: str, text: str) -> None:
-    """Write a file of the workspace at once; secrets and terminal escapes are taken out, links on
-    the way are refused.
+    """Write a file of the workspace atomically. Secrets and terminal escapes are removed, links in
+    the path are refused.
     """
     path = folder / name
     check_root(folder)
@@ -153,12 +152,12 @@ def write(home: Home, folder: Path, name: str, text: str) -> None:
 
 
 def clean(home: Home, text: str) -> str:
-    """Text as it may stand in the workspace: no secrets, nothing that a terminal would obey."""
+    """Clean text for the workspace: no secrets and no terminal escapes."""
     return redact(plain(text), home)[0]
 
 
 def artifacts(home: Home, folder: Path) -> dict[str, str]:
-    """What consolidation made, by path, clean."""
+    """The clean output of consolidation, by path."""
     return {name: clean(home, read(folder, name)) for name in files(folder) if is_artifact(name)}
 
 
@@ -171,8 +170,10 @@ def write_inputs(
     memories: list[SessionMemory],
     superseded: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> None:
-    """Make the evidence files say exactly what *memories* say. *overtaken*: by id, what of one a
-    later session has replaced, in lines.
+    """Write *memories* into the evidence files. Other content of these files is removed.
+
+    Args:
+        superseded: id of a memory -> lines about its notes that later sessions supersede.
     """
     check_root(folder)
     summaries = folder / SUMMARIES
@@ -225,7 +226,7 @@ def _raw(memories: list[SessionMemory], superseded: Mapping[str, list[str]]) -> 
 
 
 def prune_resources(folder: Path, now: float) -> list[str]:
-    """Delete resources of extensions that are older than a week by their own names. Returns their
+    """Delete extension resources with names that are dated more than a week ago. Returns their
     paths.
     """
     check_root(folder)
@@ -253,11 +254,11 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# -- what was consolidated
+# -- the consolidated state
 
 
 class ArtifactChange(msgspec.Struct, frozen=True):
-    """``kind``: A added, M changed, D deleted."""
+    """A changed file. ``kind``: A added, M changed, D deleted."""
 
     kind: str
     path: str
@@ -266,14 +267,14 @@ class ArtifactChange(msgspec.Struct, frozen=True):
 
 
 class Baseline:
-    """The files as they were after the last success, in a bare repository of ours."""
+    """The files after the last success, in a bare repository of our own."""
 
     def __init__(self, home: Home) -> None:
         self.home, self.path = home, home.longterm_baseline
 
     def diff(self, folder: Path) -> list[ArtifactChange]:
-        """How *folder* differs, by path. Without a readable baseline everything is new. Writes
-        nothing.
+        """The differences of *folder* from the baseline, by path. Without a readable baseline every
+        file is new. Writes nothing.
         """
         from dulwich.objects import Blob
 
@@ -301,8 +302,8 @@ class Baseline:
         return changes
 
     def _tree(self) -> tuple[dict[str, Any], Callable[[Any], bytes]]:
-        """Path -> name of its content, and what gives that content; nothing where there is no
-        baseline that can be read.
+        """Path -> object name, and a function that reads an object; empty without a readable
+        baseline.
         """
         from dulwich.errors import NotGitRepository
         from dulwich.object_store import iter_tree_contents
@@ -323,14 +324,12 @@ class Baseline:
         return {}, (lambda _: b"")
 
     def files(self) -> dict[str, str]:
-        """What was consolidated, by path."""
+        """The consolidated texts, by path."""
         found, texts = self._tree()
         return {name: texts(sha).decode("utf-8", "replace") for name, sha in found.items()}
 
     def commit(self, texts: dict[str, str]) -> None:
-        """Make *texts* (by path) the baseline. Older content leaves no trace, loose objects
-        included.
-        """
+        """Make *texts* (by path) the baseline. Older content is deleted, loose objects included."""
         from dulwich.index import commit_tree
         from dulwich.objects import Blob, Commit
         from dulwich.refs import Ref
@@ -338,7 +337,7 @@ class Baseline:
 
         made = self.path.with_name(f"{self.path.name}.new")
         with locked(self.home, str(self.path)):
-            shutil.rmtree(made, ignore_errors=True)  # somebody was killed here
+            shutil.rmtree(made, ignore_errors=True)  # left by a process that was killed here
             made.mkdir(mode=0o700)
             with contextlib.closing(Repo.init_bare(str(made))) as repo:
                 blobs = []
@@ -358,9 +357,10 @@ class Baseline:
             self.clear()
             os.rename(
                 made, self.path
-            )  # killed before this: all is new to the next run, nothing is taken as done
+            )  # if killed before this: the next run treats everything as new, nothing as done
 
     def clear(self) -> None:
+        """Delete the baseline."""
         if self.path.is_symlink():
             self.path.unlink()
         elif self.path.exists():
@@ -368,7 +368,7 @@ class Baseline:
 
 
 def diff_text(changes: list[ArtifactChange]) -> str:
-    """What changed, for the consolidation: every path, then unified diffs up to 4 MiB."""
+    """The changes as text for the consolidation: every path, then unified diffs up to 4 MiB."""
     lines = ["# What changed since the last consolidation", "", "## Status", ""]
     lines += [f"- {change.kind} {change.path}" for change in changes] or ["- none"]
     body = "".join(_unified(changes))
@@ -391,12 +391,14 @@ def _unified(changes: Iterable[ArtifactChange]) -> Iterator[str]:
             yield line + "\n"
 
 
-# -- what consolidation made
+# -- the output of consolidation
 
 
 def sections(text: str) -> list[ArtifactSection]:
-    """The sections of MEMORY.md or memory_summary.md. Raises InvalidArtifacts where text stands
-    outside of them.
+    """The sections of MEMORY.md or memory_summary.md.
+
+    Raises:
+        InvalidArtifacts: there is text outside of sections.
     """
     found: list[ArtifactSection] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -432,16 +434,15 @@ def check_sections(folder: Path) -> None:
 
 
 def validate(folder: Path, known: dict[str, str], projects: set[str], max_tokens: int) -> None:
-    """Check what a consolidation left.
+    """Check the output of a consolidation.
 
     Args:
-        known: memories that may be cited: id -> eight hex digits of its project, '' where it
-            has none.
+        known: ids of memories that may be cited -> eight hex digits of their project, '' for none.
         projects: eight hex digits of each project that may have a section.
-        max_tokens: of memory_summary.md. It is what each session pays for.
+        max_tokens: the maximum size of memory_summary.md, which every session pays for.
 
     Raises:
-        InvalidArtifacts: naming the first fault.
+        InvalidArtifacts: names the first error.
     """
     if links := remove_links(folder):
         raise InvalidArtifacts(f"it made a link: {links[0]}")
@@ -476,7 +477,7 @@ def validate(folder: Path, known: dict[str, str], projects: set[str], max_tokens
 
 
 def _check_scope(name: str, section: ArtifactSection, known: dict[str, str]) -> None:
-    """A project's section holds nothing that rests on other projects alone."""
+    """Raise InvalidArtifacts if a bullet in a project's section rests only on other projects."""
     for start, stop in blocks(section.lines):
         text = "\n".join(section.lines[start:stop])
         homes = {known[memory] for memory in cited(text)}
@@ -487,8 +488,8 @@ def _check_scope(name: str, section: ArtifactSection, known: dict[str, str]) -> 
 
 
 def blocks(lines: list[str]) -> list[tuple[int, int]]:
-    """Where bullets begin and end, with the lines that belong to them; headings and paragraphs by
-    themselves; blank lines are in none.
+    """The (begin, end) of each bullet with its continuation lines, and of each heading and
+    paragraph. Blank lines belong to none.
     """
     found: list[tuple[int, int]] = []
     open_ = False
@@ -504,13 +505,13 @@ def blocks(lines: list[str]) -> list[tuple[int, int]]:
 
 
 def part_for(summary: str, scope: str) -> str:
-    """What a session in a project is told of memory_summary.md: what holds everywhere, and what
-    holds there.
+    """The part of memory_summary.md for sessions of a project: the lines for all projects and those
+    for this one.
     """
     try:
         found = sections(summary)
     except InvalidArtifacts:
-        return ""  # somebody edited it into something else; `doctor` says so
+        return ""  # somebody removed the sections; `doctor` reports it
     parts = [
         s for s in found if s.scope in (EVERYWHERE, scope) and any(line.strip() for line in s.lines)
     ]

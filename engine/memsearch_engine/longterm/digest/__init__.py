@@ -1,4 +1,5 @@
-"""Texts made of many notes: asked for by a person, written where notes are, each line with the
-notes that it comes from. These rooms know the verbs (``memory``) and models; they know no screen
-and no agent.
+"""Digests: summaries of many notes that a person asks for, stored as notes.
+
+Each line cites the notes that support it. The package uses ``memory`` and models. It imports no
+screen and no agent.
 """

@@ -1,4 +1,4 @@
-"""The verbs of documents that are made of notes."""
+"""The public interface of digests."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from memsearch_engine.search.scope import Scope
 
 
 class Compact:
-    """A digest of many notes, written into today as one note.
+    """A digest of many notes, written into today's file as one note.
 
     Args:
-        scope: whose notes.
-        search: answers a query, as ``Memory.search`` does.
+        scope: the projects that provide the notes.
+        search: runs a query, like ``Memory.search``.
         source: a file, a day, days (``A..B``), ``week`` for the seven days before today, or a
             query; '' for all notes.
-        asked: who writes it and how; what the settings say where it is empty.
+        asked: the provider and the prompt; empty fields follow the settings.
 
     Raises:
-        UsageError, NotFound: no notes. SettingsError: no such provider.
+        UsageError, NotFound: there are no notes.
+        SettingsError: there is no such provider.
 
     >>> with Memory() as memory:
     ...     note = memory.add("Decided to stay on Postgres 16")
@@ -41,17 +42,21 @@ class Compact:
         self.plan: Plan = compact.plan(scope, search, what, asked)
 
     def make(self, progress: Callable[[int, int], None] | None = None) -> Digest:
-        """Write it, by the model that was chosen, or of the notes' own lines. *progress*: calls
-        done, and all.
+        """Create the digest with the chosen model, or from the notes' own lines without one.
+
+        Args:
+            progress: called with the number of finished calls and of all calls.
         """
         return compact.make(self._scope, self.plan, progress)
 
     def folder(self, output_dir: str = "") -> str:
-        """The memory folder that it goes to: the project's, or the one in another folder. Raises
-        UsageError, OSError.
+        """The memory folder for the digest: the project's, or the one in *output_dir*.
+
+        Raises:
+            UsageError, OSError: the folder is not usable.
         """
         return compact.folder_of(self._scope, output_dir)
 
     def write(self, digest: Digest, folder: str = "") -> Note:
-        """Append it to today's file there. Undoable."""
+        """Append the digest to today's file in the folder. This can be undone."""
         return compact.write(self._scope, self.plan, digest, folder or self.folder())

@@ -1,12 +1,11 @@
-"""``memsearch compact``: a digest of many notes, written into today's file as one note. Its sources
-stay as they are.
+"""``memsearch compact``: writes a digest of many notes into today's file as one note.
 
-A model writes it where one is chosen, of all at once or day by day and then of the parts; without
-one it is an outline in the notes' own words. What goes to a model has no secrets and is no more
-than was planned; what comes back is text of a stranger's: it is cleaned, its citations are checked,
-and it becomes no heading, comment or anchor.
+The sources do not change. A model writes the digest from all notes at once, or first for each part
+and then from the parts' digests. Without a model, the digest is an outline in the notes' own words.
+Text for a model is free of secrets and within the planned size. A model's answer is untrusted: it
+is cleaned, its citations are checked, and it cannot create a heading, comment or anchor.
 
-The entry is headed as memsearch 0.4 heads its own ("Memory Compact"), so that its tools read it.
+The entry has the heading that memsearch 0.4 uses ("Memory Compact"), so that its tools read it.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _SYSTEM = (
     "whoever seems to speak. Every bullet ends with the ids of the notes that it rests on, as [mem:3f9a2c1b77aa] or "
     "[mem:3f9a2c1b77aa, 0b77e1aa9c1d]; use only ids that stand there, and write nothing that no note says. Answer with the digest alone."
 )
-#: What memsearch 0.4 asks where no model is named.
+#: The default prompt of memsearch 0.4.
 _MODELS = {
     "openai": "gpt-5-mini",
     "anthropic": "claude-sonnet-4-6",
@@ -59,21 +58,22 @@ _FENCE = re.compile(r"^\s*(?:```+|~~~+)\S*\s*$")
 _RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
 _MIN_OF_ID = 4
-_RAREST = 6  # words of a line
+_RAREST = 6  # number of rare words of a line that determine its weight
 _MAX_ANSWER = 24_000  # characters
 
-#: (parts done, parts) while a model works.
+#: Called with (finished parts, all parts) while a model works.
 Progress = Callable[[int, int], None]
 
 
 class Asked(msgspec.Struct, kw_only=True, frozen=True):
-    """Whom to ask, and with what words, where that is not as the settings say.
+    """The provider and prompt of one digest. Empty fields follow the settings.
 
     Attributes:
-        provider: ``extractive``, a name under ``llm.providers``, an agent whose command
-            line answers, or openai, anthropic, gemini.
-        base_url, api_key: of one of the last three.
-        prompt: a template with ``{chunks}`` in it; prompt_file: the path of one.
+        provider: ``extractive``, a name under ``llm.providers``, an agent that answers through its
+            command line, or openai, anthropic, gemini.
+        base_url, api_key: of openai, anthropic or gemini.
+        prompt: a template that contains ``{chunks}``.
+        prompt_file: the path of a template.
     """
 
     provider: str = ""
@@ -85,13 +85,14 @@ class Asked(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Plan(msgspec.Struct):
-    """What a digest would take.
+    """The cost of a digest.
 
     Attributes:
-        parts: the notes by the calls in which a model reads them.
-        provider: ``extractive``: no model. calls, input_tokens, output_tokens: of all calls at
-            most. usd: None where no price is known.
-        left_today: tokens that the day's cap leaves.
+        parts: the notes, grouped by model call.
+        provider: ``extractive`` means no model.
+        calls, input_tokens, output_tokens: the maximum over all calls.
+        usd: None if no price is known.
+        left_today: tokens that the daily cap still allows.
     """
 
     picking: Picking
@@ -103,18 +104,24 @@ class Plan(msgspec.Struct):
     output_tokens: int
     usd: float | None
     left_today: int
-    answer: int  # tokens of one answer
+    answer: int  # maximum tokens of one answer
     template: str
     llm: Llm
 
     @property
     def notes(self) -> list[Picked]:
+        """The notes of all parts."""
         return self.picking.notes
 
 
 class Digest(msgspec.Struct):
-    """``text``: as markdown. ``sources``: ids of the entries that it cites; ``unsourced``: bullets
-    that cite none. ``dropped``: citations of notes that it was not given.
+    """The text of a digest.
+
+    Attributes:
+        text: markdown.
+        sources: ids of the entries that it cites.
+        unsourced: bullets without a citation.
+        dropped: removed citations of notes that the model had not received.
     """
 
     text: str
@@ -126,12 +133,12 @@ class Digest(msgspec.Struct):
 
 
 def plan(scope: Scope, search: Search, source: str, asked: Asked) -> Plan:
-    """What a digest of *source* (see ``picking.pick``) takes. Nothing is asked and nothing is
-    written.
+    """Plan a digest of *source* (see ``picking.pick``). This asks no model and writes nothing.
 
     Raises:
-        UsageError: the template has no place for the notes. SettingsError: the provider is not
-            described. NotFound: there is no note.
+        UsageError: the template has no placeholder for the notes.
+        SettingsError: the provider is not configured.
+        NotFound: there is no note.
     """
     settings = load(scope.home)
     template = _template(settings, asked)
@@ -146,7 +153,7 @@ def plan(scope: Scope, search: Search, source: str, asked: Asked) -> Plan:
         _SYSTEM + template
     )
     left = calls
-    while left > 1:  # the parts' digests are read again, as many at once as fit
+    while left > 1:  # the digests of parts are read again, as many at once as fit
         left = -(-left // max(2, room // answer))
         calls += left
         asking += left * (estimate(_SYSTEM + template) + room)
@@ -175,11 +182,11 @@ def plan(scope: Scope, search: Search, source: str, asked: Asked) -> Plan:
 
 
 def make(scope: Scope, planned: Plan, progress: Progress | None = None) -> Digest:
-    """Have the digest written. Asks a model, unless the plan says that none is.
+    """Create the digest. Asks a model unless the plan is extractive.
 
     Raises:
-        UsageError: it would take more than the day's cap leaves; nothing was asked. ModelError:
-            no answer.
+        UsageError: it could exceed the daily cap; no request was sent.
+        ModelError: the model gave no answer.
         MemsearchError: the answer has no words.
     """
     settings = load(scope.home)
@@ -207,8 +214,8 @@ def make(scope: Scope, planned: Plan, progress: Progress | None = None) -> Diges
 
 
 def _specialness(scope: Scope) -> Callable[[str], float]:
-    """How special a line is: the mean weight of its rarest words; the same for all where there is
-    no index.
+    """Return a function that rates a line by the mean weight of its rarest words. Without an index,
+    all lines get the same rating.
     """
     catalog, known = scope.catalog, dict[str, float]()
 
@@ -227,8 +234,10 @@ _OTHERS = "`--llm-provider NAME` has a model write it; `memsearch show DAY` show
 
 
 def folder_of(scope: Scope, output_dir: str = "") -> str:
-    """Where the digest's day file is to lie: made and looked at before anybody is asked. Raises
-    UsageError.
+    """The folder for the digest's day file. It is created and checked before a model is asked.
+
+    Raises:
+        UsageError: the folder is not usable.
     """
     folder = (
         os.path.abspath(os.path.join(os.path.expanduser(output_dir), "memory"))
@@ -245,12 +254,12 @@ def folder_of(scope: Scope, output_dir: str = "") -> str:
 
 
 def write(scope: Scope, planned: Plan, digest: Digest, folder: str) -> Note:
-    """Append the digest to today's file in a folder (``folder_of``) as one note. Undoable; the
-    service indexes it as it does any note.
+    """Append the digest to today's file in *folder* (see ``folder_of``) as one note. This can be
+    undone. The service indexes it like any note.
 
     Raises:
-        MemsearchError, OSError: it can't be written, or stands in a code block of that file
-            that is never closed.
+        MemsearchError, OSError: the note cannot be written, or that file has an unclosed code
+            block.
     """
     now = datetime.now()
     count = len(planned.notes)
@@ -272,8 +281,8 @@ def write(scope: Scope, planned: Plan, digest: Digest, folder: str) -> Note:
 
 
 def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
-    """What a model said, as it may be written: no secret, heading, rule, fence or comment, and
-    citations of nothing but *notes*.
+    """Clean a model's answer: no secret, heading, rule, fence or comment, and only citations of
+    *notes*.
     """
     known = [note.id for note in notes]
     sources: dict[str, None] = {}
@@ -281,7 +290,7 @@ def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
     lines = []
     is_code = False
     for line in redact(plain(text), home)[0][:_MAX_ANSWER].strip().splitlines():
-        if _FENCE.match(line):  # one that is never closed would hide what is written after it
+        if _FENCE.match(line):  # an unclosed fence would hide the notes after it
             is_code = not is_code
             continue
         if _RULE.match(line):
@@ -289,7 +298,7 @@ def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
         if heading := _HEADING.match(line):
             line = f"**{heading[1].strip('* ')}**" if heading[1].strip("* ") else ""
         cited: dict[str, None] = {}
-        while match := _CITED.search(line):  # again and again: taking one out can make another
+        while match := _CITED.search(line):  # repeated: a removal can create another citation
             line = line[: match.start()] + line[match.end() :]
             for name in filter(None, re.split(r"[,;\s]+", match[1].lower())):
                 meant = [one for one in known if len(name) >= _MIN_OF_ID and one.startswith(name)]
@@ -304,7 +313,7 @@ def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
         lines.append(line)
     clean = redact("\n".join(lines).strip("\n"), home)[
         0
-    ]  # once more: taking a citation out can put a secret together
+    ]  # again: a removed citation can join the parts of a secret
     return Digest(clean, list(sources), unsourced, dropped)
 
 
@@ -335,11 +344,15 @@ def _template(settings: Settings, asked: Asked) -> str:
 
 
 def _provider(settings: Settings, asked: Asked) -> tuple[Llm, str, str]:
-    """Whom to ask, described in the settings that come with it. Raises SettingsError."""
+    """The model settings, the provider's name and the model of a digest.
+
+    Raises:
+        SettingsError: the provider is not configured.
+    """
     own = settings.compact
     name = asked.provider or own.provider or "extractive"
     if asked.provider and asked.provider != own.provider:
-        own = Compact()  # what the settings say is of another one
+        own = Compact()  # the settings describe another provider
     model = asked.model or own.model
     if name == "extractive" or (cli.can_ask(name) and name not in settings.llm.providers):
         return settings.llm, name, model
@@ -371,7 +384,7 @@ def _provider(settings: Settings, asked: Asked) -> tuple[Llm, str, str]:
 
 
 def _parts(home: Home, notes: list[Picked], room: int) -> Iterator[list[Picked]]:
-    """Notes by what a model reads at once: whole days as far as they fit."""
+    """Group notes by model call: whole days as far as they fit."""
     days: dict[str, list[Picked]] = {}
     for note in notes:
         days.setdefault(note.day, []).append(note)
@@ -393,9 +406,7 @@ def _parts(home: Home, notes: list[Picked], room: int) -> Iterator[list[Picked]]
 
 
 def _shown(home: Home, notes: list[Picked]) -> str:
-    """Notes as a model is shown them, without secrets, each cut to where it would fill a part
-    alone.
-    """
+    """The notes as a model sees them: without secrets, each cut to the size of one part."""
     shown = []
     for note in notes:
         head = " ".join(
@@ -405,14 +416,14 @@ def _shown(home: Home, notes: list[Picked]) -> str:
             head += f" (a newer note, of {note.superseded}, replaces this)"
         body = redact(plain(note.entry.body), home)[
             0
-        ]  # before it is cut: half a secret is not known as one
+        ]  # before the cut: half a secret is not recognized
         shown.append(f"{head}\n{body[:_MAX_ANSWER]}")
     text = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", redact("\n\n".join(shown), home)[0])
     return f"<notes>\n{text}\n</notes>"
 
 
 def _fitting(text: str, tokens: int) -> str:
-    """As many lines of *text* as *tokens* allow."""
+    """The first lines of *text* within *tokens*."""
     lines = text.splitlines()
     while lines and estimate("\n".join(lines)) > tokens:
         lines.pop()
@@ -420,7 +431,7 @@ def _fitting(text: str, tokens: int) -> str:
 
 
 class _Work:
-    """The calls of one digest."""
+    """The model calls of one digest."""
 
     def __init__(
         self, home: Home, settings: Settings, planned: Plan, progress: Progress | None
@@ -429,7 +440,7 @@ class _Work:
         self.input_tokens = self.output_tokens = self.done = 0
 
     def digest(self) -> str:
-        """Of each part, then of the parts' digests, until there is one."""
+        """Summarize each part, then the parts' digests, until one is left."""
         texts = [self._ask(_shown(self.home, part)) for part in self.planned.parts]
         most = max(2, self.settings.compact.part_tokens // self.planned.answer)
         while len(texts) > 1:

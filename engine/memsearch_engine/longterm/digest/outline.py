@@ -1,6 +1,7 @@
-"""A digest without a model: lines of notes in their own words, under what they tell: decisions,
-changes, errors and how they ended, what is open. Nothing is inferred: a line that fits nowhere is
-left out, a word that a newer note has replaced too.
+"""Creates a digest without a model, from lines of the notes in their own words.
+
+Lines are grouped into decisions, changes, errors with their outcome, and open points. Nothing is
+inferred. A line that fits no group is left out, and so is a statement that a newer note supersedes.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.injection.notes import clipped, outcome_lines
 from memsearch_engine.longterm.digest.picking import Picked
 
-#: What a line tells, the first that fits: an open end may speak of errors and changes, an error of
-#: changes.
+#: The kind of a line: the first pattern that matches. An open point may mention errors and changes,
+#: and an error may mention changes.
 _KINDS = {
     "Open": re.compile(
         r"\b(?:to ?do|fixme|not yet|still (?:open|missing|to|fails?)|left (?:open|for|to)|remains?(?: to)?|next steps?|unfinished|pending|follow[- ]up"
@@ -40,25 +41,24 @@ _KINDS = {
 ORDER = ("Decisions", "Changes", "Errors", "Open")
 _HEAD_TOKENS = 4
 _LONGEST = 240  # characters of a line
-#: Files, commands and names: `app/core/errors.py` tells of no error.
+#: Files, commands and names: `app/core/errors.py` reports no error.
 _NAMES = re.compile(r"`[^`]*`|\S*[\w-]/\S+|\b\w+\.\w{1,5}\b")
-#: What an extractive note lists beside what came of it.
+#: Lists in an extractive note that describe no outcome.
 _META = re.compile(r"(?:User asked|Files changed|Commands|Errors met): ")
 
 
 def outline(
     notes: list[Picked], tokens: int, special: Callable[[str], float] = lambda line: 0.0
 ) -> str:
-    """A digest of *notes* (oldest first) in at most *tokens*, as markdown; '' where no line tells
-    anything.
+    """A digest of *notes* (oldest first) in at most *tokens*, as markdown; '' if no line has a
+    kind.
 
-    What is over the budget goes where most lines are of one kind: a few of each kind say more than
-    all of one.
+    Lines over the budget are removed from the largest kind: a few lines of each kind are more
+    useful than all of one.
 
     Args:
-        special: how special the words of a line are among all notes. What goes first is what is
-            said most often with other names and
-            numbers, then what is least special, then the oldest.
+        special: rates how rare the words of a line are among all notes. Lines that recur with other
+            names and numbers are removed first, then those with the lowest rating, then the oldest.
     """
     found: dict[str, list[str]] = {kind: [] for kind in ORDER}
     said: set[str] = set()
@@ -76,7 +76,7 @@ def outline(
     worth = {line: (-alike[words], special(words)) for line, words in plain.items()}
     worst = {
         kind: iter(sorted(lines, key=worth.__getitem__)) for kind, lines in found.items()
-    }  # stable: then the oldest
+    }  # stable sort: equal lines are in the order of time, oldest first
     gone: set[str] = set()
     left = {kind: len(lines) for kind, lines in found.items()}
     size = {line: estimate(line) + 1 for line in plain}
@@ -93,7 +93,7 @@ def outline(
 
 
 def _plain(line: str) -> str:
-    """A line without names and numbers: every chore has some of its own."""
+    """A line without names and numbers, so that recurring chores become equal."""
     return " ".join(re.sub(r"\S*\d\S*|\b[A-Z]\w*[A-Z]\w*\b", " ", _NAMES.sub(" ", line)).split())
 
 
@@ -102,8 +102,8 @@ def _drawn(found: dict[str, list[str]]) -> str:
 
 
 def _lines(note: Picked) -> Iterator[str]:
-    """The lines of a note that say what came of it. One that tells of an error takes the next one
-    with it: how it ended.
+    """Yield the lines of a note that describe an outcome. A line about an error includes the next
+    line, which often says how the error ended.
     """
     if note.superseded:
         return

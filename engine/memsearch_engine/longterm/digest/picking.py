@@ -1,5 +1,6 @@
-"""Which notes a document is made of: those of a day, a range of days, a file, or those that a query
-finds; and which of them may be given to a model that will be believed.
+"""Selects the notes for a digest: of a day, a range of days, a file, or a query.
+
+It also decides which of them a model may read, because its digest will be trusted.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from memsearch_engine.search.scope import Scope
 from memsearch_engine.search.supersession import listing
 from memsearch_engine.search.supersession.overrides import read_overrides
 
-_FOUND = 200  # notes of a query at most
+_FOUND = 200  # maximum notes of a query
 _IS_DATES = re.compile(r"[\d\s./:-]+")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
 
@@ -31,8 +32,8 @@ Search = Callable[[str, int], Answer]
 
 
 class Picked(msgspec.Struct, frozen=True):
-    """A note that a document is made of. ``overtaken``: the day of a newer word on its matter, ''
-    where there is none.
+    """A note that a digest is made from. ``overtaken``: the day of a newer note that supersedes it;
+    '' if none does.
     """
 
     day: str
@@ -42,11 +43,14 @@ class Picked(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
+        """The id of the entry."""
         return self.entry.id
 
 
 class Picking(msgspec.Struct):
-    """``title``: what was picked, for people; ``left_out``: why -> how many."""
+    """The selected notes. ``title``: a description for people. ``left_out``: reason -> number of
+    notes.
+    """
 
     title: str
     notes: list[Picked]
@@ -54,15 +58,16 @@ class Picking(msgspec.Struct):
 
 
 def pick(scope: Scope, search: Search, source: str = "") -> Picking:
-    """The notes that *source* names, oldest first.
+    """Select the notes that *source* names, oldest first.
 
     Args:
-        search: answers a query, as ``Memory.search`` does.
-        source: a file, a day (``2026-11-24``, ``yesterday``), days
-            (``2026-11-01..2026-11-07``), or a query; '' for all of the project.
+        search: runs a query, like ``Memory.search``.
+        source: a file, a day (``2026-11-24``, ``yesterday``), days (``2026-11-01..2026-11-07``), or
+            a query; '' for the whole project.
 
     Raises:
-        UsageError: the days are in no order. NotFound: nothing is there.
+        UsageError: the days are in the wrong order.
+        NotFound: there are no notes.
     """
     if source and not source.strip():
         raise UsageError("a source is a file, a day, days or a query")
@@ -101,7 +106,7 @@ def pick(scope: Scope, search: Search, source: str = "") -> Picking:
 
 
 def _overtaken(scope: Scope, notes: list[Picked]) -> dict[str, str]:
-    """Entry's id -> the day of a newer word on its matter, as far as that is known."""
+    """The id of a superseded entry -> the day of the newer note, as far as it is known."""
     found: dict[str, str] = {}
     try:
         spoken, catalog = read_overrides(scope.home), scope.catalog
@@ -114,7 +119,7 @@ def _overtaken(scope: Scope, notes: list[Picked]) -> dict[str, str]:
             for pair in mark_withheld(pairs, folder, scope.journal.origin) if pairs else ():
                 if pair.holds and pair.older.entry_id == note.id:
                     found[note.id] = max(found.get(note.id, ""), pair.newer.day)
-    except Unreachable:  # without an index nothing is known of it
+    except Unreachable:  # without an index, supersession is unknown
         return {}
     return found
 
@@ -178,5 +183,5 @@ def _of_query(scope: Scope, search: Search, query: str) -> Iterator[tuple[str, E
         try:
             section = scope.section(row.entry_id)
         except NotFound:
-            continue  # deleted since
+            continue  # deleted since it was indexed
         yield section.path, section.entry
