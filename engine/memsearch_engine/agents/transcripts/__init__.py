@@ -1,5 +1,5 @@
-"""What was said: one reader per agent, all giving the same ``Turn``. Knows nothing of the journal.
+"""Reads the transcripts of agents: one reader per agent, and all return the same ``Turn``.
 
-Readers take an agent's files as they are, skip what they don't know and count it, and never write
-to them.
+Readers take an agent's files as they are, skip and count records that they do not know, and never
+write to them. This package does not know the journal.
 """

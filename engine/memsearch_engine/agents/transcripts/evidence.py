@@ -1,8 +1,9 @@
-"""The turns behind memories, kept for the day on which their agent deletes them.
+"""The evidence archive: copies of the turns behind notes, for the time after their agent deleted
+them.
 
-One SQLite file, ``evidence/turns.db``: a turn's words as zstd-packed JSON, stored once per content
-(a fork's copied turn has the same), and the names by which anchors call it. What comes in was
-cleaned of secrets by the caller.
+The archive is one SQLite file, ``evidence/turns.db``. A turn is stored as JSON, compressed with
+zstd, once per content: the copied turn of a fork shares it. Turns are found by the names that
+anchors use. The caller removes secrets before it stores a turn.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ CREATE INDEX IF NOT EXISTS turns_digest ON turns(digest);
 _LEVEL = 9
 _AT_ONCE = 200
 _MAX_BYTES = 256 * 1024 * 1024
-#: A tool's output beyond this is cut in its middle: a build log is no evidence, its end is.
+#: A tool's output beyond this many characters is cut in its middle. The end of a build log is
+#: evidence, its middle is not.
 MAX_OUTPUT = 16_000
 
 
 class _Kept(msgspec.Struct):
-    """A turn as it is packed: in this order, so that equal words have equal names over versions."""
+    """A turn as it is stored. The order of fields is fixed, so that equal turns have equal digests
+    in all versions.
+    """
 
     agent: str
     session: str
@@ -52,13 +56,13 @@ class _Kept(msgspec.Struct):
 
 
 class _KeptInOrder(_Kept):
-    """One whose answer came in pieces between its tools."""
+    """A stored turn with an answer that came in pieces between its tool calls."""
 
     spoken: list[tuple[int, int]]
 
 
 class _KeptInReply(_KeptInOrder):
-    """A short reply, with the question that it answers."""
+    """A stored turn with a short reply and the question that it answers."""
 
     in_reply_to: str
 
@@ -68,7 +72,13 @@ class _Asked(msgspec.Struct):
 
 
 class Status(msgspec.Struct):
-    """``bytes`` on disk, ``raw`` before packing; ``oldest`` and ``newest`` in seconds since 1970."""
+    """Size of the archive.
+
+    Attributes:
+        turns: number of turn names. contents: number of stored contents.
+        bytes: size of the file on disk. raw: size of the contents before compression, in bytes.
+        oldest, newest: seconds since 1970, 0 if the archive is empty.
+    """
 
     turns: int = 0
     contents: int = 0
@@ -79,8 +89,9 @@ class Status(msgspec.Struct):
 
 
 class Archive:
-    """The archive of one home folder. Reading works without write access; a damaged file reads as
-    empty.
+    """The evidence archive of one home folder.
+
+    Reading works without write access. A damaged file reads as empty.
     """
 
     def __init__(self, home: Home) -> None:
@@ -88,14 +99,17 @@ class Archive:
         self.path = home.evidence / "turns.db"
         self._writer: sqlite3.Connection | None = None
 
-    # -- writing
-
     def put(self, turn: Turn, *, at: float = 0.0) -> bool:
-        """Keep *turn*; the newest words win. Returns whether anything was written. Raises
-        Unreachable.
+        """Store *turn*. A newer version of a turn replaces the stored one.
 
         Args:
-            at: when it was kept (seconds since 1970), for limits of age and size; now by default.
+            at: time of archiving in seconds since 1970, for limits of age and size. Default: now.
+
+        Returns:
+            Whether anything was written.
+
+        Raises:
+            Unreachable: the archive cannot be written.
         """
         import zstandard
 
@@ -133,7 +147,7 @@ class Archive:
         return True
 
     def remove(self, keys: Iterable[tuple[str, str, str]]) -> int:
-        """Forget turns by (agent, session, turn). Returns how many were there."""
+        """Delete turns by (agent, session, turn). Return how many were in the archive."""
         db = self._db()
         gone = 0
         for key in keys:
@@ -150,8 +164,15 @@ class Archive:
     def prune(
         self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False
     ) -> list[tuple[str, str, str]]:
-        """Forget the oldest turns beyond a size or an age (0: no limit). Returns the names of those
-        that go.
+        """Delete the oldest turns beyond a size or an age.
+
+        Args:
+            max_bytes: limit of the compressed size, in bytes. 0: no limit.
+            max_days: limit of the age, in days. 0: no limit.
+            dry_run: delete nothing.
+
+        Returns:
+            Names of the deleted turns.
         """
         if not self.path.exists():
             return []
@@ -174,7 +195,7 @@ class Archive:
 
     @staticmethod
     def _drop_unnamed(db: sqlite3.Connection, digest: bytes) -> None:
-        """Forget a content that lost a name, where that was its last."""
+        """Delete a content that has no name any more."""
         db.execute(
             "DELETE FROM contents WHERE digest=? AND NOT EXISTS (SELECT 1 FROM turns WHERE digest=?)",
             (digest, digest),
@@ -201,7 +222,7 @@ class Archive:
                 write_ahead(db)
                 db.execute(
                     "PRAGMA secure_delete=ON"
-                )  # what is scrubbed leaves no trace in free pages
+                )  # so that scrubbed text leaves no trace in free pages
                 db.executescript(_SCHEMA)
             except (sqlite3.Error, OSError) as error:
                 raise Unreachable(
@@ -212,14 +233,13 @@ class Archive:
         return self._writer
 
     def close(self) -> None:
+        """Close the connection that writes."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
 
-    # -- reading
-
     def get(self, agent: str, session: str, turn: str) -> Turn | None:
-        """A kept turn, or None."""
+        """Return an archived turn, or None."""
         import zstandard
 
         query = "SELECT c.packed FROM turns t JOIN contents c USING (digest) WHERE t.agent=? AND t.session=? AND t.turn=?"
@@ -232,7 +252,7 @@ class Archive:
         return None
 
     def prompts(self, names: Iterable[TurnName]) -> dict[TurnName, str]:
-        """What users had asked, of those turns that are kept."""
+        """Return the prompts of those turns that are archived, by turn name."""
         import zstandard
 
         unpack, decode = (
@@ -259,6 +279,7 @@ class Archive:
         return found
 
     def has(self, agent: str, session: str, turn: str) -> bool:
+        """Return whether a turn is archived."""
         return any(
             self._read(
                 "SELECT 1 FROM turns WHERE agent=? AND session=? AND turn=?", (agent, session, turn)
@@ -266,11 +287,11 @@ class Archive:
         )
 
     def names(self) -> set[tuple[str, str, str]]:
-        """(agent, session, turn) of everything kept."""
+        """Return the names (agent, session, turn) of all archived turns."""
         return set(self._read("SELECT agent, session, turn FROM turns"))
 
     def digests(self, names: Iterable[TurnName] | None = None) -> dict[TurnName, str]:
-        """A hash of the words of everything kept, or of some turns."""
+        """Return a digest of the content of each archived turn, or of the named ones."""
         query = "SELECT agent, session, turn, hex(digest) FROM turns"
         if names is None:
             return {(row[0], row[1], row[2]): row[3] for row in self._read(query)}
@@ -282,6 +303,7 @@ class Archive:
         }
 
     def status(self) -> Status:
+        """Return the size of the archive."""
         status = Status()
         for row in self._read(
             "SELECT count(*), coalesce(min(at), 0), coalesce(max(at), 0) FROM turns"
@@ -299,7 +321,7 @@ class Archive:
         for mode in (
             "mode=ro",
             "mode=ro&immutable=1",
-        ):  # a sandbox can't open the log of a WAL database
+        ):  # a sandbox cannot open the log of a WAL database
             try:
                 db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=5, factory=Database)
                 try:
@@ -313,7 +335,9 @@ class Archive:
 
 
 def shortened(text: str) -> str:
-    """A tool's output without its middle, cut at line ends so that no secret is halved."""
+    """Return a tool's output without its middle. Cuts are at line ends or blanks, so that no secret
+    is halved.
+    """
     if len(text) <= MAX_OUTPUT:
         return text
     head, tail = text[: MAX_OUTPUT // 2], text[-MAX_OUTPUT // 2 :]

@@ -1,9 +1,9 @@
-"""Sessions kept as JSON lines: read once for where its turns begin, then only the turns that are
-asked for.
+"""Sessions in JSON lines.
 
-A transcript can have 500 MB (Claude Code records whole requests), so the places of its turns are
-kept in a small file in the home folder. A file that has grown is read on from its last turn; one
-that was replaced is read anew.
+A file is read once to find where its turns begin; after that, only the requested turns are read. A
+transcript can have 500 MB, because Claude Code records whole requests. So the offsets of its turns
+are stored in a small file in the home folder. If a file has grown, it is read from its last turn
+on; if it was replaced, it is read from the start.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from memsearch_engine.agents.transcripts.records import NOT_JSON, lines, regular
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 
-#: Smaller files are read faster than their index is found.
+#: Smaller files are read faster than their index is looked up.
 _WORTH_AN_INDEX = 1024 * 1024
 _HEAD = 4096
 _MAX_INDEXES = 4000
-_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a session's id that can be a folder's name
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a session id that is safe as a folder's name
 
 
 class Scanner(ABC):
     """Finds where turns begin, line by line.
 
     Attributes:
-        facts: of the session: ``session``, ``parent``, ``cwd``, ``version``, ``branch``, and others
-            that the reader's parser needs.
-        unknown: records of kinds that the reader does not know, counted.
+        facts: facts of the session: ``session``, ``parent``, ``cwd``, ``version``, ``branch``, and
+            others that the reader's parser needs.
+        unknown: kinds of records that the reader does not know, with their counts.
         aliases: other names of turns -> their ids.
         after: see ``Offsets``.
     """
@@ -56,8 +56,16 @@ class Scanner(ABC):
 
     @abstractmethod
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
-        """Take a line; (turn id, offset where that turn begins) once it is known. Raises
-        msgspec.DecodeError.
+        """Take one line of the file.
+
+        Args:
+            offset: where the line begins, in bytes. raw: the line.
+
+        Returns:
+            (turn id, offset where that turn begins) as soon as a turn is known, else None.
+
+        Raises:
+            msgspec.DecodeError: the line is not a record.
         """
 
     def count(self, kind: object) -> None:
@@ -69,9 +77,12 @@ class Offsets(msgspec.Struct):
     """Where the turns of one file begin.
 
     Attributes:
+        layout: version of this format. inode, head: identify the file.
         size: how far the file was read, in bytes.
-        after: turns that do not follow the one before them in the file -> what they follow, in
-            the reader's own words.
+        ids, starts: id and offset in bytes of each turn.
+        after: turns that do not follow the turn before them in the file -> what they follow, in a
+            form
+            that the reader defines.
     """
 
     layout: int
@@ -83,7 +94,7 @@ class Offsets(msgspec.Struct):
     facts: dict[str, str]
     unknown: dict[str, int]
     aliases: dict[str, str] = {}  # other names of turns
-    before: dict[str, int] = {}  # what of ``unknown`` was counted before the last turn
+    before: dict[str, int] = {}  # the part of ``unknown`` that was counted before the last turn
     after: dict[str, str] = {}
 
 
@@ -91,8 +102,12 @@ _LAYOUT = 5
 
 
 class JsonlConversation(Conversation):
-    """A session file. *cache* is the folder of offset indexes; None where the home can't be written
-    or used.
+    """The session in a JSON lines file.
+
+    Args:
+        scanner: makes a scanner for the file.
+        parse: makes turns of lines and the scanner's facts.
+        cache: the folder of offset indexes, or None if the home folder cannot be used.
     """
 
     def __init__(
@@ -130,18 +145,21 @@ class JsonlConversation(Conversation):
         return found
 
     def _follows(self, after: str, parents: list[int]) -> int:
-        """The place of the turn that another one follows, -1 for the session's start.
+        """Return the position of the turn that another turn follows, -1 for the start of the
+        session.
 
         Args:
-            after: as the reader's scanner noted it in ``Offsets.after``.
-            parents: the same of each turn before that one.
+            after: what the reader's scanner stored in ``Offsets.after``.
+            parents: the same position for each earlier turn.
         """
         raise NotImplementedError
 
     @cached_property
     def _replaced(self) -> dict[int, int]:
-        """Rewound turns and those that followed them -> the turn that was sent in their place; by
-        their places in the file. A branch that goes on later was not abandoned.
+        """Positions of rewound turns and their successors -> position of the turn that replaced
+        them.
+
+        A branch that continues later is not abandoned.
         """
         found: dict[int, int] = {}
         parents: list[int] = []
@@ -169,9 +187,10 @@ class JsonlConversation(Conversation):
 
 
 class WithSubAgents(JsonlConversation):
-    """A session whose sub-agents have files of their own, all in one folder. A turn in which one
-    was sent off took in content from outside where any of them did; so it is said, too, where their
-    files can't be read.
+    """A session with a separate file for each sub-agent, all in one folder.
+
+    A turn that started sub-agents has outside content if any sub-agent of the session took some in,
+    or if their files cannot be read.
     """
 
     scanner: ClassVar[Callable[[], Scanner]]
@@ -181,7 +200,9 @@ class WithSubAgents(JsonlConversation):
         super().__init__(where, type(self).scanner, type(self).parser, cache)
 
     def sub_agents(self) -> Iterable[Path]:
-        """Their files. Called for a session whose id can be a folder's name."""
+        """Return the files of the sub-agents. Only called if the session's id is safe as a folder's
+        name.
+        """
         raise NotImplementedError
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
@@ -219,7 +240,7 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
     found = Offsets(_LAYOUT, info.st_ino, head, info.st_size, [], [], {}, {})
     scan = scanner()
     start = 0
-    if kept:  # its last turn may have grown: read on from there
+    if kept:  # the last turn may have grown, so continue there
         found.ids, found.starts = kept.ids[:-1], kept.starts[:-1]
         start = kept.starts[-1]
         scan.facts.update(kept.facts)
@@ -263,7 +284,7 @@ def _load(path: str, cache: Path | None) -> Offsets | None:
 
 
 def _save(path: str, cache: Path, found: Offsets) -> None:
-    """Keep the index; it is a cache, so a folder that can't be written is no error."""
+    """Store the index. It is a cache: a folder that cannot be written is no error."""
     with contextlib.suppress(OSError):
         cache.mkdir(mode=0o700, exist_ok=True)
         if len(names := os.listdir(cache)) > _MAX_INDEXES:

@@ -1,8 +1,8 @@
-"""From an anchor to the turns behind it, and only to places where that agent keeps its sessions.
+"""Finds the turns behind an anchor, only in folders where the agent stores its sessions.
 
-An anchor is untrusted text. Its path is used when it lies in one of the agent's own folders; else
-the session is looked for there by its id, which also finds sessions after a home or a configuration
-folder has moved.
+An anchor is untrusted text. Its path is used only if it lies in one of the agent's own folders.
+Otherwise the session is looked up there by its id. This also finds sessions after a home or a
+configuration folder was moved.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import NotFound
 from memsearch_engine.core.home import AgentFolders
 
-_READ = 16  # turns at once, while words are looked for
+_READ = 16  # turns that are read at once in a search for words
 _SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}$")
 
 
 class Excerpt(msgspec.Struct):
-    """A stretch of a conversation.
+    """A part of a conversation.
 
     Attributes:
-        turns: the turns that were asked for, oldest first.
-        index: which of them was meant, -1 where none was named.
-        first, total: where ``turns`` begins in the whole session, and how many turns that has.
-        state: ``live``, or ``archived`` where the agent has it no more.
-        left_out: characters that ``shorten`` took away.
-        is_near: the turn that was meant is not in it; ``index`` is the one that began nearest
-            to it.
+        turns: the requested turns, oldest first.
+        index: position of the wanted turn in ``turns``, -1 if none was named.
+        first: position of ``turns[0]`` in the session. total: number of turns of the session.
+        state: ``live``, or ``archived`` if the agent no longer has the session.
+        left_out: number of characters that ``shorten`` removed.
+        is_near: the wanted turn is missing; ``index`` is the turn that began nearest to it.
     """
 
     path: str
@@ -49,9 +48,10 @@ class Excerpt(msgspec.Struct):
     is_near: bool = False
 
     def shorten(self) -> None:
-        """Take away what an agent should not have to pay for: the middle of long texts and outputs,
-        then whole turns, those farthest from the one that was meant first. About 60,000 characters
-        are left at most.
+        """Shorten the excerpt to about 60,000 characters, so that an agent does not pay for more.
+
+        The middle of long texts and outputs goes first, then whole turns, the farthest from the
+        wanted turn first.
         """
         meant, room = max(self.index, 0), _MAX
         kept: set[int] = set()
@@ -61,7 +61,7 @@ class Excerpt(msgspec.Struct):
             size = _size(turn)
             if kept and (size > room or len(kept) == _MAX_TURNS):
                 self.left_out += size
-                room = 0  # what is farther away goes, too: no gaps
+                room = 0  # drop all turns that are farther away, so that there are no gaps
                 continue
             room -= size
             kept.add(place)
@@ -84,7 +84,7 @@ def _size(turn: Turn) -> int:
 
 
 def _shorten_turn(turn: Turn) -> int:
-    """Returns how many characters went."""
+    """Shorten the texts of a turn. Return the number of removed characters."""
     before = _size(turn)
     turn.user, turn.assistant = (
         _without_middle(turn.user, _MAX_TEXT),
@@ -112,8 +112,10 @@ def _without_middle(text: str, most: int) -> str:
 def all_sessions(
     agent: str, folders: AgentFolders, failed: list[tuple[str, str]] | None = None
 ) -> Iterator[Session]:
-    """Every session of an agent, each once; files that are links out of its folders are none. What
-    can't be read is put into *failed* as (path, reason).
+    """Return every session of an agent once. Files that are links out of its folders are ignored.
+
+    Args:
+        failed: gets a pair (path, reason) for everything that cannot be read.
     """
     seen: set[tuple[str, str]] = set()
     failed = [] if failed is None else failed
@@ -136,7 +138,7 @@ def all_sessions(
 
 
 def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> Session | None:
-    """The session of an anchor, or None where the agent has it no more."""
+    """Return the session of an anchor, or None if the agent no longer has it."""
     reads = reader(agent)
     if reads is None:
         return None
@@ -146,7 +148,7 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
         known = agent_registry.agent(agent)
         if (
             known.in_projects and not known.sessions
-        ):  # a file of the place itself: the place is a project
+        ):  # a file of the location itself, which is a project
             is_theirs = os.path.realpath(os.path.dirname(candidate)) in map(
                 os.path.realpath, places
             )
@@ -168,7 +170,7 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    """Open a session. Raises OSError where its file can't be read."""
+    """Open a session. Raises OSError if its file cannot be read."""
     reads = reader(where.agent)
     assert reads is not None, where.agent
     return reads.open_session(where, cache)
@@ -184,8 +186,14 @@ def open_anchor(
     context: int | None = None,
     cache: Path | None = None,
 ) -> Excerpt:
-    """The turn behind an anchor with *context* turns around it (None: the whole session). Raises
-    NotFound where the agent no longer has it, or the turn is not in it.
+    """Return the turn behind an anchor and the turns around it.
+
+    Args:
+        context: number of turns on each side. None: the whole session.
+        cache: the folder of offset indexes.
+
+    Raises:
+        NotFound: the agent no longer has the session, or the turn is not in it.
     """
     return window(anchored(agent, session, path, folders, cache=cache), turn, context)
 
@@ -193,7 +201,7 @@ def open_anchor(
 def anchored(
     agent: str, session: str, path: str, folders: AgentFolders, *, cache: Path | None = None
 ) -> Conversation:
-    """The conversation that an anchor names. Raises NotFound where the agent no longer has it."""
+    """Return the conversation of an anchor. Raises NotFound if the agent no longer has it."""
     if agent not in agent_registry.names():
         known = f"known: {', '.join(agent_registry.names())}"
         raise NotFound(f"conversations of {agent or 'an unknown agent'} can't be read", known)
@@ -214,14 +222,22 @@ def open_file(
     context: int | None = None,
     cache: Path | None = None,
 ) -> Excerpt:
-    """A transcript file or database that the user named; the agent is known by what it is. Raises
-    UsageError, NotFound.
+    """Return turns of a transcript file or database that the user named. Its content decides the
+    agent.
+
+    Args:
+        turn: the wanted turn; ``""`` for all. session: needed if the file holds several.
+        context: number of turns on each side. None: the whole session.
+
+    Raises:
+        UsageError: no known agent wrote the file.
+        NotFound: the file has no such session or turn.
     """
     return window(_opened(recognise(path, session), cache), turn, context)
 
 
 def recognise(path: str, session: str = "") -> Session:
-    """Which agent's session a file holds."""
+    """Return the session in a file, with its agent."""
     try:
         found = reader_of(path).at(path, session)
     except OSError as error:
@@ -239,7 +255,7 @@ def _opened(where: Session, cache: Path | None) -> Conversation:
 
 
 def window(conversation: Conversation, turn: str, context: int | None) -> Excerpt:
-    """*turn* and *context* turns on both sides of it; all turns where *context* is None."""
+    """Return *turn* with *context* turns on each side, or all turns if *context* is None."""
     place = conversation.find(turn) if turn else -1
     if turn and place < 0:
         raise NotFound(
@@ -249,7 +265,7 @@ def window(conversation: Conversation, turn: str, context: int | None) -> Excerp
 
 
 def around(conversation: Conversation, place: int, context: int | None) -> Excerpt:
-    """The same by the turn's place in the conversation; all turns where that is -1."""
+    """Like ``window``, for a position in the conversation. Returns all turns if *place* is -1."""
     first, last = 0, len(conversation.ids)
     if place >= 0 and context is not None:
         first, last = max(0, place - context), min(last, place + context + 1)
@@ -266,7 +282,9 @@ def around(conversation: Conversation, place: int, context: int | None) -> Excer
 
 
 def place_at(conversation: Conversation, moment: datetime) -> int:
-    """The turn that began nearest to *moment* (with a zone); -1 where none says when it did."""
+    """Return the position of the turn that began nearest to *moment* (with time zone), -1 if no
+    turn has a time.
+    """
     nearest, least = -1, float("inf")
     for place, turn in enumerate(conversation.each()):
         with contextlib.suppress(ValueError, OverflowError):
@@ -278,8 +296,11 @@ def place_at(conversation: Conversation, moment: datetime) -> int:
 
 
 def place_with(conversation: Conversation, words: Sequence[str], start: int, step: int) -> int:
-    """The next turn from *start* on (not that one), forwards or backwards by *step*, in which one
-    of *words* (casefolded) stands; -1 where there is none.
+    """Return the position of the next turn after *start* that contains one of *words*, else -1.
+
+    Args:
+        words: casefolded. start: this turn itself is not searched.
+        step: 1 searches forwards, -1 backwards.
     """
     last = len(conversation.ids) - 1
     place = start + step
@@ -303,9 +324,10 @@ def place_with(conversation: Conversation, words: Sequence[str], start: int, ste
 
 
 def _is_theirs(path: str | os.PathLike[str], folder: Path, agent: str) -> bool:
-    """Whether a file lies in an agent's folder. Folders in it may be links, as their owner made
-    them (another disk, dotfile managers); the file may not, and nothing in a project may, which
-    others may have made.
+    """Return whether a file lies in an agent's folder.
+
+    Folders may be links that their owner made (another disk, a dotfile manager). The file may not
+    be a link, and nothing in a project may be one, because others may have made it.
     """
     if _inside(path, folder):
         return True
@@ -320,6 +342,6 @@ def _is_theirs(path: str | os.PathLike[str], folder: Path, agent: str) -> bool:
 
 
 def _inside(path: str | os.PathLike[str], base: Path) -> bool:
-    """Whether *path* really lies under *base*, links resolved."""
+    """Return whether *path* lies under *base* after links are resolved."""
     real, root = os.path.realpath(path), os.path.realpath(base)
     return real.startswith(root + os.sep)

@@ -1,14 +1,13 @@
-"""Sessions in SQLite as OpenCode lays them out, and agents that grew out of it: messages and their
-parts as JSON (1.18 was seen).
+"""Sessions of OpenCode and its descendants: SQLite with messages and their parts as JSON (checked
+with OpenCode 1.18).
 
 A turn is a user message and the assistant messages that name it as their parent, one per step of
-the model. A compaction is a user message too, known by its part. A sub-agent's session names its
-parent.
+the model. A context compaction is a user message too; its part shows it. The session of a sub-agent
+names its parent.
 
-**A turn is named by the id of the user message that it was first said with.** A fork copies
-messages under new ids and keeps the
-time at which they were made, which is then before its own beginning: the copy's name is that of the
-message with the same time in the session that was there already.
+**A turn is named by the id of the user message in the session where it was first sent.** A fork
+copies messages under new ids but with their old times, which lie before the fork began. The copy
+gets the name of the message with the same time in the original session.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ _KNOWN = frozenset(
 )
 
 
-#: Tools of the agents' own, and of our plugin's, with a name like a server's.
+#: Built-in tools, and tools of our plugin, that have a name like a server's tool.
 _OWN_TOOLS = frozenset(
     "apply_patch plan_enter plan_exit todo_read todo_write background_process memory_search memory_get memory_transcript".split()
 )
 
 
 class MessageReader(DatabaseReader):
-    """Of an agent whose databases have OpenCode's tables."""
+    """Reads the sessions of an agent that uses OpenCode's tables."""
 
     named = (
         "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL)"
@@ -90,7 +89,7 @@ class MessageConversation(Conversation):
             text_of(row[1]),
             text_of(row[2]),
         )
-        #: turn -> its messages, the user's own first
+        #: turn -> its messages, the user's message first
         self._turns: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         for name, data, _ in messages:
             parent = text_of(data.get("parentID"))
@@ -160,7 +159,7 @@ class MessageConversation(Conversation):
             turn.status = "done"
 
     def _sub_agents_took_in(self, db: Any) -> bool:
-        """Whether any session that this one started took in content from outside."""
+        """Return whether any session that this one started took in content from outside."""
         query = (
             "SELECT p.data FROM part p JOIN message m ON m.id=p.message_id JOIN session s ON s.id=m.session_id "
             "WHERE s.parent_id=? AND p.data LIKE '%\"tool\"%'"
@@ -176,7 +175,7 @@ class MessageConversation(Conversation):
         state = table_of(part, "state")
         name = text_of(part.get("tool"))
         output = text_of(state.get("output")) or text_of(state.get("error"))
-        # a command that failed is a completed call all the same
+        # A failed command is a completed call, too.
         code = table_of(state, "metadata").get("exit")
         failed = state.get("status") == "error" or code not in (None, 0)
         turn.call(ToolCall(name, input_text(state.get("input")), output, failed))
@@ -184,7 +183,7 @@ class MessageConversation(Conversation):
 
 
 def _origins(db: Any, session: str) -> dict[str, str]:
-    """copied user message -> the message that it is a copy of, as far as that is still there."""
+    """Return copied user messages -> their originals, if the originals still exist."""
     rows = db.execute(
         "SELECT m.id, m.time_created FROM message m JOIN session s ON s.id=m.session_id "
         "WHERE m.session_id=? AND m.time_created < s.time_created",
@@ -216,7 +215,7 @@ def _parts(db: Any, message: str) -> list[dict[str, Any]]:
 
 
 def _typed(part: dict[str, Any]) -> str:
-    """What the person typed: a command's own text is said to be put in for it (Kilo)."""
+    """Return what the person typed. Kilo marks the text that it inserts for a command."""
     injected = table_of(part, "metadata", "kilo", "injected")
     return text_of(injected.get("title")) or text_of(part.get("text"))
 

@@ -1,4 +1,4 @@
-"""What every reader gives: sessions as they lie on disk, conversations opened lazily, turns."""
+"""What every reader returns: sessions on disk, conversations that are opened lazily, and turns."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ import msgspec
 from memsearch_engine.core.own_prompts import is_ours
 
 _AT_ONCE = 8
-_BETWEEN = "\n\n"  # pieces of an answer
+_BETWEEN = "\n\n"  # separates the pieces of an answer
 
 
-TurnName = tuple[str, str, str]  #: agent, session, turn
+TurnName = tuple[str, str, str]  # (agent, session, turn)
 
 
 class ToolCall(msgspec.Struct):
+    """One call of a tool, with its input and output as text."""
+
     name: str
     input: str
     output: str = ""
     failed: bool = False
 
 
-#: Tools whose answers were written elsewhere, by the words that their names begin with (any
-#: agent's, case ignored).
+#: Tools that return content from outside, by the beginning of their names (of any agent, case
+#: ignored).
 _OUTSIDE = (
     "web",
     "mcp",
@@ -46,7 +48,7 @@ _OUTSIDE = (
     "calldynamic",
     "getmcp",
 )
-#: Tools that let another agent work, whose own tools stand elsewhere.
+#: Tools that start another agent. Its tool calls are recorded elsewhere.
 SUB_AGENTS = (
     "task",
     "agent",
@@ -74,7 +76,7 @@ SHELLS = (
     "run_terminal_command",
     "run_terminal_command_v2",
 )
-#: Programs that fetch what others wrote.
+#: Programs that fetch content which others wrote.
 _FETCHES = re.compile(
     r"(?:^|[\s;&|(`'\"/])(?:curl|wget|https?|xh|aria2c|lynx|w3m|links|elinks|nc|ncat|netcat|telnet|gh|glab|hub|tea|ftp|yt-dlp)(?:\.exe)?\s+([^\n;&|]*)"
 )
@@ -84,13 +86,17 @@ _HERE = re.compile(
 _PARSING = re.compile(r"(?:^|\s)(?:--version|--help|-V|version|help)\s*$")
 
 
-#: Tools of `memsearch mcp`, as agents name them: what they give is this machine's, and says itself
-#: where it comes from.
+#: Tools of `memsearch mcp`, in the spelling of each agent. Their results come from this machine and
+#: name their origin.
 _OURS = re.compile(r"(?:mcp_*)?memsearch[_.]+(?:recall|open|timeline|note|remember|forget|correct)")
 
 
 def brings_outside(tool: str, given: str) -> bool:
-    """Whether a tool call takes in content from outside this machine."""
+    """Return whether a tool call takes in content from outside this machine.
+
+    Args:
+        tool: the tool's name. given: its input as text.
+    """
     name = tool.lower()
     if _OURS.fullmatch(name):
         return False
@@ -104,35 +110,37 @@ def brings_outside(tool: str, given: str) -> bool:
 
 
 def is_servers_tool(name: str, own: Collection[str] = ()) -> bool:
-    """Whether a tool is one of a server's, where an agent calls those ``server_tool``: what it
-    gives comes from outside, unless it is ours.
+    """Return whether a tool belongs to a server, for agents that name such tools ``server_tool``.
+
+    Results of such tools come from outside, except those of our own server.
 
     Args:
-        own: the agent's own tools with a name of that shape. One that we don't know is better
-            looked at once too often.
+        own: built-in tools with a name of that shape. A tool that is missing here counts as a
+            server's, which is the safe side.
     """
     return "_" in name and name not in own and not _OURS.fullmatch(name.lower())
 
 
 class Turn(msgspec.Struct):
-    """One request of the user and all that followed.
+    """One request of the user and everything that followed.
 
     Attributes:
-        turn: the agent's own id of the request (``promptId``, ``turn_id``, or the user
-            message's id).
-        started, ended: ISO 8601 with zone.
+        turn: the agent's own id of the request (``promptId``, ``turn_id``, or the user message's
+            id).
+        started, ended: ISO 8601 with zone. cwd: the working folder.
+        user: the prompt. assistant: the answer. tools: the tool calls in their order.
         status: ``done``, ``interrupted`` (no answer came) or ``failed`` (the model or its API
             refused).
         outside: a tool brought in content from outside the machine (web, MCP).
-        aliases: other ids by which notes may call it: of its lines, of older versions, of
-            memsearch. Not kept in evidence.
-        branch: of the repository that it worked in, as its agent has noted it; '' where it did not.
-        spoken: of each piece of the answer: how many tools were called before it, and its length.
-        in_reply_to: the agent's question that a short reply answers, where it was looked for.
-        replaced_by: the turn that was sent in place of this one after a rewind, '' for none.
-            Not kept in evidence.
-        replaces: the turns in whose place this one was sent: the rewound one and those that
-            followed it.
+        aliases: other ids that notes may use: ids of its lines, of older versions, of memsearch.
+            Not archived.
+        spoken: for each piece of the answer, the number of earlier tool calls and its length in
+            characters.
+        branch: branch of the repository, as the agent recorded it; ``""`` if unknown.
+        in_reply_to: the agent's question that a short reply answers, if it was looked up.
+        replaced_by: the turn that was sent instead of this one after a rewind, or ``""``. Not
+            archived.
+        replaces: the turns that this one replaces: the rewound turn and its successors.
     """
 
     agent: str
@@ -154,15 +162,13 @@ class Turn(msgspec.Struct):
     replaces: list[str] = []
 
     def call(self, call: ToolCall) -> None:
-        """Add a tool call; what brings in words from elsewhere makes the turn one with outside
-        content.
-        """
+        """Add a tool call, and mark the turn if the call brings in content from outside."""
         self.tools.append(call)
         self.outside = self.outside or brings_outside(call.name, call.input)
 
     @property
     def is_ours(self) -> bool:
-        """Whether memsearch asked: such a turn is about memories, and none itself."""
+        """Whether memsearch sent the prompt. Such a turn is not captured."""
         return is_ours(self.user)
 
     def say(self, text: str) -> None:
@@ -172,19 +178,21 @@ class Turn(msgspec.Struct):
             self.spoken.append((len(self.tools), len(text)))
 
     def fail(self, reason: str) -> None:
-        """End the turn as one that the model or its API refused; nothing without a *reason*."""
+        """Mark the turn as refused by the model or its API. An empty *reason* changes nothing."""
         if reason:
             self.status = "failed"
             self.say(reason)
 
     @property
     def is_interleaved(self) -> bool:
-        """Whether something was said before a tool was called."""
+        """Whether a piece of the answer came before a tool call."""
         return any(before < len(self.tools) for before, _ in self.spoken)
 
     def steps(self) -> Iterator[ToolCall | str]:
-        """Tool calls and pieces of the answer in the order in which they came; all tools first
-        where that is not known any more (secrets were taken out, or the middle of a long answer).
+        """Yield tool calls and pieces of the answer in their order.
+
+        All tool calls come first if the order is lost: secrets were removed, or the middle of a
+        long answer.
         """
         whole = sum(length for _, length in self.spoken) + len(_BETWEEN) * (len(self.spoken) - 1)
         called = at = 0
@@ -200,8 +208,11 @@ class Turn(msgspec.Struct):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A session as its agent keeps it. ``kind`` is the anchor's word for ``path``: transcript,
-    rollout or db.
+    """A session as its agent stores it.
+
+    Attributes:
+        path: the file. kind: the word for ``path`` in anchors: transcript, rollout or db.
+        modified: seconds since 1970. size: bytes, 0 if unknown.
     """
 
     agent: str
@@ -213,14 +224,14 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Conversation(ABC):
-    """An opened session. Finding a turn costs an index, reading one costs that turn.
+    """An opened session. Finding a turn needs an index; reading a turn reads only that turn.
 
     Attributes:
         ids: turn ids, oldest first.
-        parent: the session that started this one as a sub-agent; such sessions are no memory of
-            their own.
-        is_ephemeral: its agent marks it as one of which nothing is to stay.
-        unknown: record kinds that the reader does not know, counted.
+        parent: the session that started this one as a sub-agent. Such sessions are not captured.
+        is_ephemeral: the agent marks the session as one that must leave no trace.
+        version: version of the agent, ``""`` if unknown.
+        unknown: kinds of records that the reader does not know, with their counts.
         aliases: other names of turns (of hooks, of older versions) -> their ids.
     """
 
@@ -237,18 +248,22 @@ class Conversation(ABC):
 
     @abstractmethod
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        """Turns ``first`` up to, not including, ``last``. Raises OSError where the agent took them
-        away.
+        """Return the turns from position *first* up to, but not including, *last*.
+
+        Raises:
+            OSError: the agent deleted them.
         """
 
     def each(self) -> Iterator[Turn]:
-        """All turns, a few at a time: a session can be larger than memory should hold."""
+        """Yield all turns and read a few at a time, because a session can be larger than memory."""
         for first in range(0, len(self.ids), _AT_ONCE):
             yield from self.turns(first, first + _AT_ONCE)
 
     def find(self, turn: str) -> int:
-        """The position of a turn, by its id, another name of it or an unambiguous beginning of one;
-        -1 where it is not here.
+        """Return the position of a turn, or -1.
+
+        Args:
+            turn: its id, another name of it, or an unambiguous beginning of one.
         """
         turn = self.aliases.get(turn, turn)
         if turn in self.ids:
@@ -261,7 +276,7 @@ class Conversation(ABC):
 
 
 class WholeConversation(Conversation):
-    """A conversation whose turns are all read when it is opened."""
+    """A conversation that reads all turns when it is opened."""
 
     def __init__(self, where: Session) -> None:
         super().__init__(where)
@@ -271,7 +286,7 @@ class WholeConversation(Conversation):
         return self._turns[first:last]
 
     def _begin(self, name: str, at: str, words: str, cwd: str) -> Turn:
-        """Begin a turn, which counts as interrupted until an answer was read."""
+        """Begin a turn. It counts as interrupted until an answer is read."""
         turn = Turn(
             self.agent, self.session, name, at, at, cwd, words, tools=[], status="interrupted"
         )
@@ -295,10 +310,10 @@ _ESCAPE = re.compile(
 
 
 def well_formed(raw: bytes) -> bytes:
-    """JSON with every half of a surrogate pair that stands alone replaced by U+FFFD.
+    r"""Return JSON with every unpaired surrogate replaced by U+FFFD.
 
-    JavaScript cuts strings in UTF-16 units and writes what is left as ``\\ud83d``; strict decoders
-    (RFC 8259, 8.2) refuse the line.
+    JavaScript cuts strings in UTF-16 units and writes the remaining half as ``\ud83d``. Strict
+    decoders refuse such a line (RFC 8259, section 8.2).
     """
     if b"\\ud" not in raw and b"\\uD" not in raw:
         return raw
@@ -306,11 +321,11 @@ def well_formed(raw: bytes) -> bytes:
 
 
 def document(data: bytes) -> object:
-    """What JSON of any writer's says: halves of surrogate pairs, numbers of any size and bytes that
-    are no text spoil no other part of it.
+    """Decode JSON of any writer. Unpaired surrogates, numbers of any size and invalid UTF-8 do not
+    spoil the rest.
 
     Raises:
-        ValueError, RecursionError: it is no JSON.
+        ValueError, RecursionError: it is not JSON.
     """
     data = well_formed(data)
     try:
@@ -319,14 +334,17 @@ def document(data: bytes) -> object:
         return json.loads(data.decode("utf-8", "replace"))
 
 
-#: Clients name the blocks that they add to a prompt in more than one word, as people's HTML is not.
+#: Clients put blocks of their own around a prompt. Their tags have a hyphen or underscore; the HTML
+#: that people type has not.
 _TAG_FIRST = re.compile(r"\s*<([a-z][a-z0-9]*[-_][a-z0-9_-]{1,40})(?:\s[^<>]*)?>")
 _TAG_LAST = re.compile(r"</([a-z][a-z0-9]*[-_][a-z0-9_-]{1,40})>\s*\Z")
 
 
 def unknown_tag(prompt: str) -> str:
-    """A kind to be counted in ``Conversation.unknown`` where a tagged block that no reader knows
-    begins or ends a prompt: it may be another's words. '' for other prompts.
+    """Return a kind for ``Conversation.unknown`` if a tagged block that no reader knows begins or
+    ends a prompt.
+
+    The person may not have written such a block. Returns ``""`` for other prompts.
     """
     first, last = _TAG_FIRST.match(prompt), _TAG_LAST.search(prompt, max(0, len(prompt) - 100))
     if first and f"</{first[1]}>" in prompt:
@@ -335,7 +353,7 @@ def unknown_tag(prompt: str) -> str:
 
 
 def count_unknown_tag(unknown: dict[str, int], prompt: str) -> None:
-    """Count the tagged block that no reader knows, where one begins or ends *prompt*."""
+    """Count the unknown tagged block that begins or ends *prompt*, if there is one."""
     if tag := unknown_tag(prompt):
         unknown[tag] = unknown.get(tag, 0) + 1
 
@@ -344,14 +362,14 @@ _RESULTS = ("toolResult", "tool_result")
 
 
 def attached(content: object) -> str:
-    """What a prompt without words holds, ``[image]`` or ``[document]`` for each; '' where it holds
-    nothing.
+    """Return the attachments of a prompt without words, ``[image]`` or ``[document]`` for each;
+    ``""`` for none.
     """
     blocks = (
         [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     )
     if any("functionResponse" in block or block.get("type") in _RESULTS for block in blocks):
-        return ""  # a tool's pictures
+        return ""  # images of a tool's result
     return " ".join(filter(None, map(_attachment, blocks)))
 
 
@@ -370,23 +388,26 @@ def _attachment(block: dict[str, Any]) -> str:
 
 
 def text_of(value: object) -> str:
+    """Return *value* if it is a string, else ``""``."""
     return value if isinstance(value, str) else ""
 
 
 def table_of(value: object, *names: str) -> dict[str, Any]:
-    """A JSON object, or the one below it under *names*; {} where there is none."""
+    """Return a JSON object, or the object below it under *names*; ``{}`` if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def tables_of(value: object) -> list[dict[str, Any]]:
-    """The JSON objects in a list; [] for anything that is no list."""
+    """Return the JSON objects in a list; ``[]`` if it is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def value_of(given: object) -> Any:
-    """The value of a text of JSON, None where it is no JSON; any other value as it is."""
+    """Decode a string of JSON, or return None if it is not JSON. Other values are returned
+    unchanged.
+    """
     if not isinstance(given, str | bytes):
         return given
     try:
@@ -396,7 +417,7 @@ def value_of(given: object) -> Any:
 
 
 def blocks_text(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
-    """The text of a content value: a string, or a list of typed blocks."""
+    """Return the text of a content value, which is a string or a list of typed blocks."""
     if not isinstance(content, list):
         return text_of(content)
     texts = [
@@ -406,7 +427,7 @@ def blocks_text(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
 
 
 def input_text(value: object) -> str:
-    """A tool's input as text: the command of a shell, else its JSON."""
+    """Return a tool's input as text: the command of a shell, else JSON."""
     if isinstance(value, dict):
         for key in ("command", "cmd"):
             command = value.get(key)

@@ -1,4 +1,4 @@
-"""What a reader of an agent's sessions is, and which reader a file belongs to."""
+"""The base classes of readers, and the choice of the reader for a file."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from memsearch_engine.agents.transcripts.records import records
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import UsageError
 
-_LOOKED_AT = 80  # lines of a file whose name does not tell
+_LOOKED_AT = 80  # lines that are inspected if the file's name is ambiguous
 _LONGEST_LOOKED_AT = 1 << 20
 
 
 class Reader(ABC):
-    """One agent's sessions as they lie on disk: the class ``Reader`` of the module ``reader`` of its
-    package is one of these.
+    """Reads one agent's sessions on disk. The ``reader`` module of an agent's package has a
+    subclass ``Reader``.
 
-    The module says at its head how a turn is named: by what its agent never changes for that turn
-    and never gives to another. Nothing that a file holds may raise anything but OSError; what is not
-    understood is counted (``Conversation.unknown``).
+    The docstring of that module says how a turn is named: by an id that its agent never changes and
+    never reuses. No content of a file may raise anything but OSError. What a reader does not
+    understand is counted in ``Conversation.unknown``.
 
     Attributes:
         agent: the agent's name.
         kind: the word for its paths in anchors: transcript, rollout or db.
-        own_names: names of files that are this agent's alone.
-        ends: how further names end that other agents' files may have, too.
+        own_names: matches names of files that only this agent writes.
+        ends: endings of names that this agent's files share with other agents' files.
     """
 
     agent: ClassVar[str]
@@ -44,62 +44,76 @@ class Reader(ABC):
 
     @abstractmethod
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Every session below *folder*, which may not exist; what can't be read goes into *failed*
-        as (path, reason).
+        """Yield every session below *folder*, which may not exist.
+
+        Args:
+            failed: gets a pair (path, reason) for everything that cannot be read.
         """
 
     @abstractmethod
     def locate(self, folder: Path, session: str) -> Session | None:
-        """The session of that id below *folder*."""
+        """Return the session with that id below *folder*, or None."""
 
     @abstractmethod
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """The session in a file: the named one, else its only or newest; None where it is no file
-        of this agent. Raises OSError.
+        """Return the named session in a file, or its only or newest one.
+
+        Returns:
+            None if the file is not one of this agent's.
+
+        Raises:
+            OSError: it cannot be read.
         """
 
     @abstractmethod
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Raises OSError where it can't be read. *cache*: where the places of turns may be kept."""
+        """Open a session.
+
+        Args:
+            cache: the folder for offset indexes, or None.
+
+        Raises:
+            OSError: it cannot be read.
+        """
 
     def holds(self, name: str) -> bool | None:
-        """Whether a file of that name is this agent's; None where only its lines can tell."""
+        """Return whether such a file is this agent's; None if only its lines can show it."""
         if self.own_names.fullmatch(name):
             return True
         return None if self.ends and name.endswith(self.ends) else False
 
     def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether this agent wrote a line of JSON: any of a session's, which may have lost its
-        first.
+        """Return whether this agent wrote a JSON line. It may be any line, because the first may be
+        lost.
         """
         return False
 
 
 class FileReader(Reader):
-    """Of an agent that keeps each session in a file of its own, or in a folder that has one.
+    """Reads sessions that have a file each, or a folder with one main file.
 
     Attributes:
-        patterns: of the files' paths below the agent's folder; ``{}`` is the session's id.
+        patterns: glob patterns below the agent's folder; ``{}`` is the session's id.
     """
 
     ends: ClassVar[tuple[str, ...]] = (".jsonl",)
     patterns: ClassVar[tuple[str, ...]]
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """The files that may hold a session; of all sessions where none is named."""
+        """Return the files that may hold a session, or all sessions if none is named."""
         name = glob.escape(session) or "*"
         return (file for pattern in self.patterns for file in folder.glob(pattern.format(name)))
 
     def order(self, file: Path) -> Any:
-        """What sessions are listed by: a session comes before its forks."""
+        """Return the sort key of a session's file. A session comes before its forks."""
         return 0
 
     def session_of(self, path: Path) -> str:
-        """The id of the session in a file. Raises OSError."""
+        """Return the id of the session in a file. Raises OSError."""
         return path.stem
 
     def measured(self, file: Path) -> tuple[float, int]:
-        """(time of the last change in seconds since 1970, size in bytes). Raises OSError."""
+        """Return (time of the last change in seconds since 1970, size in bytes). Raises OSError."""
         info = file.stat()
         return info.st_mtime, info.st_size
 
@@ -127,14 +141,17 @@ class FileReader(Reader):
 
 
 def reader(agent: str) -> Reader | None:
-    """None where no agent of that name is known."""
+    """Return the reader of an agent, or None if the agent is unknown."""
     part = agent_registry.part(agent, "reader")
     return cast("Reader", part.Reader()) if part else None
 
 
 def reader_of(path: str) -> Reader:
-    """The reader of a file, by its name, else by its lines. Raises UsageError where it is nobody's,
-    OSError.
+    """Return the reader for a file, by its name or else by its lines.
+
+    Raises:
+        UsageError: no known agent wrote it.
+        OSError: it cannot be read.
     """
     name = os.path.basename(path)
     answers = [
@@ -148,7 +165,8 @@ def reader_of(path: str) -> Reader:
         with open(path, "rb") as file:
             for _, _, raw in islice(records(file, longest=_LONGEST_LOOKED_AT), _LOOKED_AT):
                 if line := _table(raw):
-                    # the strictest reader first: the registry's first takes nearly any line
+                    # Ask the strictest reader first. The first one in the registry accepts nearly
+                    # any line.
                     for found in reversed(maybe):
                         if found.wrote(line):
                             return found

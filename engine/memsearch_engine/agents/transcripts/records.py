@@ -1,7 +1,7 @@
-"""The only splitter of JSON lines, for all agents.
+"""The only splitter of JSON lines, used for all agents.
 
-A crash, a full disk or two writers leave zero bytes, byte order marks, torn records and records that
-share a line. Every whole record is read, and what is lost is counted.
+A crash, a full disk or two writers leave zero bytes, byte order marks, torn records and records
+that share a line. Every whole record is read, and losses are counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ZERO_IS_NEWLINE = bytes.maketrans(b"\0", b"\n")
 _BOM = b"\xef\xbb\xbf"
 _OPENING = re.compile(r'\{[ \t\r\n]*"')
 _ZEROS = re.compile(rb"\0+")
-#: Keys of a record's own that the objects inside it do not have.
+#: Keys that records have and the objects inside records do not have.
 _TIMES = ("timestamp", "time", "created")
 NOT_JSON, ZERO_BYTES, TOO_LONG, BAD_ARCHIVE = (
     "(not JSON)",
@@ -38,14 +38,14 @@ NOT_JSON, ZERO_BYTES, TOO_LONG, BAD_ARCHIVE = (
     "(line too long)",
     "(damaged archive)",
 )
-#: The kinds in ``Conversation.unknown`` that count damage, not records of a new kind.
+#: Kinds in ``Conversation.unknown`` that count damage, not records of a new kind.
 DAMAGE = frozenset((NOT_JSON, ZERO_BYTES, TOO_LONG, BAD_ARCHIVE))
 
 
 def lines(
     path: str, start: int = 0, stop: int | None = None, skipped: dict[str, int] | None = None
 ) -> Iterator[tuple[int, bytes]]:
-    """(offset, record) of a file; see ``records``. Raises OSError."""
+    """Yield (offset, record) of a file; see ``records``. Raises OSError."""
     with _opened(path) as file:
         _skip(file, start)
         try:
@@ -56,8 +56,10 @@ def lines(
 
 
 def numbered(path: str, skipped: dict[str, int]) -> Iterator[tuple[int, bytes]]:
-    """(line number, record) of a file, for agents whose turns are named by their lines. Raises
-    OSError.
+    """Yield (line number, record) of a file, for agents that identify turns by line.
+
+    Raises:
+        OSError: the file cannot be read.
     """
     with regular(path) as file:
         for number, _, record in records(file, skipped=skipped):
@@ -65,8 +67,10 @@ def numbered(path: str, skipped: dict[str, int]) -> Iterator[tuple[int, bytes]]:
 
 
 def first_record(path: str | os.PathLike[str]) -> bytes:
-    """The first record of a file, ``{}`` where it has none; lines over 1 MiB are left out. Raises
-    OSError.
+    """Return the first record of a file, ``{}`` if it has none. Lines over 1 MiB are skipped.
+
+    Raises:
+        OSError: the file cannot be read.
     """
     with regular(os.fspath(path)) as file:
         return next((record for _, _, record in records(file, longest=_MAX_HEADER)), b"{}")
@@ -80,14 +84,15 @@ def records(
     *,
     longest: int = MAX_LINE,
 ) -> Iterator[tuple[int, int, bytes]]:
-    """(line number, offset, JSON object) of each whole record. A half-written last line is left for
-    the next reading.
+    """Yield (line number, offset, JSON object) of each whole record.
+
+    A half-written last line is left for the next reading.
 
     Args:
-        file: a binary file whose position is *start*.
-        start, stop: offsets in bytes; no record that begins at *stop* or later is given.
-        skipped: where damage is counted, by its kind (``DAMAGE``).
-        longest: bytes; a longer line is passed over.
+        file: a binary file at position *start*.
+        start, stop: offsets in bytes. Records that begin at *stop* or later are not returned.
+        skipped: counts damage by its kind (``DAMAGE``).
+        longest: limit in bytes; a longer line is skipped.
     """
     number, offset = 1, start
     broken = _Broken(skipped)
@@ -119,7 +124,7 @@ def records(
 
 
 class _Object(msgspec.Struct):
-    """Any JSON object: its fields are checked and not built."""
+    """Any JSON object. Its fields are checked but not built."""
 
 
 _check = msgspec.json.Decoder(_Object).decode
@@ -134,7 +139,7 @@ def _is_object(raw: bytes) -> bool:
 
 
 def _alone(raw: bytes) -> tuple[int, bytes]:
-    """(offset, text) of what a line holds without white space, zero bytes and byte order marks."""
+    """Return (offset, text) of a line without white space, zero bytes and byte order marks."""
     raw = well_formed(raw)
     if raw.startswith(b"{") and b"\0" not in raw:
         return 0, raw
@@ -145,7 +150,7 @@ def _alone(raw: bytes) -> tuple[int, bytes]:
 
 
 def _text(record: bytes) -> bytes:
-    """A record as UTF-8: bytes that are none become U+FFFD."""
+    """Return a record as UTF-8. Invalid bytes become U+FFFD."""
     if record.isascii():
         return record
     try:
@@ -156,8 +161,9 @@ def _text(record: bytes) -> bytes:
 
 
 class _Broken:
-    """A line that is no record, and the lines after it up to the next that is one: they may be the
-    rest of its record.
+    """A line that is not a record, and the lines after it up to the next record.
+
+    These lines may be the rest of one torn record.
     """
 
     def __init__(self, skipped: dict[str, int] | None) -> None:
@@ -173,11 +179,14 @@ class _Broken:
         self.size += len(raw)
 
     def records(self, stop: int | None) -> Iterator[tuple[int, int, bytes]]:
-        """The whole records among them; what lies between is counted. They are forgotten then."""
+        """Yield the whole records in these lines, count what lies between them, and forget the
+        lines.
+        """
         data, self.lines = b"".join(self.lines), []
         if zeros := len(_ZEROS.findall(data)):
             _count(self._skipped, ZERO_BYTES, zeros)
-        # one character a byte, so that places are offsets; zero bytes separate as line ends do
+        # Latin-1 has one character per byte, so positions are offsets. Zero bytes separate records
+        # like line ends.
         text = data.translate(_ZERO_IS_NEWLINE).decode("latin-1")
         read = 0
         for begin, end in _objects(text, is_cut=not data.endswith(b"\n")):
@@ -191,18 +200,22 @@ class _Broken:
                 _mended(data[begin:end]),
             )
         else:
-            if data.endswith(b"\n"):  # else it may be written on
+            if data.endswith(b"\n"):  # else the last line may still grow
                 self._count_lost(text[read:])
 
     def _count_lost(self, text: str) -> None:
-        """Count each line that holds something."""
+        """Count each line that is not blank."""
         lost = sum(bool(line.strip(" \t\r\n\xef\xbb\xbf")) for line in text.split("\n"))
         if lost:
             _count(self._skipped, NOT_JSON, lost)
 
 
 def _objects(text: str, *, is_cut: bool) -> Iterator[tuple[int, int]]:
-    """Where whole records lie in a text with torn ones. *is_cut*: its last line may be written on."""
+    """Yield the positions of whole records in a text with torn ones.
+
+    Args:
+        is_cut: the last line may still grow.
+    """
     at = tries = 0
     while found := _OPENING.search(text, at):
         begin = found.start()
@@ -210,7 +223,7 @@ def _objects(text: str, *, is_cut: bool) -> Iterator[tuple[int, int]]:
             value, at = _lenient(text, begin)
         except (ValueError, RecursionError):
             at, tries = begin + 1, tries + 1
-            if tries == _MAX_TRIES:  # a deep nest: looking into each level would take hours
+            if tries == _MAX_TRIES:  # a deep nest: trying each level would take hours
                 at, tries = text.find("\n", begin) + 1, 0
                 if not at:
                     return
@@ -221,8 +234,9 @@ def _objects(text: str, *, is_cut: bool) -> Iterator[tuple[int, int]]:
 
 
 def _is_record(text: str, begin: int, end: int, value: dict[str, Any], *, is_cut: bool) -> bool:
-    """Whether an object is a record, not a part of a torn one. Where it follows ``:``, ``,`` or
-    ``[`` it may be either.
+    """Return whether an object is a record and not a part of a torn one.
+
+    After ``:``, ``,`` or ``[`` it may be either.
     """
     before, after = text[max(0, begin - 40) : begin], text[end : end + 40].lstrip(" \t\r")[:1]
     if after in tuple("}],"):
@@ -233,8 +247,9 @@ def _is_record(text: str, begin: int, end: int, value: dict[str, Any], *, is_cut
 
 
 def _mended(record: bytes) -> bytes:
-    """A record in JSON that strict decoders take: line ends inside its strings are escaped, zero
-    bytes are one space.
+    """Return a record as JSON for strict decoders.
+
+    Line ends inside strings are escaped; runs of zero bytes become one blank.
     """
     record = well_formed(_ZEROS.sub(b" ", record))
     if _is_object(record):
@@ -253,7 +268,7 @@ def _count(skipped: dict[str, int] | None, kind: str, times: int = 1) -> None:
 
 
 def _rest_of_line(file: Any) -> int:
-    """Pass over the rest of a line. Returns its bytes."""
+    """Skip the rest of a line. Return its length in bytes."""
     size = 0
     while raw := file.readline(1 << 20):
         size += len(raw)
@@ -280,7 +295,11 @@ def _opened(path: str) -> Any:
 
 
 def regular(path: str) -> io.BufferedReader:
-    """Open a file for reading its bytes. Raises OSError, also for a pipe, which might never end."""
+    """Open a regular file for reading bytes.
+
+    Raises:
+        OSError: it cannot be opened, or is not a regular file (a pipe might never end).
+    """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     file = open(fd, "rb")
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -298,7 +317,7 @@ def _skip(file: Any, start: int) -> None:
 
 
 def decoded(raws: Iterable[bytes], decode: Callable[[bytes], T]) -> Iterator[T]:
-    """What *decode* makes of each record; records that it can't decode are left out."""
+    """Yield the decoded records, without those that *decode* refuses."""
     for raw in raws:
         with contextlib.suppress(msgspec.DecodeError, RecursionError):
             yield decode(raw)

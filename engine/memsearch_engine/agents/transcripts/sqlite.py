@@ -1,5 +1,6 @@
-"""Sessions in a SQLite database that its agent is using: it is never written to and never locked, and
-no transaction is left open.
+"""Sessions in a SQLite database that the agent may be using.
+
+The database is never written and never locked, and no transaction stays open.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from memsearch_engine.agents.transcripts.readers import Reader
 from memsearch_engine.core.migrations import Database
 
 _BUSY_MS = 2000
-_FAR = 1e15  # seconds or milliseconds: a larger number is no time
+_FAR = 1e15  # seconds or milliseconds; a larger number is not a time
 
 
 class DatabaseReader(Reader):
-    """Of an agent that keeps many sessions in one database.
+    """Reads an agent that stores many sessions in one database.
 
     Attributes:
-        pattern: of the database's path below the agent's folder.
-        named: SQL that gives the id of one session, with two parameters that are both the wanted
-            id; for '' it gives the newest session that no other one started.
+        pattern: glob pattern of the database below the agent's folder.
+        named: SQL that returns the id of one session. Both of its parameters are the wanted id; for
+            ``""`` it returns the newest session that is not a sub-agent's.
     """
 
     kind = "db"
@@ -38,8 +39,10 @@ class DatabaseReader(Reader):
 
     @abstractmethod
     def listed(self, db: Any) -> Iterable[tuple[Any, float, int]]:
-        """(id, time of the last change in seconds since 1970, size in bytes or 0) of each session,
-        parents before their forks.
+        """Return (id, time of the last change in seconds since 1970, size in bytes or 0) of each
+        session.
+
+        Parents come before their forks.
         """
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -69,7 +72,7 @@ class DatabaseReader(Reader):
         return Session(self.agent, text_of(row[0]), name, self.kind) if row else None
 
     def may_open(self, name: str) -> bool:
-        """Whether a file of that name can be one of its databases."""
+        """Return whether a file of that name can be one of the agent's databases."""
         return self.own_names.fullmatch(name) is not None
 
     def _databases(self, folder: Path) -> list[Path]:
@@ -78,11 +81,13 @@ class DatabaseReader(Reader):
 
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[sqlite3.Connection]:
-    """A read-only connection. Readers of a WAL database don't block its writer; in a sandbox that
-    can't write the shared memory file, the database is read as it stands without its log.
+    """Open a read-only connection.
+
+    Readers of a WAL database do not block its writer. In a sandbox that cannot write the shared
+    memory file, the database is read without its log.
 
     Raises:
-        OSError: there is no such file, or it is no database.
+        OSError: the file is missing, or is not a database.
     """
     if not os.path.isfile(path):
         raise FileNotFoundError(2, "No such file or directory", path)
@@ -119,12 +124,12 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
 
 
 def _text(raw: bytes) -> str:
-    """One text that is none spoils no other row."""
+    """Decode text leniently, so that one invalid value does not spoil other rows."""
     return raw.decode("utf-8", "replace")
 
 
 def table(value: object) -> dict[str, Any]:
-    """A JSON object from a text column; {} for anything else."""
+    """Return the JSON object in a text column; ``{}`` for anything else."""
     try:
         raw = value.encode("utf-8", "replace") if isinstance(value, str) else value
         decoded = msgspec.json.decode(well_formed(raw)) if isinstance(raw, bytes) else None
@@ -134,7 +139,7 @@ def table(value: object) -> dict[str, Any]:
 
 
 def stamp(milliseconds: object) -> str:
-    """Milliseconds since 1970 as ISO 8601 in UTC."""
+    """Return milliseconds since 1970 as ISO 8601 in UTC; ``""`` if it is not a time."""
     if not isinstance(milliseconds, int | float):
         return ""
     try:
@@ -145,5 +150,5 @@ def stamp(milliseconds: object) -> str:
 
 
 def number(value: object) -> float:
-    """A count of seconds or milliseconds; 0 for what is no number, or too large to be one."""
+    """Return a number of seconds or milliseconds; 0 if it is not a number or too large."""
     return float(value) if isinstance(value, int | float) and abs(value) < _FAR else 0.0

@@ -1,4 +1,4 @@
-"""What an agent made of a session when it compacted it, where its transcript says so."""
+"""Reads the summary that an agent wrote into a transcript when it compacted its context."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ import msgspec
 from memsearch_engine.agents.transcripts.model import Session, well_formed
 from memsearch_engine.core import agent_registry
 
-_LOOKED_THROUGH = 8 * 1024 * 1024  # bytes, from the end: it has only just been written
+_LOOKED_THROUGH = 8 * 1024 * 1024  # bytes from the end: the summary has just been written
 
 
 class Compaction(Protocol):
-    """The module ``compaction`` of an agent's package, where its sessions are lines of JSON.
-    ``MARK``: what a line with a summary has, blanks left out.
+    """The ``compaction`` module of an agent's package, for agents with JSON lines.
+
+    Attributes:
+        MARK: bytes that every line with a summary contains, after blanks are removed.
     """
 
     MARK: bytes
 
     def summary(self, line: dict[str, Any]) -> str | None:
-        """The summary in a line; None where it has none."""
+        """Return the summary in a line, or None."""
 
 
 def last(where: Session) -> str:
-    """The newest summary of a session; '' where there is none, or none that can be read."""
+    """Return the newest summary of a session; ``""`` if there is none or it cannot be read."""
     keeps = cast("Compaction | None", agent_registry.part(where.agent, "compaction"))
     if keeps is None or not where.path.endswith(".jsonl"):
         return ""

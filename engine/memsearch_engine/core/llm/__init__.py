@@ -1,1 +1,1 @@
-"""Talking to language models: what a text costs, and (with the user's consent) asking one."""
+"""Language models: estimates of cost, and calls to a model with the user's consent."""

@@ -1,9 +1,9 @@
-"""The provider ``cli``: a model is asked through the command line of an agent.
+"""The provider ``cli``: asks a model through an agent's command line program.
 
-A call leaves nothing behind. It has no session, no hooks, no servers, no instructions of the user's,
-and no tools except (for ``edit``) those for the files of one folder. The module ``cli`` of an
-agent's package says how its program is called; this module runs the program, waits for it, and ends
-it with all that it started.
+A call leaves no trace. It has no session, hooks, servers or instructions of the user. It has no
+tools either, except the file tools for one folder in ``edit``. The ``cli`` module of an agent's
+package says how its program is called. This module runs the program, waits for it, and ends it
+together with everything that it started.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.llm.tokens import estimate
 
-#: The value in settings that means the command line of the agent whose session it is.
+#: The value in settings that means the command line of the session's own agent.
 PROVIDER = "native"
 _MAX_ANSWER = 4 * 1024 * 1024
 _LOOK_S = 0.5
@@ -46,42 +46,49 @@ class Call(msgspec.Struct):
 
 
 class AgentCli(Protocol):
-    """The module ``cli`` of the package of an agent whose command line can answer one question
-    without a trace and without tools.
+    """The ``cli`` module of an agent's package.
+
+    Its command line program must answer one question without a trace and without tools.
     """
 
     def call(
         self, private: Path, program: str, model: str, system: str, text: str, *, edits: bool
     ) -> Call:
-        """How to ask.
+        """Return how to ask the program.
 
         Args:
-            private: an empty folder that goes when the answer is there.
-            model: which to ask; '' for a small one, or for the user's own where it edits.
-            edits: it may work on the files of the folder that it is run in, and nothing else.
+            private: an empty folder that is deleted after the answer.
+            model: the model; ``""`` for a small one, or for the user's own if *edits* is true.
+            edits: the program may change files in its working folder, and nothing else.
         """
 
     def said(self, out: str) -> tuple[str, int, int]:
-        """(text, tokens read, tokens written) of what it printed. Raises ModelError where that is
-        no answer.
+        """Return (text, input tokens, output tokens) from the program's output.
+
+        Raises:
+            ModelError: the output is not an answer.
         """
 
     def complained(self, out: str) -> None:
-        """Raise ModelError where what it printed before it failed says why."""
+        """Raise ModelError if the output of a failed program gives a reason."""
 
 
 def can_ask(agent: str) -> bool:
-    """Whether the command line of an agent can be asked."""
+    """Return whether an agent's command line can be asked."""
     return agent_registry.part(agent, "cli") is not None
 
 
 def agents() -> list[str]:
-    """The agents whose command lines can be asked."""
+    """Return the agents with a command line that can be asked."""
     return [name for name in agent_registry.names() if can_ask(name)]
 
 
 def ask(agent: str, model: str, system: str, question: str, timeout_s: float) -> Reply:
-    """One question. Raises ModelError."""
+    """Ask one question. Raises ModelError.
+
+    Args:
+        timeout_s: seconds.
+    """
     with tempfile.TemporaryDirectory(prefix="memsearch-") as empty:
         return _run(
             agent, model, system, question, Path(empty), timeout_s, lambda: False, edits=False
@@ -97,10 +104,14 @@ def edit(
     timeout_s: float,
     cancelled: Callable[[], bool],
 ) -> Reply:
-    """Let an agent work on the files of *folder* alone, without network. Raises ModelError.
+    """Let an agent change the files of *folder*, and nothing else, without network.
 
     Args:
-        cancelled: asked twice a second; once it says so, the agent is ended.
+        timeout_s: seconds.
+        cancelled: called twice a second; the agent is ended when it returns True.
+
+    Raises:
+        ModelError: the agent failed.
     """
     return _run(agent, model, system, task, folder, timeout_s, cancelled, edits=True)
 
@@ -127,7 +138,7 @@ def _run(
     program = os.path.abspath(program)
     from memsearch_engine.core import (
         network,
-    )  # here, since every command that writes a note would pay for TLS
+    )  # imported here: otherwise every command that writes a note would pay for TLS
 
     network.check(os.path.basename(program))
     with (
@@ -144,7 +155,7 @@ def _run(
             "MEMSEARCH_DISABLE": "1",
             "TMPDIR": private,
             **call.environment,
-        }  # hooks of ours do nothing in it
+        }  # switches our own hooks off in the call
         asked.write(call.stdin.encode())
         asked.seek(0)
         try:
@@ -163,7 +174,7 @@ def _run(
             _await(process, agent, timeout_s, cancelled)
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)  # whatever it started, too
+                os.killpg(process.pid, signal.SIGKILL)  # with everything that it started
             process.wait()
         out.seek(0)
         complaints.seek(0)

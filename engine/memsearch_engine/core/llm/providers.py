@@ -1,8 +1,8 @@
-"""One question to one model: an API that speaks OpenAI's or Anthropic's protocol, or the command
-line of an agent.
+"""Asks one model one question, over the protocol of OpenAI or Anthropic or through an agent's
+command line.
 
-Text in, text out: no session, no hooks. The question goes by standard input or in a request's body,
-never as an argument; what comes back is untrusted, and its caller checks it.
+Text in, text out: no session and no hooks. The question goes through standard input or the body of
+a request, never through an argument. The answer is untrusted; the caller checks it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _OTHER_REASONS = (
     403,
     408,
     429,
-)  # whatever their words name; some servers answer a field that they don't know with 500
+)  # not a refusal, whatever the message names; some servers answer an unknown field with 500
 _MAX_ANSWER = 4 * 1024 * 1024
-_MORE_ROOM = 4  # times the tokens that an answer was cut at, the second time
-#: What an error names -> the field of a request that is refused. Of ``max_tokens`` a server says
-#: what to write instead; where it does not, they may only be too many.
+_MORE_ROOM = 4  # factor of the token limit for the second try after an answer was cut
+#: Words in an error -> the field of the request that is refused. For ``max_tokens`` a server names
+#: the replacement; otherwise only the number may be too large.
 _DISPENSABLE = {"response_format": "response_format", "max_completion_tokens": "max_tokens"}
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window)|maximum context|too (?:long|many tokens)|prompt is too long",
@@ -54,18 +54,18 @@ def complete(
     """Ask a model.
 
     Args:
-        provider: ``native`` (then *agent* names the command line), an agent's own name, or one
-            under ``llm.providers``.
-        model: instead of the provider's own.
-        max_tokens: of the answer, where the protocol can limit it.
-        schema: a JSON schema that the answer has to follow, where the protocol can demand it;
-            the caller checks it anyway.
-        once: take an answer that was cut for what it is; else it is asked for again, with more
-            room.
+        provider: ``native`` (*agent* names the command line), an agent's name, or a name under
+            ``llm.providers``.
+        model: used instead of the provider's own model.
+        max_tokens: limit of the answer, if the protocol has one.
+        schema: JSON schema of the answer, if the protocol can enforce it. The caller checks the
+            answer
+            anyway.
+        once: accept an answer that was cut. Otherwise the question is asked again with more room.
 
     Raises:
         SettingsError: the provider is not configured.
-        ModelError: it gave no answer.
+        ModelError: the provider gave no answer.
     """
     if provider == cli.PROVIDER or (cli.can_ask(provider) and provider not in llm.providers):
         return cli.ask(agent or provider, model, system, question, llm.timeout_s)
@@ -117,8 +117,10 @@ def complete(
 
 
 def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
-    """``post``, once more without what the service says that it does not know. *body* is changed to
-    what it took.
+    """Like ``post``, but repeat the request once without a field that the service does not know.
+
+    Args:
+        body: is changed to what the service accepted.
     """
     for _ in range(2):
         try:
@@ -127,19 +129,19 @@ def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -
             if error.refused == "response_format":
                 del body[
                     "response_format"
-                ]  # many compatible servers don't know it; the prompt asks for JSON as well
+                ]  # many compatible servers do not know it; the prompt asks for JSON as well
             elif error.refused == "max_tokens":
                 body["max_completion_tokens"] = body.pop(
                     "max_tokens"
-                )  # models that think before they answer
+                )  # the name for models that think before they answer
             else:
                 raise
     return post(provider, body, timeout_s)
 
 
 def _was_cut(kind: str, answer: Any) -> bool:
-    """Whether the answer ended at its limit: thinking counts against it, and may have left no room
-    for words.
+    """Return whether the answer ended at its limit. Thinking counts against it and may leave no
+    room for words.
     """
     if kind == "anthropic":
         return bool(answer.get("stop_reason") == "max_tokens")
@@ -147,7 +149,7 @@ def _was_cut(kind: str, answer: Any) -> bool:
 
 
 def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]:
-    """A provider of the settings and the model to ask. Raises SettingsError."""
+    """Return a provider of the settings and the model to ask. Raises SettingsError."""
     known = llm.providers.get(provider)
     if known is None:
         raise SettingsError(
@@ -159,12 +161,10 @@ def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]
     return known, model or known.model
 
 
-# -- HTTP
-
-
 def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
-    """One request of the provider's own protocol. Raises ModelError."""
-    import http.client  # here, as in ``cli``: every command that writes a note would pay for TLS
+    """Send one request in the provider's protocol and return the answer. Raises ModelError."""
+    # imported here, as in ``cli``: otherwise every command that writes a note would pay for TLS
+    import http.client
     import urllib.error
     import urllib.request
 
@@ -203,14 +203,18 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
 
 
 def _refused(text: str, body: dict[str, Any]) -> str:
-    """The part of *body* that an error is about, in whatever words a compatible server says it; ''
-    for none that we can do without.
+    """Return the field of *body* that an error names and that we can leave out; ``""`` for none.
+
+    Compatible servers word such errors in different ways.
     """
     return next((part for said, part in _DISPENSABLE.items() if said in text and part in body), "")
 
 
 def tokens_of(answer: dict[str, Any], asked: str, said: str) -> tuple[int, int, bool]:
-    """(input, output, counted): the service's own count, else our estimate."""
+    """Return (input tokens, output tokens, whether the service counted them).
+
+    Tokens are estimated if the service gives no count.
+    """
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     counts = [
@@ -227,7 +231,7 @@ def tokens_of(answer: dict[str, Any], asked: str, said: str) -> tuple[int, int, 
 
 
 def _text(kind: str, answer: Any) -> str:
-    """The answer's text; a thinking block in front of it is passed over."""
+    """Return the text of an answer. Thinking blocks are skipped."""
     if kind == "anthropic":
         for block in answer["content"]:
             if block.get("type") == "tool_use":

@@ -1,4 +1,4 @@
-"""What a model answers, or why it did not."""
+"""A model's answer, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from memsearch_engine.core.errors import MemsearchError
 
 
 class ModelError(MemsearchError):
-    """No answer.
+    """A model gave no answer.
 
     Attributes:
-        again: whether asking later may help (a limit, a time-out, a server's fault).
-        too_long: the question is longer than the model takes.
-        billed: it may have cost something all the same (it was at work when it was given up).
-        refused: the field of the request that the service does not know; '' for none.
+        again: asking later may help (a limit, a time-out, a fault of the server).
+        too_long: the question is too long for the model.
+        billed: the call may have cost something all the same, since it was given up while it ran.
+        refused: the field of the request that the service does not know; ``""`` for none.
     """
 
     def __init__(
@@ -31,7 +31,11 @@ class ModelError(MemsearchError):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """``counted``: whether the tokens are the service's own count, or our estimate."""
+    """A model's answer.
+
+    Attributes:
+        counted: the service counted the tokens; otherwise they are estimated.
+    """
 
     text: str
     input_tokens: int

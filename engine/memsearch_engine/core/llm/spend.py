@@ -1,4 +1,7 @@
-"""What models have cost, call by call, and the caps that are asked before each: in ``state.db``."""
+"""The cost of model calls, call by call, and the daily caps that are checked before each call.
+
+Both are stored in ``state.db``.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,12 @@ def note(
     agent: str,
     at: float | None = None,
 ) -> None:
-    """Write down what a call has cost. *at*: when it was, in seconds since 1970; None: now."""
+    """Record the cost of a call.
+
+    Args:
+        purpose: what the call was for. agent: the agent of the session.
+        at: time of the call in seconds since 1970. None: now.
+    """
     usd, at = _usd(llm, provider, reply), time.time() if at is None else at
     row = (
         at,
@@ -57,12 +65,16 @@ def note(
 def reserve(
     home: Home, *, purpose: str, provider: str, model: str, agent: str, tokens: int, cap: int
 ) -> int:
-    """Set *tokens* aside before a call, so that callers at the same time can't pass the day's cap
-    together.
+    """Reserve *tokens* before a call, so that parallel callers together do not exceed the day's
+    cap.
+
+    Args:
+        tokens: estimate for the call. cap: tokens per day for *purpose*.
 
     Returns:
-        The number to settle under; 0 where the cap leaves no room. Who dies before settling has
-        spent what was set aside.
+        The number for ``settle``, or 0 if the cap leaves no room. If the caller dies before
+            settling, the
+        reserved tokens count as spent.
     """
     day = date.today().isoformat()
     with using(home, _SCHEMA) as db, transaction(db):
@@ -80,8 +92,12 @@ def reserve(
 
 
 def settle(home: Home, llm: Llm, number: int, provider: str, reply: Reply | ModelError) -> None:
-    """Put what a call has really cost in place of what was set aside; what may have been billed
-    stays as set aside.
+    """Replace a reservation by the real cost of the call.
+
+    If the call failed but may have been billed, the reservation stays.
+
+    Args:
+        number: as ``reserve`` returned it.
     """
     with using(home, _SCHEMA) as db:
         if isinstance(reply, Reply):
@@ -107,15 +123,18 @@ def _usd(llm: Llm, provider: str, reply: Reply) -> float:
 
 
 def today(home: Home, purpose: str) -> int:
-    """Tokens that a purpose has used today."""
+    """Return the tokens that a purpose has used today."""
     with using(home, _SCHEMA) as db:
         query = "SELECT coalesce(sum(input + output), 0) FROM spend WHERE day=? AND purpose=?"
         return int(db.execute(query, (date.today().isoformat(), purpose)).fetchone()[0])
 
 
 class Spent(msgspec.Struct):
-    """Calls of one model for one purpose on one day. ``counted``: 1 where the provider said how
-    many tokens, 0 where they are estimated.
+    """Calls of one model for one purpose on one day.
+
+    Attributes:
+        usd: cost in US dollars.
+        counted: 1 if the provider counted all tokens, 0 if some are estimated.
     """
 
     day: str
@@ -130,7 +149,11 @@ class Spent(msgspec.Struct):
 
 
 def by_day(home: Home, since: str = "") -> list[Spent]:
-    """Calls, tokens and dollars by day, purpose and provider, newest day first."""
+    """Return calls, tokens and dollars by day, purpose, provider and model, newest day first.
+
+    Args:
+        since: first day, as ``YYYY-MM-DD``; ``""`` for all.
+    """
     with using(home, _SCHEMA) as db:
         rows = db.execute(
             "SELECT day, purpose, provider, model, count(*), sum(input), sum(output), sum(usd), min(counted) FROM spend "

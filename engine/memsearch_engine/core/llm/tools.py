@@ -1,5 +1,6 @@
-"""A model that works with tools, step by step, over OpenAI's or Anthropic's protocol. The tools are
-the caller's functions.
+"""Lets a model work with tools, step by step, over the protocol of OpenAI or Anthropic.
+
+The tools are functions of the caller.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ _ANSWER_TOKENS = 8_000
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """``parameters``: name -> JSON type; all are required. ``run`` gets them by name; what it
-    raises as ValueError or OSError is told to the model.
+    """A function that a model can call.
+
+    Attributes:
+        parameters: name -> JSON type. All are required.
+        run: is called with the parameters by name. The model gets the message of a ValueError or
+            OSError.
     """
 
     name: str
@@ -30,6 +35,7 @@ class Tool(msgspec.Struct, frozen=True):
 
     @property
     def schema(self) -> dict[str, Any]:
+        """The JSON schema of the parameters."""
         properties = {name: {"type": kind} for name, kind in self.parameters.items()}
         return {
             "type": "object",
@@ -52,14 +58,15 @@ def work(
     after_turn: Callable[[Reply], None],
     answer_tokens: int = _ANSWER_TOKENS,
 ) -> str:
-    """Let a model use *tools* until it has nothing more to call. Returns its last words.
+    """Let a model use *tools* until it calls no more. Return its last text.
 
     Args:
+        max_turns: limit of requests. answer_tokens: limit of each answer, in tokens.
         before_turn: called before each request; raises to end the work (a cap, a lost claim).
-        after_turn: told what each request has cost.
+        after_turn: called with the answer and cost of each request.
 
     Raises:
-        ModelError: no answer, or more than *max_turns* requests.
+        ModelError: there was no answer, or *max_turns* was reached.
     """
     known, model = configured(llm, provider, model)
     system, task = marked(system), marked(task)
