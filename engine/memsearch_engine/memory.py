@@ -193,14 +193,16 @@ class Memory:
             home, path, everything=everything, project=project, call=partial(call, home)
         )
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in _PARTS:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        room, _, kind = _PARTS[name].partition(":")
-        made = getattr(import_module(f"memsearch_engine.{room}"), kind)
-        part = made(self._scope, self) if name in _WRITERS else made(self._scope)
-        setattr(self, name, part)
-        return part
+    if not TYPE_CHECKING:  # else each attribute would be taken for one of them
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _PARTS:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            room, _, kind = _PARTS[name].partition(":")
+            made = getattr(import_module(f"memsearch_engine.{room}"), kind)
+            part = made(self._scope, self) if name in _WRITERS else made(self._scope)
+            setattr(self, name, part)
+            return part
 
     def __enter__(self) -> Memory:
         return self

@@ -511,7 +511,8 @@ def test_a_digest_takes_no_room_from_the_notes_that_it_repeats(notes: Box):
     )
     until(
         lambda: (
-            here.catalog and here.catalog.database.query("SELECT count(*) FROM compared")[0][0] >= 4
+            here._scope.catalog
+            and here._scope.catalog.database.query("SELECT count(*) FROM compared")[0][0] >= 4
         ),
         30,
         "notes to be compared",

@@ -309,7 +309,7 @@ def test_of_two_copies_of_a_project_each_shows_its_own_note(box: Box):
             rows = [row for name in ids for row in catalog.by_entry(name) if row.project == project]
             catalog.links.put(rows, "s", [Link(project, ids[0], ids[1], 0.9, [])])
     for one in (memory, there):
-        (pair,) = one.amendments(ids[0])
+        (pair,) = one.supersession.amendments(ids[0])
         assert pair.newer.path.startswith(one.place.memory) and pair.older.project == one.project.id
 
 

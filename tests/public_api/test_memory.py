@@ -35,6 +35,7 @@ from memsearch_engine.memory import _PARTS
 from memsearch_engine.service import launch
 from memsearch_engine.service.changes import updates
 
+import memsearch_tui
 from tests.conftest import Box
 from tests.placing import place_samples
 
@@ -517,3 +518,49 @@ def test_only_a_files_own_place_makes_it_one_of_the_projects_notes(box: Box):
         assert not memory.files.owns(f"{folder}/../../secret.md") and not memory.files.owns(
             f"{folder}-old/2026-05-01.md"
         )
+
+
+#: What faces must not reach: the index's database, the journal, and methods of the service by name.
+_PRIVATE = {"catalog", "journal", "connect", "call", "place_param", "_scope"}
+_OTHERS = {"subprocess", "connecting"}  # modules with functions of the same names
+
+
+def test_a_face_reaches_nothing_behind_the_public_surface():
+    """Import contracts see modules, not attributes. The demo writes a past that no verb may."""
+    faces = Path(memsearch_tui.__file__).parent
+    found = [
+        f"{path.relative_to(faces)}:{node.lineno} .{node.attr}"
+        for path in faces.rglob("*.py")
+        if path.parent.name != "demo"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and node.attr in _PRIVATE
+        and not (isinstance(node.value, ast.Name) and node.value.id in _OTHERS)
+    ]
+    assert found == []
+
+
+@pytest.mark.slow
+def test_the_python_examples_pass_a_strict_type_checker(tmp_path):
+    """In a user's folder, where nothing of this repository's configuration holds."""
+    text = (ENGINE.parent.parent / "docs/reference/python.md").read_text()
+    examples = [part.partition("```")[0] for part in text.split("```python\n")[1:]]
+    assert examples
+    for number, example in enumerate(examples):
+        file = tmp_path / f"example_{number}.py"
+        file.write_text(example)
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "mypy",
+                "--strict",
+                "--cache-dir",
+                str(tmp_path / "cache"),
+                file,
+            ],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout

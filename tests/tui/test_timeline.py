@@ -76,9 +76,9 @@ def test_an_indexed_file_is_listed_as_one_that_is_not(library, world):
     assert isinstance(indexed.memory._scope.catalog, Catalog)
     assert dict(indexed.days()) == {day: len(items) for day, items in before.items()}
     read = indexed.memory.files.read
-    indexed.memory.read = lambda file: pytest.fail("read from the file")  # type: ignore[method-assign]
+    indexed.memory.files.read = lambda file: pytest.fail("read from the file")  # type: ignore[method-assign]
     assert {day: indexed.day(day) for day in before} == before
-    indexed.memory.read = read  # type: ignore[method-assign]
+    indexed.memory.files.read = read  # type: ignore[method-assign]
     assert all(
         indexed.is_as_listed(item, indexed.entry(item))
         for day in before

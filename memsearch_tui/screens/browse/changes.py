@@ -104,7 +104,7 @@ class Changes:
             self._desk.say(f"deleted {what} · u brings it back")
 
         def delete() -> None:
-            memory.remove([self._selection.target(item, seen) for item in chosen])
+            memory.delete_each([self._selection.target(item, seen) for item in chosen])
 
         await self._desk.write("deleting", delete, deleted, self.failed)
 

@@ -179,7 +179,7 @@ class Marks:
             return
 
         async def look(words: str) -> None:
-            looking = away(partial(memory.lexical, words, _NEWER))
+            looking = away(partial(memory.queries.lexical, words, _NEWER))
             await self._desk.read("searching", looking, partial(self._choose_newer, chosen))
 
         def asked(words: str | None) -> None:
