@@ -169,14 +169,12 @@ class Library:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._files: dict[str, list[DayFile]] = {}
-        self._read: tuple[DayFile, Document] | None = (
-            None  # caches one day's files while the cursor moves
-        )
+        # caches one day's files while the cursor moves
+        self._read: tuple[DayFile, Document] | None = None
         self._names: list[str] = []
         self._then: Then | None = None  # the last as-of day and the changes since
-        self._evidence: dict[
-            tuple[str, str, str], str
-        ] = {}  # a cursor move must not search the agents' folders
+        # a cursor move must not search the agents' folders
+        self._evidence: dict[tuple[str, str, str], str] = {}
 
     def days(self) -> list[tuple[str, int]]:
         """Return (day, number of entries), newest first.
@@ -189,11 +187,12 @@ class Library:
         files: dict[str, list[DayFile]] = {}
         for file in listed:
             files.setdefault(file.day, []).append(file)
+        # replaced in one step: another thread may read it
         self._files, self._evidence, self._then = (
             files,
             {},
             None,
-        )  # replaced in one step: another thread may read it
+        )
         return list(counts.items())
 
     def day(self, day: str) -> list[Item]:
@@ -640,9 +639,8 @@ class Library:
             days = {word.row.entry_id: word.row.day for word in words}
             for word in words:
                 row, amends = word.row, tuple(name for name in word.replaces if name in days)
-                sure = (
-                    " ✓" if any(word.replaces[name] == 1 for name in amends) else ""
-                )  # the owner's override
+                # the owner's override
+                sure = " ✓" if any(word.replaces[name] == 1 for name in amends) else ""
                 what = (
                     f"amends {', '.join(days[name] for name in amends)}{sure}"
                     if amends
@@ -681,9 +679,8 @@ class Library:
         Returns:
             The command and the folder to run it in; ([], '') if the session cannot be resumed.
         """
-        if entry.agent not in agent_names() or not _SESSION.match(
-            entry.session
-        ):  # an anchor is untrusted text
+        if entry.agent not in agent_names() or not _SESSION.match(entry.session):
+            # an anchor is untrusted text
             return [], ""
         argv = [
             part.replace("{session}", entry.session) for part in agent_named(entry.agent).resume

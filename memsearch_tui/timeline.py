@@ -16,10 +16,11 @@ from typing import overload
 from memsearch_tui.library import Item, Library
 
 _AHEAD = 120  # rows that are read on each side of the cursor
+# distance in rows beyond which days are dropped from memory; a day of thirty notes takes 20 KB
 _FAR, _DAYS = (
     1000,
     60,
-)  # distance in rows beyond which days are dropped from memory; a day of thirty notes takes 20 KB
+)
 
 #: (path, entry id) of a note, or ("", name) of a heading.
 Key = tuple[str, str]

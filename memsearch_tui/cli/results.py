@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _DISPLAY = "display"  # search.views.DISPLAY
 _LINES_SHOWN, _WEAK_SHOWN, _NOTES_SHOWN, _TOOL_LINES = 3, 3, 3, 6
-# Patterns are compiled when they are used: a search prints at once.
+# Patterns are compiled on first use, so that a search prints at once.
 #: Badges of a note's marks; `{}` stands for the mark's value.
 _BADGES = {
     "pin": "pinned",

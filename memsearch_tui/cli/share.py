@@ -355,9 +355,8 @@ def _day(text: str | None) -> str:
     if not text:
         return ""
     today, named = date.today(), date.fromisoformat(days_of(text)[0])
-    ahead = (
-        today + (today - named) if text[-1:] in "dwmy" else named
-    )  # for other options, 90d means the past 90 days
+    # for other options, 90d means the past 90 days
+    ahead = today + (today - named) if text[-1:] in "dwmy" else named
     if ahead <= today:
         raise UsageError(
             f"{text} is not ahead", "a note is looked at again on a day to come: 2026-12-01, 90d"

@@ -106,9 +106,8 @@ def _sign(finding: GroundFinding) -> str:
 def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], json_: bool) -> int:
     sections = [memory.files.section(name) for name in names]
     standings = [ground.of(section) for section in sections]
-    if any(
-        standing is None for standing in standings
-    ):  # it is new, or changed since the comparison
+    if any(standing is None for standing in standings):
+        # it is new, or changed since the comparison
         progress = output.Progress()
         checked = ground.verify(progress)
         progress.close()

@@ -1,4 +1,4 @@
-"""``memsearch demo``: write the sample year into a temporary home, index it, show it."""
+"""``memsearch demo``: write the sample year into a temporary home, index it, and show it."""
 
 from __future__ import annotations
 
@@ -39,12 +39,20 @@ To begin with your own, in a new terminal:
 
 
 def demo_root() -> Path:
+    """Return the folder of the demo."""
     return Path(tempfile.gettempdir()) / f"memsearch-demo-{os.getuid()}"
 
 
 def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, Path]:
-    """The demo's home and its first project, written anew when the day has changed. Sets the
-    environment to it.
+    """Write the demo if it does not exist or if the day has changed. Sets the environment to its
+    home.
+
+    Args:
+        fresh: write it in any case.
+        end: the last day of the year; None: today.
+
+    Returns:
+        The demo's home and the folder of its first project.
     """
     end = end or date.today()
     home = Home(root / "home")
@@ -61,7 +69,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
         fill(root, made, end)
         stamp.write_text(end.isoformat())
     os.environ["MEMSEARCH_HOME"] = str(home.root)
-    for agent in all_agents():  # what is on this machine stays out of it
+    for agent in all_agents():  # the demo must not read this machine's agents
         if agent.home_variable and not agent.home_variable.startswith("XDG_"):
             os.environ[agent.home_variable] = str(root / "agents" / agent.name)
     os.environ["CLAUDE_CONFIG_DIR"] = str(root / "agents" / "claude")
@@ -70,12 +78,16 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
 
 
 def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
-    """Write the sample year where it is not there yet; open the app on it, or print a walk."""
+    """Write the sample year if needed; then open the app on it, or print sample commands.
+
+    Returns:
+        An exit code.
+    """
     root = demo_root()
     home, project = prepare(root, fresh=fresh)
     os.chdir(project)
     for folder in sorted((root / "projects").iterdir()):
-        _ = Memory(str(folder), home=home).projects  # registers it
+        _ = Memory(str(folder), home=home).projects  # reading this registers the project
     memory = Memory(str(project), home=home)
     if open_app and is_interactive():
         from memsearch_tui.app import run as open_
@@ -109,7 +121,7 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
 
 
 def _walk(memory: Memory, answer: Answer) -> Iterator[tuple[str, list[str]]]:
-    """Commands to try, each with what it prints, shortened."""
+    """Yield sample commands, each with its shortened output."""
     for hit in answer.hits[:1]:
         yield f"search '{_QUERY}'", [f"{hit.day} {hit.time}  {hit.agent}  {hit.id}"]
         yield f"expand {hit.id}", memory.note(hit.id).text.splitlines()

@@ -1,4 +1,4 @@
-"""Writing the demo's year to disk. Deterministic: the same end day gives the same bytes."""
+"""Writes the demo's year to disk. Deterministic: the same end day gives the same bytes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from memsearch_engine.journal.parse import turn_id
 from memsearch_engine.journal.text import escape_line
 
 _HERE = Path(__file__).parent
-#: Turns that read something from outside the machine.
+#: Turns that read content from outside the machine.
 _OUTSIDE = ("orders-otel", "atlas-map-blurry")
-_LONG = "orders-api"  # whose newest session is a long one
+_LONG = "orders-api"  # the project with a long newest session
 _NAMESPACE = uuid.UUID("6f2a1c9e-3a55-4b7e-9d6b-2f7f3a1d8e10")
 
 
 class Tool(msgspec.Struct):
+    """A tool call of a story: its name, input and output."""
+
     name: str
     input: str
     output: str
 
 
 class Story(msgspec.Struct):
-    """A turn as it was lived. ``day`` counts back from the end of the year."""
+    """A turn of the sample year. ``day`` counts back from the end of the year."""
 
     id: str
     project: str
@@ -42,20 +44,29 @@ class Story(msgspec.Struct):
 
     @property
     def turn(self) -> str:
+        """The id of the turn."""
         return str(uuid.uuid5(_NAMESPACE, self.id))
 
     @property
     def session_id(self) -> str:
+        """The id of its session."""
         return str(uuid.uuid5(_NAMESPACE, f"{self.project}/{self.session}"))
 
     @property
     def entry_id(self) -> str:
+        """The id of its entry."""
         return turn_id(self.agent, self.session_id, self.turn)
 
 
 class Demo(msgspec.Struct):
-    """What was written: project roots by name, how many entries, the turns they come from, and
-    those of which nothing was noted.
+    """What was written.
+
+    Attributes:
+        root: the folder of the demo.
+        projects: project roots by name.
+        entries: number of entries.
+        told: the turns that have an entry.
+        chatter: the turns without one.
     """
 
     root: Path
@@ -66,12 +77,18 @@ class Demo(msgspec.Struct):
 
 
 def stories() -> list[Story]:
+    """Return the hand-written turns."""
     lines = (_HERE / "stories.jsonl").read_text(encoding="utf-8").splitlines()
     return [msgspec.json.decode(line, type=Story) for line in lines if line.strip()]
 
 
 def fillers(count: int, seed: int = 7) -> list[Story]:
-    """Routine turns: small requests on ordinary modules, spread over working days."""
+    """Return routine turns: small requests on ordinary modules, spread over working days.
+
+    Args:
+        count: number of turns.
+        seed: seed of the random choice.
+    """
     parts = json.loads((_HERE / "fillers.json").read_text(encoding="utf-8"))
     chance = random.Random(seed)
     found = []
@@ -147,8 +164,11 @@ type: project
 
 
 def build(root: Path, end: date, routine: int = 700) -> Demo:
-    """Write the year that ends on *end* under *root*: ``projects/<name>`` and the agents' own
-    session files.
+    """Write the year that ends on *end*: ``projects/<name>`` and the agents' own session files.
+
+    Args:
+        root: the folder to write to.
+        routine: number of routine turns.
     """
     told = sorted([*stories(), *fillers(routine)], key=lambda s: (-s.day, s.time, s.session, s.id))
     agents = root / "agents"
@@ -187,8 +207,8 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
 
 
 def _chatter(story: Story) -> list[Story]:
-    """What was said before a turn in its session, of which nothing was worth a note: conversations
-    are long.
+    """Return earlier turns of a story's session that led to no note, because real conversations are
+    long.
     """
     said = json.loads((_HERE / "chatter.json").read_text(encoding="utf-8"))
     hour, minute = map(int, story.time.split(":"))
@@ -208,8 +228,8 @@ def _chatter(story: Story) -> list[Story]:
 
 
 def _keep(agents: Path, project: Path) -> None:
-    """What Claude Code is told by files in a project, and what it has kept of it: some of it was
-    overtaken since.
+    """Write Claude Code's agent files: project instructions and its auto memory, partly
+    outdated.
     """
     (project / "CLAUDE.md").write_text(_INSTRUCTIONS, encoding="utf-8")
     folder = agents / "claude" / "projects" / str(project).replace("/", "-") / "memory"
@@ -254,7 +274,7 @@ def _day(day: str, turns: list[tuple[Story, Anchor]]) -> str:
 
 
 def _claude(story: Story, project: Path, end: date) -> list[dict]:
-    """A turn as Claude Code 2.1 writes it: one line per content block."""
+    """Return a turn in the format of Claude Code 2.1: one line for each content block."""
     hour, minute = map(int, story.time.split(":"))
     start = datetime(end.year, end.month, end.day, hour, minute, tzinfo=UTC) - timedelta(
         days=story.day

@@ -1,5 +1,7 @@
-"""What the product would have made of the year in its own home: kept conversations, what was
-captured, told and spent in its last weeks, and a consolidation that waits for review.
+"""The demo's home folder, as capture would have filled it.
+
+It has archived conversations, the capture, injection and cost records of the last weeks, and a
+consolidation that is pending review.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemo
 
 from memsearch_tui.demo.history import Demo, Story
 
-#: story -> what its session taught
+#: story -> fact learned from its session
 _LESSONS = {
     "atlas-pnpm": (
         "Always pnpm in atlas-web, never npm or Yarn: hoisting hid missing dependencies twice"
@@ -44,14 +46,14 @@ _LESSONS = {
 }
 
 
-#: (words of a prompt, the story whose note was told at it); every other one was cited in the answer
+#: (prompt, story of the injected note); every second answer cites its note
 _TOLD = (
     ("raise catalog cache ttl", "orders-cache-ttl-1800"),
     ("add a dependency to atlas", "atlas-pnpm"),
     ("store the shipping fee", "orders-money-cents"),
 )
 _SHOWN_DAYS = 28
-#: A story's note that two machines have changed: what it said, and what each made of it.
+#: A story with a note that two machines changed: the text before, and the text of each machine.
 _CONTESTED = (
     "orders-runbook-oncall",
     "Escalation after 20 minutes.",
@@ -61,7 +63,7 @@ _CONTESTED = (
 
 
 def fill(root: Path, made: Demo, end: date) -> None:
-    """Fill ``root/home`` as far as a first look at the app needs it."""
+    """Fill ``root/home`` with the data that a first look at the app needs."""
     home, told, projects = Home(root / "home").ensure(), made.told, made.projects
     archive = Archive(home)
     for story in told:
@@ -78,7 +80,8 @@ def fill(root: Path, made: Demo, end: date) -> None:
                 "edit",
                 "write",
                 "apply_patch",
-            ):  # what the story's edits say in words
+            ):
+                # the story's edits as text
                 tool.input = json.dumps({"file_path": path})
         actions.put(
             turn, locate(folder, home).memory, story.entry_id, CapturePipeline.started(turn)
@@ -131,7 +134,7 @@ def fill(root: Path, made: Demo, end: date) -> None:
 
 
 def _contest(home: Home, made: Demo, end: date) -> None:
-    """What a round of sync leaves of a note that was changed in two places."""
+    """Write the state that sync leaves for a note that was changed in two places."""
     name, was, one, other = _CONTESTED
     story = next(story for story in made.told if story.id == name)
     day = end - timedelta(days=story.day)
@@ -142,9 +145,7 @@ def _contest(home: Home, made: Demo, end: date) -> None:
 
 
 def _weeks(home: Home, made: Demo, end: date) -> None:
-    """The last weeks as Activity shows them: turns that were captured, what summaries have cost,
-    what sessions were told.
-    """
+    """Write the last weeks for the activity page: captured turns, cost of summaries, injections."""
     told, projects = made.told, made.projects
     recent = [story for story in told if story.day < _SHOWN_DAYS]
     ledger = Ledger(home)
@@ -211,7 +212,7 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
 
 
 def _moment(end: date, days: int, time: str = "00:00") -> float:
-    """Seconds since 1970 of a time so many days before the end."""
+    """Return the seconds since 1970 of a time *days* before the end."""
     hour, minute = map(int, time.split(":"))
     return (
         datetime(end.year, end.month, end.day, hour, minute, tzinfo=UTC) - timedelta(days=days)

@@ -1,5 +1,6 @@
-"""The repository of the demo's first project, so that its notes have something to be compared with:
-files come when a story names them, and later some of them move or go.
+"""The git repository of the demo's first project, with which its notes are compared.
+
+Files appear when a story names them; later, some are moved or deleted.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from memsearch_tui.demo.history import Story
 
 _WHO = b"Demo <demo@example.org>"
 _LINES = 30
-#: days before the end -> what moved (from, to) or went (from, '') then
+#: days before the end -> moved files (from, to) and deleted files (from, '')
 _LATER = {
     70: [("scripts/switch_color.sh", "")],
     40: [
@@ -25,8 +26,7 @@ _LATER = {
     ],
     12: [("app/payments/fx.py", ""), ("load/sale.js", "")],
 }
-#: What a colleague has shared with the project's team: days before the end -> (time, id, what it
-#: says)
+#: Notes that a colleague shared with the team: days before the end -> (time, id, text)
 _COLLEAGUE = "mara"
 _SHARED = {
     33: [
@@ -53,7 +53,13 @@ _SHARED = {
 
 
 def make(project: Path, told: Iterable[Story], end: date) -> None:
-    """Write the repository at *project*, whose stories are among *told*."""
+    """Write the repository.
+
+    Args:
+        project: its folder.
+        told: all stories; those of other projects are ignored.
+        end: the last day of the year.
+    """
     repo = Repo.init(str(project), default_branch=b"main")
     here = [story for story in told if story.project == project.name]
     days: dict[int, list[tuple[str, str]]] = {}  # day -> (path, text)

@@ -1,7 +1,7 @@
-"""Memory for any agent that speaks the Model Context Protocol (``memsearch mcp``).
+"""Memory for any agent that uses the Model Context Protocol (``memsearch mcp``).
 
-A thin face: ``answers`` makes of what ``Memory`` gives what a model may be handed, capped, dated
-and fenced; ``server`` offers it as tools, resources and prompts by the official SDK (the ``mcp``
-extra; nothing else imports it); ``serve`` runs that over stdio or HTTP.
-It holds no model and no index: the resident service does.
+``answers`` turns the results of ``Memory`` into capped, dated and fenced answers. ``server`` offers
+them as tools, resources and prompts with the official SDK (the ``mcp`` extra; no other package
+imports it). ``serve`` runs the server over stdio or HTTP. The server has no model and no index: it
+uses the resident service.
 """

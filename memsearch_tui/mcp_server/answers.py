@@ -1,11 +1,11 @@
-"""What a model is handed: notes and conversations as plain values and as fenced text, within a
+"""The answers for a model: notes and conversations as plain values and as fenced text, within a
 number of tokens.
 
-Everything here was written by somebody else than the person who asks now: it is information, and
-says so; it carries where and when it comes from, whether it waits for the owner's word, and what
-has overtaken it. What notes say stands in the fence alone: clients hand their models either the
-text of an answer or its structure (Claude Code 2.1 and Codex 0.169 the latter), and both have to be
-fenced. This module knows nothing of the protocol.
+Somebody else wrote this text, not the person who asks now. So each answer says that it is
+information, where and when it comes from, whether it is quarantined, and what supersedes it. The
+text of notes is only inside the fence. Clients pass their models either the text of an answer or
+its structure (Claude Code 2.1 and Codex 0.169 pass the structure), so both are fenced. This module
+does not know the protocol.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEAD = (
     " and the files outrank it."
 )
 _MIN_TEXT, _MAX_TEXT = 200, 700  # characters of a note in a list
-_PER_TOKEN = 3  # characters that a token has at the least, in what is cut
+_PER_TOKEN = 3  # least characters of a token, for cutting text
 _TURN_TOOLS = 6
 _OWN = (
     "other projects are not told here",
@@ -95,15 +95,15 @@ class Opened:
 
 
 def sees_all(memory: Memory) -> bool:
-    """Whether the owner lets clients see other projects than their own."""
+    """Return whether the owner lets clients read projects other than their own."""
     return memory.everything or memory.settings.mcp.projects == "all"
 
 
 def note_of(memory: Memory, name: str) -> Note:
-    """A note by its id.
+    """Return a note by its id.
 
     Raises:
-        NotFound: there is none, or it is of another project and those are not given.
+        NotFound: there is no such note, or clients may not read its project.
     """
     note = memory.note(name)
     if not sees_all(memory) and not memory.files.owns(note.path):
@@ -112,8 +112,14 @@ def note_of(memory: Memory, name: str) -> Note:
 
 
 def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
-    """The notes that a query finds, best first. Raises UsageError where it asks for another project
-    and may not.
+    """Return the notes that a query finds, best first.
+
+    Args:
+        limit: number of notes at most.
+        tokens: size of the answer at most.
+
+    Raises:
+        UsageError: the query asks for another project, which is not allowed.
     """
     request = parse(query, limit=limit)
     if request.projects and not sees_all(memory):
@@ -135,7 +141,7 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
             note = note_of(memory, hit.id)
         except (NotFound, UsageError):
             if not is_past or not sees_all(memory) and not memory.files.owns(hit.row.path):
-                continue  # deleted since
+                continue  # deleted meanwhile
             one = Found(hit.id, hit.day, hit.time, hit.row.agent, trust="deleted since")
             found.append((one, hit.text))
             continue
@@ -151,7 +157,14 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
 
 
 def timeline(memory: Memory, first: str, last: str, path: str, limit: int, tokens: int) -> Notes:
-    """What happened from day to day (inclusive, newest first), or to a file."""
+    """Return the notes of a range of days (inclusive), or those about a file, newest first.
+
+    Args:
+        first, last: ISO days; '' for no limit.
+        path: a file or folder that the notes' turns wrote to; '' for any.
+        limit: number of notes at most.
+        tokens: size of the answer at most.
+    """
     if path:
         return _of_path(memory, path, limit, tokens)
     days = [
@@ -178,6 +191,13 @@ def _of_path(memory: Memory, path: str, limit: int, tokens: int) -> Notes:
 
 
 def open_note(memory: Memory, name: str, start: int, tokens: int) -> Opened:
+    """Return a whole note.
+
+    Args:
+        name: the note's id.
+        start: the character to begin with.
+        tokens: size of the answer at most.
+    """
     note_of(memory, name)
     note = memory.expand(name)
     part, go_on = _part(note.text, start, tokens)
@@ -187,7 +207,15 @@ def open_note(memory: Memory, name: str, start: int, tokens: int) -> Opened:
 def open_conversation(
     memory: Memory, name: str, turn: str, context: int, start: int, tokens: int
 ) -> Opened:
-    """The turn behind a note (or another one of its session), and so many on both sides."""
+    """Return the turn behind a note, or another turn of its session.
+
+    Args:
+        name: the note's id.
+        turn: the other turn's id; '' for the note's turn.
+        context: number of turns on each side.
+        start: the character to begin with.
+        tokens: size of the answer at most.
+    """
     note = note_of(memory, name)
     found = memory.transcript(name, turn=turn, context=context)
     text = "\n\n".join(
@@ -210,8 +238,9 @@ def _turn(turn: Turn, number: int, total: int) -> str:
 
 
 def fence(memory: Memory, text: str) -> str:
-    """*text* marked as memory, so that it is told from what is said now and never becomes a memory
-    again; secrets taken out.
+    """Return *text* marked as memory, without secrets.
+
+    The mark separates it from the current conversation and prevents that it is captured again.
     """
     return fenced(f"{HEAD}\n{text}", memory.home)[0]
 
@@ -226,7 +255,7 @@ def _opened(
         *([f"shared: {note.author}"] if note.author else []),
     ]
     facts += [f"waits for the owner's word: {trust}"] if trust else []
-    with contextlib.suppress(Unreachable):  # a note can be read without it
+    with contextlib.suppress(Unreachable):  # a note can be read without the service
         newer = [
             pair.newer
             for pair in memory.supersession.amendments(note.id)
@@ -267,7 +296,7 @@ _SHOWN = ("pin", "expires", "superseded-by", "confidence", "conflict", "conflict
 
 
 def _trust(memory: Memory, note: Note) -> str:
-    """Why a note waits for the owner's word; '' where it doesn't."""
+    """Return why a note is quarantined; '' if it is not."""
     try:
         why = memory.trust.waits(note.id)
         return _WAITS[why] if why else ""
@@ -283,8 +312,10 @@ def _within(
     *,
     more: bool = False,
 ) -> Notes:
-    """As many as fit, the first ones first; at least one, cut to size. *more*: there are others
-    that were not looked at.
+    """Return the first notes that fit into *tokens*; at least one, cut to size.
+
+    Args:
+        more: there are further notes that were not examined.
     """
     kept: list[Found] = []
     lines: list[str] = []
@@ -309,7 +340,7 @@ def _within(
 
 
 def _facts(note: Found) -> str:
-    """A note's first line, as a model reads it."""
+    """Return the first line of a note, as a model reads it."""
     facts = [note.day, note.time, note.agent or "by hand", note.project, *note.marks]
     facts += [f"shared: {note.author}"] if note.author else []
     facts += [f"waits for the owner's word: {note.trust}"] if note.trust else []
@@ -322,8 +353,9 @@ def _facts(note: Found) -> str:
 
 
 def _part(text: str, start: int, tokens: int) -> tuple[str, int | None]:
-    """What of *text* fits from *start* (characters) on, ended at a line where there is one, and
-    where the rest begins.
+    """Return a part of *text* that fits into *tokens*, and the position of the rest.
+
+    The part begins at the character *start* and ends at the end of a line if possible.
     """
     part = text[start : start + tokens * _PER_TOKEN]
     end = start + len(part)
@@ -335,7 +367,11 @@ def _part(text: str, start: int, tokens: int) -> tuple[str, int | None]:
 
 
 def day_text(memory: Memory, day: str) -> str:
-    """A day's notes as they stand. Raises NotFound."""
+    """Return the notes of a day as they are in its file.
+
+    Raises:
+        NotFound: the day has no notes.
+    """
     notes = memory.entries(date.fromisoformat(day).isoformat())
     if not notes:
         raise NotFound(f"there is no note of {day}")

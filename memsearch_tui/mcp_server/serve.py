@@ -1,5 +1,5 @@
-"""Running the server: over standard input and output for one agent's session, or over HTTP on this
-machine behind a token.
+"""Runs the server: over standard input and output for one agent's session, or over HTTP on this
+machine with a token.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ _App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def over_stdio(parent: int) -> None:
-    """Serve until standard input is closed, or the client has gone. ``parent``: the process that
-    started this one.
+    """Serve until standard input is closed or the client has ended.
+
+    Args:
+        parent: id of the process that started this one.
     """
     server = build(here())
 
@@ -47,7 +49,9 @@ TOKEN_FILE = "mcp.token"
 
 
 def token(home: Home) -> str:
-    """What a client has to bring, made once; in a file that its owner alone may read."""
+    """Return the token that clients need. It is created once, in a file that only its owner may
+    read.
+    """
     path = home.private(TOKEN_FILE)
     kept = path.read_text(encoding="ascii").strip()
     if not kept:
@@ -57,7 +61,7 @@ def token(home: Home) -> str:
 
 
 class Gate:
-    """Lets nobody in without the token (ASGI)."""
+    """ASGI middleware that rejects requests without the token."""
 
     def __init__(self, app: _App, token: str) -> None:
         self._app, self._wanted = app, b"Bearer " + token.encode()
@@ -78,15 +82,15 @@ class Gate:
 
 
 def over_http(home: Home, port: int, folder: str, said: Callable[[str], None]) -> None:
-    """Serve Streamable HTTP on loopback, Host and Origin checked, until the process is ended.
+    """Serve Streamable HTTP on loopback until the process ends. Host and Origin are checked.
 
     Args:
-        port: 0 for any that is free.
+        port: 0 for any free port.
         folder: the project of a client that names none.
-        said: told the address once it listens.
+        said: called with the address once the server listens.
 
     Raises:
-        Unreachable: the port is taken.
+        Unreachable: the port is in use.
     """
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings

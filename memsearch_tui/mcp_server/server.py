@@ -1,11 +1,12 @@
-"""The tools, resources and prompts, by the official SDK.
+"""The tools, resources and prompts, with the official SDK.
 
-Deletions and corrections ask the person by elicitation (MCP 2025-06-18), in words that name the
-very note; a client that can't ask gets a refusal that says which command does it, since a model's
-own word is no consent.
+Deletions and corrections ask the person by elicitation (MCP 2025-06-18); the question shows the
+note. For a client that cannot ask, the call is refused with the command that does the same, because
+a model cannot consent for the person.
 """
 
-# annotations are values here: the SDK reads them, and resolvers among them are closures
+# no `from __future__ import annotations`: the SDK reads annotations as values, and some of them
+# contain closures
 
 import asyncio
 import contextlib
@@ -96,24 +97,25 @@ class Memories:
     """The memories of the projects that clients work in, each opened once."""
 
     def __init__(self, fallback: str | None) -> None:
-        """
-        Args:
-            fallback: the folder of a client that names none; None where it has to.
+        """Args:
+        fallback: the project folder of a client that names none; None: clients have to name one.
         """
         self._fallback = fallback
         self._open: dict[tuple[str, str], Memory] = {}
         self._lock = threading.Lock()
-        #: id of a note -> its hash when the person was asked about it
+        #: id of a note -> its hash when the person was asked
         self.asked_about: dict[str, str] = {}
 
     @property
     def is_at_home(self) -> bool:
-        """Whether every client so far works in the folder of this process, so that what names no
-        client is about that one.
+        """Whether every client so far works in the folder of this process.
+
+        Requests without a client are then about that folder.
         """
         return all(folder == self._fallback for folder, _ in self._open)
 
     def of(self, roots: ListRootsResult, project: str = "") -> Memory:
+        """Return the memory of a client's project, or of another one that it names."""
         folder = next(
             (path for root in roots.roots if (path := _folder(str(root.uri)))), self._fallback
         )
@@ -128,7 +130,7 @@ class Memories:
             own = self._open[folder, ""]
             if project in ("", own.project.name, own.project.slug):
                 return own
-            if not answers.sees_all(own):  # asked each time: the owner may take it back
+            if not answers.sees_all(own):  # checked at each call: the owner may change the setting
                 raise ToolError(
                     "other projects are not told here: `memsearch config set mcp.projects all` is"
                     " their owner's word for it"
@@ -138,6 +140,7 @@ class Memories:
             return self._open[folder, project]
 
     def close(self) -> None:
+        """Close all memories."""
         for memory in self._open.values():
             memory.close()
 
@@ -149,13 +152,13 @@ def _folder(uri: str) -> str:
 
 
 def here() -> str:
-    """The folder that a client on this process's standard input works in."""
+    """Return the folder of the client on this process's standard input."""
     named = os.environ.get("CLAUDE_PROJECT_DIR", "")
     return named if named and os.path.isdir(named) else os.getcwd()
 
 
 async def _run(work: Callable[..., T], *args: Any) -> T:
-    """*work* in a thread; what it refuses is told to the model with the next step."""
+    """Run *work* in a thread. Its errors reach the model with the next step."""
     try:
         return await asyncio.to_thread(work, *args)
     except Conflict as error:
@@ -167,7 +170,7 @@ async def _run(work: Callable[..., T], *args: Any) -> T:
 
 
 class Server(MCPServer):
-    """Says in a sentence each which arguments are wrong."""
+    """The SDK's server, with one plain sentence for each wrong argument."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         try:
@@ -210,15 +213,18 @@ def _told(value: Notes | Opened) -> CallToolResult:
 
 
 def build(fallback: str | None) -> MCPServer:
-    """The server. ``fallback``: of ``Memories``."""
+    """Build the server.
+
+    Args:
+        fallback: see ``Memories``.
+    """
     memories = Memories(fallback)
 
     @contextlib.asynccontextmanager
     async def lifespan(_server: MCPServer) -> AsyncIterator[None]:
         try:
-            with contextlib.redirect_stdout(
-                sys.stderr
-            ):  # what a library prints must not reach the protocol
+            with contextlib.redirect_stdout(sys.stderr):
+                # prints of libraries must not reach the protocol
                 yield
         finally:
             memories.close()
@@ -411,7 +417,7 @@ def _tools(server: MCPServer, memories: Memories) -> None:
 
 
 def _client(ctx: Context) -> str:
-    """How the client calls itself."""
+    """Return the client's name for itself."""
     info = getattr(ctx.session, "client_info", None)
     info = info or getattr(getattr(ctx.session, "client_params", None), "client_info", None)
     return str(getattr(info, "name", "") or "agent")
@@ -420,13 +426,14 @@ def _client(ctx: Context) -> str:
 def _consented(
     memories: Memories, memory: Memory, id: str, asked: ElicitationResult[Confirm]
 ) -> Note | None:
-    """The note, as it stood when the person was asked; None where they said no. Raises ToolError
-    where it has changed.
+    """Return the note in the version that the person saw; None if they declined.
+
+    Raises:
+        ToolError: the note has changed since.
     """
     note = answers.note_of(memory, id)
-    shown = memories.asked_about.pop(
-        note.id, ""
-    )  # of this note alone: other clients' questions stand
+    # only of this note: other clients' questions stay open
+    shown = memories.asked_about.pop(note.id, "")
     if not (isinstance(asked, AcceptedElicitation) and asked.data.yes):
         return None
     if shown != note.hash:
@@ -437,7 +444,7 @@ def _consented(
 async def _ask(
     ctx: Context, memories: Memories, id: str, roots: ListRootsResult, verb: str, text: str = ""
 ) -> Confirm | Elicit[Confirm]:
-    """Ask the person, in words that show the note itself.
+    """Ask the person with a question that shows the note.
 
     Raises:
         ToolError: the client cannot ask.
@@ -451,9 +458,8 @@ async def _ask(
         )
     memory = await _run(memories.of, roots)
     seen = await _run(answers.note_of, memory, id)
-    memories.asked_about.setdefault(
-        seen.id, seen.hash
-    )  # the first question's: a client of the newer protocol asks twice
+    # keep the first hash: clients of the newer protocol ask twice
+    memories.asked_about.setdefault(seen.id, seen.hash)
     instead = f"\n\nto:\n{text}" if text else ""
     return Elicit(f"{verb} this note of {seen.day} {seen.time}?\n\n{seen.text}{instead}", Confirm)
 
@@ -501,7 +507,7 @@ def _resources(server: MCPServer, memories: Memories) -> None:
             raise ResourceNotFoundError(f"{uri}: {error} {error.hint}") from error
 
     async def page(ctx: Any, call_next: Any) -> Any:
-        """The days, newest first, a page at a time."""
+        """List the days, newest first, one page at a time."""
         if ctx.method != "resources/list":
             return await call_next(ctx)
         cursor = str((ctx.params or {}).get("cursor") or "0")

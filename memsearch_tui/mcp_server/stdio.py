@@ -1,7 +1,7 @@
-"""Standard input and output as the transport: what the SDK leaves unanswered is answered, and the
-server ends with its client.
+"""The transport over standard input and output.
 
-Input is not closed by a client that was killed while another process holds the pipe; so the parent
+It answers messages that the SDK leaves unanswered, and ends the server with its client. If a client
+is killed while another process holds the pipe, the input is not closed; therefore the parent
 process is watched.
 """
 
@@ -19,14 +19,13 @@ from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
 _TICK_S = 1.0
-#: Programs that only start another one: where the parent is one of these, its own parent is the
-#: client.
+#: Programs that only start another one: if the parent is one of these, the client is its parent.
 _STARTERS = {"sh", "bash", "dash", "zsh", "fish", "env", "uv", "uvx", "pipx", "nice", "timeout"}
 _MOST_STARTERS = 4
 
 
 def parents() -> list[tuple[int, int]]:
-    """The processes on the way to the client, this one first, each with the id of its parent."""
+    """Return (process, parent) from this process up to the client."""
     found: list[tuple[int, int]] = []
     try:
         process: psutil.Process | None = psutil.Process()
@@ -41,8 +40,8 @@ def parents() -> list[tuple[int, int]]:
 
 
 def are_there(chain: list[tuple[int, int]]) -> bool:
-    """Whether each process of *chain* still has the parent that it had: one that is orphaned gets
-    another.
+    """Return whether each process of *chain* still has the same parent; an orphaned process gets
+    another one.
     """
     try:
         return os.getppid() == chain[0][1] and all(
@@ -53,7 +52,9 @@ def are_there(chain: list[tuple[int, int]]) -> bool:
 
 
 async def end_with_client(parent: int) -> None:
-    """End this process when its client has gone: reading standard input cannot be interrupted."""
+    """End this process when its client has ended, because reading standard input cannot be
+    interrupted.
+    """
     chain = (
         [(os.getpid(), parent), *parents()[1:]]
         if os.getppid() == parent
@@ -66,7 +67,7 @@ async def end_with_client(parent: int) -> None:
 
 
 class _Answering:
-    """The messages of a stream; what is no message is answered with an error."""
+    """The messages of a stream; invalid messages are answered with an error."""
 
     def __init__(self, stream: Any, out: Any) -> None:
         self._stream, self._out = stream, out
@@ -97,7 +98,7 @@ class _Answering:
 
 
 def refusal(error: Exception) -> JSONRPCError:
-    """The answer to a line that is no JSON, or JSON and no message of the protocol."""
+    """Return the answer to a line that is not JSON, or not a message of the protocol."""
     found = error.errors(include_url=False) if isinstance(error, ValidationError) else []
     if not found or found[0]["type"] == "json_invalid":
         return JSONRPCError(

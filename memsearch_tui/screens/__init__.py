@@ -1,1 +1,1 @@
-"""What fills the screen: ``browse`` is home, ``text`` shows help and health."""
+"""The app's screens: ``browse`` is the home screen, the others open over it."""

@@ -1,4 +1,4 @@
-"""Three questions at a glance: is everything captured, what did it cost, what failed and why."""
+"""The activity page: whether all turns are captured, what they cost, and what failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memsearch_tui.screens.rows import RowsScreen
 
 
 class ActivityScreen(RowsScreen):
-    """Capture, costs, failures and the injection log, each row with what is behind it."""
+    """Capture, costs, failures and the injection log; each row opens its details."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "retry", "Try failed ones again", id="activity.retry")
@@ -25,7 +25,7 @@ class ActivityScreen(RowsScreen):
         self._library = library
 
     async def action_retry(self) -> None:
-        """Try failed events and summaries again, and read what comes of it."""
+        """Retry failed events and summaries, and read the page again."""
 
         def begun(count: int) -> None:
             self.say(f"{many(count, 'failure')} tried again" if count else "nothing has failed")

@@ -1,6 +1,4 @@
-"""A slider over the search: what was noted by a day, as it stood then. The search behind follows
-each step.
-"""
+"""A slider for searches as of a past day. The search behind it follows each step."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ _MONTH = 30
 
 
 class _Slider(Lines):
-    """One line: the days from the first note to today, and where it stands."""
+    """One line: the days from the first note to today, and the chosen day."""
 
     DEFAULT_CSS = "_Slider { height: 1; background: $surface; }"
 
@@ -33,7 +31,7 @@ class _Slider(Lines):
 
 
 class AsOfScreen(ModalScreen[bool]):
-    """Dismisses with whether the day is kept."""
+    """Dismisses with whether the chosen day stays in effect."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "A day earlier", id="asof.earlier"),
@@ -51,10 +49,10 @@ class AsOfScreen(ModalScreen[bool]):
     """
 
     def __init__(self, first: str, today: str, day: str, moved: Callable[[str], None]) -> None:
-        """
-        Args:
-            first: the day of the oldest note; day: where it stands (ISO days).
-            moved: told each day that it comes to, '' for today: then notes are as they are.
+        """Args:
+        first: ISO day of the oldest note.
+            day: the ISO day to begin with.
+            moved: called with each chosen ISO day; '' for today, which means current notes.
         """
         super().__init__()
         self._first, self._last = date.fromisoformat(first), date.fromisoformat(today)
@@ -87,10 +85,13 @@ class AsOfScreen(ModalScreen[bool]):
             self._moved("" if day == self._last else day.isoformat())
 
     def action_step(self, days: int) -> None:
+        """Move by *days*."""
         self._go(self.day + timedelta(days=days))
 
     def action_edge(self, end: int) -> None:
+        """Move to the first day (-1) or to today (1)."""
         self._go(self._last if end else self._first)
 
     def action_keep(self, kept: bool) -> None:
+        """Leave; *kept*: the chosen day stays in effect."""
         self.dismiss(kept)

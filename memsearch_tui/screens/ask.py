@@ -1,4 +1,4 @@
-"""One line asked of the user."""
+"""A screen that asks the user for one line of text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Line(InOrder, Input):
 
 
 class AskScreen(ModalScreen[str]):
-    """Dismisses with the text, or '' where the user left."""
+    """Dismisses with the text, or '' if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="ask.leave", priority=True)
@@ -45,4 +45,5 @@ class AskScreen(ModalScreen[str]):
         self.dismiss(event.value.strip())
 
     def action_leave(self) -> None:
+        """Leave without an answer."""
         self.dismiss("")

@@ -1,6 +1,4 @@
-"""What was changed in the notes, newest first, with what stood before and after; any of it can be
-brought back.
-"""
+"""The changes of notes, newest first, each with the text before and after. Each can be restored."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ _TONES = {"add": "good", "delete": "bad", "edit": "accent", "mark": "dim"}
 
 
 class ChangesScreen(Screen["list[Change]"]):
-    """Dismisses with what was restored, or None where the user left."""
+    """Dismisses with the restored change, or None if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "restore", "Bring back", id="changes.restore"),
@@ -95,9 +93,11 @@ class ChangesScreen(Screen["list[Change]"]):
 
     @on(LineList.Opened)
     def action_read(self) -> None:
+        """Go to the text of the change."""
         self._detail.focus()
 
     async def action_restore(self) -> None:
+        """Restore the text before the change under the cursor."""
         if self._list.key is not None:
             bring = partial(self._library.memory.restore, self._list.key)
             await write(self, "bringing it back", bring, self._restored, self._complain)
@@ -115,7 +115,7 @@ class ChangesScreen(Screen["list[Change]"]):
         self._status.say(text)
 
     def action_leave(self) -> None:
-        """Back to the list of changes, then out; the home screen stands on what came back."""
+        """Go back to the list of changes, then out. The home screen shows the restored note."""
         if self._detail.has_focus:
             self._list.focus()
         else:
@@ -123,6 +123,6 @@ class ChangesScreen(Screen["list[Change]"]):
 
 
 def _readable(text: bytes) -> str:
-    """A note without the comments that only programs read."""
+    """Return a note without the comments that only programs read."""
     lines = text.decode(errors="replace").strip("\n").split("\n")
     return "\n".join(line for line in lines if not _COMMENT.fullmatch(line.strip()))

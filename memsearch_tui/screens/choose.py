@@ -1,4 +1,4 @@
-"""A short list over the screen: one thing is chosen, or none."""
+"""A short list over the screen, from which the user chooses one row or none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS = 16
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """``name``: what the screen dismisses with; ``note``: said dimly beside the text."""
+    """One row. ``name``: the screen's result; ``note``: shown dimmed beside the text."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class ChooseScreen(ModalScreen[str]):
-    """Dismisses with the name of what was chosen, or '' where the user left."""
+    """Dismisses with the name of the chosen row, or '' if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "open", "Choose", id="choose.open"),
@@ -44,10 +44,9 @@ class ChooseScreen(ModalScreen[str]):
         at: str = "",
         moved: Callable[[str], None] = lambda name: None,
     ) -> None:
-        """
-        Args:
-            at: the name of the one that the cursor stands on first.
-            moved: told the name of what the cursor has come to.
+        """Args:
+        at: the name of the row under the cursor at first.
+            moved: called with the name of the row that the cursor moves to.
         """
         super().__init__()
         self._choices = {choice.name: choice for choice in choices}
@@ -71,7 +70,9 @@ class ChooseScreen(ModalScreen[str]):
 
     @on(LineList.Opened)
     def action_open(self) -> None:
+        """Choose the row under the cursor."""
         self.dismiss(self._list.key or "")
 
     def action_leave(self) -> None:
+        """Leave without a choice."""
         self.dismiss("")

@@ -1,4 +1,4 @@
-"""An entry was changed by somebody else while it was edited: what both made of it, and the choice."""
+"""The choice after somebody else changed an entry during its edit, with both versions."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class ConflictScreen(ModalScreen[str]):
     """
 
     def __init__(self, what: str, base: str, mine: str, theirs: str) -> None:
-        """
-        Args:
-            what: which note it is.
-            base: the text that both began with.
+        """Args:
+        what: the note's name for people.
+            base: the text before both changes.
+            mine, theirs: the two versions.
         """
         super().__init__()
         self._what = what
@@ -55,4 +55,5 @@ class ConflictScreen(ModalScreen[str]):
             view.show([[(self._what, "dim")], [], *rows])
 
     def action_choose(self, choice: str) -> None:
+        """Leave with the choice."""
         self.dismiss(choice)

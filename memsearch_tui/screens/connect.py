@@ -1,5 +1,5 @@
-"""Which agents write here: what connecting one would change is shown before it is done, and their
-old sessions are counted before they are taken in.
+"""The screen that connects agents and imports their old sessions. It previews the changes and
+counts the sessions first.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from memsearch_tui.library import Library
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
-_IMPORTS = Lane("imports")  # of its own: it may take minutes, and no edit waits for it
+# a lane of its own: an import may take minutes, and no edit waits for it
+_IMPORTS = Lane("imports")
 
 
 class ConnectScreen(Screen[None]):
-    """The agents on the left, what would change on the right."""
+    """The agents on the left, the planned changes on the right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "connect", "Connect", id="connect.yes"),
@@ -61,6 +62,7 @@ class ConnectScreen(Screen[None]):
         await self._read()
 
     def say(self, text: str) -> None:
+        """Show a message."""
         self._status.update(text)
 
     def _complain(self, error: Exception) -> None:
@@ -121,6 +123,7 @@ class ConnectScreen(Screen[None]):
 
     @on(LineList.Opened)
     async def action_connect(self) -> None:
+        """Connect the agent under the cursor."""
         agent = self._agent
         if agent and agent.changes and not agent.refused:
             await self._carry_out(
@@ -128,6 +131,7 @@ class ConnectScreen(Screen[None]):
             )
 
     async def action_disconnect(self) -> None:
+        """Disconnect the agent under the cursor."""
         agent = self._agent
         if agent and agent.connected:
             work = partial(connecting.disconnect, self._memory, agent.name)
@@ -143,13 +147,14 @@ class ConnectScreen(Screen[None]):
     # -- old sessions
 
     def action_take_in(self) -> None:
+        """Import the old sessions of the agent under the cursor."""
         if self._agent and self._stop is None:
             self._stop = threading.Event()
             self.run_worker(self._take_in(self._agent, self._stop), group="import")
 
     @property
     def is_busy(self) -> bool:
-        """Whether another screen would have to end what goes on here."""
+        """Whether an import runs, which another screen would have to stop."""
         return self._stop is not None
 
     def _progress(self, phase: str, done: int, total: int) -> None:
@@ -169,7 +174,7 @@ class ConnectScreen(Screen[None]):
         self.say(f"counting the sessions of {agent.title} …")
         try:
             made = await away(partial(connecting.plan, self._memory, agent.name, self._progress))
-        except Exception as error:  # whatever a reader of foreign files meets
+        except Exception as error:  # foreign files may raise any error
             self._complain(error)
             return
         count = made.counts[agent.name]
@@ -198,6 +203,7 @@ class ConnectScreen(Screen[None]):
             self._complain(error)
 
     def action_leave(self) -> None:
+        """Stop a running import; without one, leave the screen."""
         if self._stop is not None:
             self._stop.set()
         else:

@@ -1,4 +1,4 @@
-"""Going to a date: typed, or picked in the calendar."""
+"""A screen for going to a date, which is typed or picked in the calendar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOW = "2026-02-09, 2026-02, yesterday, 7d · tab: the calendar, page up a year 
 
 
 class DayScreen(ModalScreen[str]):
-    """Dismisses with an ISO day, or '' where the user left."""
+    """Dismisses with an ISO day, or '' if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="date.leave", priority=True)
@@ -67,7 +67,7 @@ class DayScreen(ModalScreen[str]):
         self.query_one("#how", Static).update(said)
 
     def _read(self, text: str) -> str:
-        """The last day that *text* names, '' where it names none."""
+        """Return the last day that *text* names; '' if it names none."""
         from memsearch_engine import parse_date
 
         found = parse_date(text.strip(), date.fromisoformat(self._today))
@@ -88,4 +88,5 @@ class DayScreen(ModalScreen[str]):
             self.dismiss(self._day)
 
     def action_leave(self) -> None:
+        """Leave without a day."""
         self.dismiss("")

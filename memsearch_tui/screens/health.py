@@ -1,4 +1,6 @@
-"""The service's state, with what mends each problem; every row opens what is known about it."""
+"""The health page: the service's state, and the repair of each problem. Each row opens its
+details.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class HealthScreen(RowsScreen):
         return lines(self._state, self._making)
 
     def action_second_model(self) -> None:
-        """Bring the second model here; the service asks it as soon as it has read the notes."""
+        """Download the second model. The service uses it as soon as it has embedded the notes."""
         second = self._state.get("second", {})
         if self._making or not second.get("advice"):
             is_asked = second.get("asked")

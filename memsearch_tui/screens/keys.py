@@ -1,5 +1,5 @@
-"""Keys as they are, and changing them: what is pressed next takes the place. Kept in the owner's
-settings (``tui.keys``).
+"""The keys and their changes: the next pressed key replaces the old one. They are stored in the
+owner's settings (``tui.keys``).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from memsearch_tui.aside import write
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
-#: They work in the editor, too: a letter there is text.
+#: Actions that work in the editor, too, where a letter is text.
 _ALWAYS_ON = ("save", "draft.drop")
 _RESERVED = ("ctrl+q", "ctrl+k", "tab", "escape", "enter")
 
 
 class KeysScreen(Screen[None]):
-    """Every action that has a name, with its keys."""
+    """Every named action with its keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "change", "Another key", id="keys.change"),
@@ -35,10 +35,10 @@ class KeysScreen(Screen[None]):
     def __init__(
         self, app: type[App[Any]], screen: type[Screen[Any]], settings: Settings, memory: Memory
     ) -> None:
-        """
-        Args:
-            app, screen: whose keys are shown.
-            settings: has the owner's keys; memory: where they are written.
+        """Args:
+        app, screen: the classes that have the keys.
+            settings: the owner's settings, with the keys.
+            memory: where changed keys are written.
         """
         super().__init__()
         self._settings, self._memory = settings, memory
@@ -66,7 +66,7 @@ class KeysScreen(Screen[None]):
         return self._defaults[name][0].description
 
     def _keys_of(self, name: str) -> tuple[list[str], bool]:
-        """(the keys, whether the owner has set them)."""
+        """Return the keys, and whether the owner has set them."""
         own = self._settings.tui.keys.get(name)
         return (
             (own.split(","), True) if own else ([item.key for item in self._defaults[name]], False)
@@ -85,6 +85,7 @@ class KeysScreen(Screen[None]):
 
     @on(LineList.Opened)
     def action_change(self) -> None:
+        """Ask for a new key of the action under the cursor."""
         name = self._list.key
         if name is None:
             return
@@ -111,7 +112,7 @@ class KeysScreen(Screen[None]):
                     f"{key} is taken: {what}. Change that one first.", severity="warning", timeout=6
                 )
                 return
-            # what leaves a screen or the editor can be left by escape, whatever else it is left by
+            # escape always leaves a screen or the editor, beside the chosen key
             self.run_worker(
                 self._set(name, f"{key},escape" if name == "back" else key), group="keys"
             )
@@ -119,6 +120,7 @@ class KeysScreen(Screen[None]):
         self.app.push_screen(PressScreen(self._description(name)), pressed)
 
     async def action_default(self) -> None:
+        """Restore the default key of the action under the cursor."""
         if self._list.key is not None:
             await self._set(self._list.key, "")
 
@@ -143,11 +145,12 @@ class KeysScreen(Screen[None]):
         await write(self, "saving", work, done, failed)
 
     def action_leave(self) -> None:
+        """Leave the screen."""
         self.dismiss(None)
 
 
 def _types(key: str) -> bool:
-    """Whether a key types a character."""
+    """Return whether a key types a character."""
     from textual.keys import key_to_character
 
     character = key_to_character(key)
@@ -155,12 +158,12 @@ def _types(key: str) -> bool:
 
 
 def _apart(one: str, other: str) -> bool:
-    """Whether two actions are never there at once: moving in a list, and in a text."""
+    """Return whether two actions never apply at once: moves in a list, and moves in a text."""
     return {one.partition(".")[0], other.partition(".")[0]} == {"list", "text"}
 
 
 class PressScreen(ModalScreen[str]):
-    """Dismisses with the key that is pressed, '' for escape."""
+    """Dismisses with the pressed key; '' for escape."""
 
     DEFAULT_CSS = """
     PressScreen { align: center middle; }

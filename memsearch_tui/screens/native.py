@@ -1,5 +1,5 @@
-"""What agents remember by themselves, or are told by files of their own: auto memories, CLAUDE.md,
-AGENTS.md. A section can be taken into the notes; the files are only read.
+"""The agent files: auto memories, CLAUDE.md, AGENTS.md. They are only read; a section can be copied
+into the notes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _EMPTY = ["No agent has a memory of its own here, and the project no CLAUDE.md o
 
 
 class NativeScreen(Screen["Item"]):
-    """Dismisses with the note that was made of a section, or says otherwise, where the user asked
-    to see it; else with None.
+    """Dismisses with a note to show, or None.
+
+    It is the note that was made from a section, or one that contradicts it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,12 +70,15 @@ class NativeScreen(Screen["Item"]):
         await self.action_reload()
 
     async def action_reload(self) -> None:
+        """Read the files again."""
         reading = away(self._library.native)
         await attend(self, "reading what agents remember", reading, self._show, self._complain)
         self.run_worker(self._compare(), exclusive=True, group="compare")
 
     async def _compare(self) -> None:
-        """What may be outdated comes when the service has said it: that may have to start first."""
+        """Find sections that may be outdated. They appear later, because the service may have to
+        start first.
+        """
         compared = await away(partial(self._library.native, compare=True))
         taken = {name: section.note for name, (_, section) in self._sections.items()}
         for memory in compared:
@@ -112,7 +116,8 @@ class NativeScreen(Screen["Item"]):
             flaw = memory.problem or ("not linked" if memory.orphaned else "")
             path, flaw = self._library.native_path(memory.path), f"  {flaw}" if flaw else ""
             room = max(12, width - sum(len(tag) for tag, _ in tags) - len(flaw))
-            path = path if len(path) <= room else f"…{path[1 - room :]}"  # its end tells more
+            # the end of a path is more useful
+            path = path if len(path) <= room else f"…{path[1 - room :]}"
             return [*tags, (path, "strong"), (flaw, "warn")]
         _, section = self._sections[key]
         sign = (
@@ -134,6 +139,7 @@ class NativeScreen(Screen["Item"]):
         self._detail.show(_rows(self._library, *found) if found else [])
 
     def action_file(self, step: int) -> None:
+        """Go to the next file (1) or the previous one (-1)."""
         keys = self._list.keys
         heads = [place for place, key in enumerate(keys) if key in self._memories]
         own = max(
@@ -144,10 +150,11 @@ class NativeScreen(Screen["Item"]):
 
     @on(LineList.Opened)
     def action_read(self) -> None:
+        """Go to the text of the section."""
         self._detail.focus()
 
     async def action_take(self) -> None:
-        """Copy what is selected, else the section under the cursor, into today's notes."""
+        """Copy the selected sections, or the one under the cursor, into today's notes."""
         chosen = [self._sections[key] for key in self._list.keys if key in self._list.selected]
         chosen = chosen or [found for found in [self._sections.get(self._list.key or "")] if found]
         new = [(memory, section) for memory, section in chosen if not section.note]
@@ -159,7 +166,7 @@ class NativeScreen(Screen["Item"]):
         await write(self, "taking it into the notes", work, taken, self._complain)
 
     def _taken(self, new: list[tuple[NativeMemory, NativeSection]], notes: list[Note]) -> None:
-        for (_, section), note in zip(new, notes):  # the index does not know of it yet
+        for (_, section), note in zip(new, notes):  # the index does not have it yet
             section.note = note.id
         self._list.clear_selection()
         self._moved()
@@ -169,7 +176,7 @@ class NativeScreen(Screen["Item"]):
             )
 
     async def action_note(self) -> None:
-        """Go to the note that says otherwise, or that was made of it."""
+        """Go to the note that contradicts the section, or to the note that was made from it."""
         found = self._sections.get(self._list.key or "")
         names = (
             [name for name in (found[1].contradicted_by, found[1].note) if name][:1]
@@ -191,6 +198,7 @@ class NativeScreen(Screen["Item"]):
             self.notify("no note says anything of it")
 
     def action_leave(self) -> None:
+        """Go back to the list, then out."""
         if self._detail.has_focus:
             self._list.focus()
         else:
@@ -198,7 +206,7 @@ class NativeScreen(Screen["Item"]):
 
 
 def _rows(library: Library, memory: NativeMemory, section: NativeSection) -> list[Row]:
-    """What a section says, then what is to be said of it."""
+    """Return the text of a section, then the remarks on it."""
     where = f"{library.native_path(memory.path)}, line {section.line}"
     rows: list[Row] = [[(where, "dim")], [(f"{native_titles(memory)} · {memory.title}", "dim")]]
     if section.trail:

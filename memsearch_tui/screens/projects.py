@@ -1,4 +1,6 @@
-"""All known projects: how much each remembers and how fresh it is; enter opens one, a all of them."""
+"""All known projects, with their number of notes and newest day. Enter opens one project, ``a`` all
+of them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from memsearch_tui.widgets.lines import LineList, Row
 
 
 class ProjectsScreen(Screen[str]):
-    """Dismisses with a project's root, ``*`` for all, or '' where the user left."""
+    """Dismisses with a project's root, ``*`` for all, or '' if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "open", "Open", id="projects.open"),
@@ -58,11 +60,14 @@ class ProjectsScreen(Screen[str]):
 
     @on(LineList.Opened)
     def action_open(self) -> None:
+        """Open the project under the cursor."""
         if self._list.key:
             self.dismiss(self._list.key)
 
     def action_all(self) -> None:
+        """Open all projects."""
         self.dismiss("*")
 
     def action_leave(self) -> None:
+        """Leave without a choice."""
         self.dismiss("")

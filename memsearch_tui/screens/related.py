@@ -1,5 +1,7 @@
-"""What stands beside a note: other words on its matter, and the turns that wrote to its files;
-enter opens one. Whether one amends another is told from their words; a and x correct that.
+"""The related notes of a note: those on its topic, and those of turns that wrote to its files.
+Enter opens one.
+
+Supersessions are derived from the texts; ``a`` and ``x`` override them.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ _NARROW = 100
 
 
 class RelatedScreen(Screen[Item]):
-    """Dismisses with the note that was chosen, or None where the user left."""
+    """Dismisses with the chosen note, or None if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "open", "Open", id="related.open"),
@@ -54,9 +56,8 @@ class RelatedScreen(Screen[Item]):
         self.found: list[Related] = []
         self._list = LineList(self._row, empty=["looking …"])
         self._status = Static("", id="status", markup=False)
-        self._answers: list[
-            list[tuple[str, str, bool | None]]
-        ] = []  # (newer, older, what was said before), the last one last
+        # (newer, older, override before), the last one last
+        self._answers: list[list[tuple[str, str, bool | None]]] = []
 
     def compose(self) -> ComposeResult:
         yield self._list
@@ -73,7 +74,7 @@ class RelatedScreen(Screen[Item]):
             self.found, problem = await away(
                 partial(self._library.related, self._item, self._entry)
             )
-        except Exception as error:  # what stands beside a note is no reason to lose the app
+        except Exception as error:  # an error with related notes must not end the app
             self.found, problem = [], str(error)
         self._list.empty = [
             problem
@@ -87,9 +88,8 @@ class RelatedScreen(Screen[Item]):
     def _row(self, index: int, width: int) -> Row:
         found = self.found[self._list.keys[index]]
         item, room = found.item, _HOW if width >= _NARROW else _HOW // 2
-        how = (
-            found.how if len(found.how) <= room else f"…{found.how[1 - room :]}"
-        )  # the end of a path says which it is
+        # the end of a path identifies the file
+        how = found.how if len(found.how) <= room else f"…{found.how[1 - room :]}"
         return [
             (f"{how:{room}s} ", "accent"),
             (f"{item.day} {item.time or '     '} ", "dim"),
@@ -99,7 +99,9 @@ class RelatedScreen(Screen[Item]):
         ]
 
     async def action_amends(self, yes: bool) -> None:
-        """Say whether the note under the cursor amends those that it is said to amend."""
+        """Override whether the note under the cursor supersedes the notes that it is listed to
+        supersede.
+        """
         key = self._list.key
         if key is None or not self.found[key].amends:
             self._status.update("Of this one it is not said that it amends another.")
@@ -113,6 +115,7 @@ class RelatedScreen(Screen[Item]):
         )
 
     async def action_undo(self) -> None:
+        """Undo the last override."""
         if self._answers:
             await self._say(self._answers.pop(), lambda before: None, "taken back")
 
@@ -136,8 +139,10 @@ class RelatedScreen(Screen[Item]):
 
     @on(LineList.Opened)
     def action_open(self) -> None:
+        """Open the note under the cursor."""
         if self._list.key is not None:
             self.dismiss(self.found[self._list.key].item)
 
     def action_leave(self) -> None:
+        """Leave without a choice."""
         self.dismiss(None)

@@ -1,5 +1,6 @@
-"""What wants a decision, one line each, with the evidence beside it: a says yes, x says no, e
-changes the words first, enter opens where it comes from.
+"""The review queue: one line for each case, with its evidence beside it.
+
+``a`` accepts, ``x`` rejects, ``e`` edits the text first, enter opens the source.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 
 class ReviewScreen(Screen[Item]):
-    """What was decided leaves the list; the cursor then stands on the next case. r reads everything
+    """A decided case leaves the list, and the cursor moves to the next one. ``r`` reads all cases
     again.
 
-    Dismisses with the note that was opened, or None where the user left.
+    Dismisses with the note that was opened, or None if the user left.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,19 +55,16 @@ class ReviewScreen(Screen[Item]):
     ]
 
     def __init__(self, library: Library, before: ReviewScreen | None = None) -> None:
-        """
-        Args:
-            before: the screen from which a note was opened: the list, and the place in it, are
-                those.
+        """Args:
+        before: the screen from which a note was opened; its list and cursor are used again.
         """
         super().__init__()
         self._library, self._memory = library, library.memory
         self._cases: dict[str, Case] = before._cases if before else {}
-        self._left: set[str] = (
-            before._left if before else set()
-        )  # "leave it" holds for as long as the app is open
+        # "leave it" applies as long as the app is open
+        self._left: set[str] = before._left if before else set()
         self._with_secrets: bool = before._with_secrets if before else False
-        # (place in the list, ...), the last one last
+        # (index in the list, ...), the last one last
         self._decided: list[tuple[int, Case, Callable[[], str] | None]] = (
             before._decided if before else []
         )
@@ -94,10 +92,11 @@ class ReviewScreen(Screen[Item]):
 
     @property
     def at(self) -> str | None:
-        """The case under the cursor."""
+        """The key of the case under the cursor."""
         return self._list.key
 
     def say(self, text: str) -> None:
+        """Show a message."""
         self._status.update(text)
 
     def _complain(self, error: Exception) -> None:
@@ -105,6 +104,7 @@ class ReviewScreen(Screen[Item]):
 
     @property
     def case(self) -> Case | None:
+        """The case under the cursor."""
         return self._cases.get(self._list.key) if self._list.key else None
 
     def _row(self, index: int, width: int) -> Row:
@@ -133,6 +133,7 @@ class ReviewScreen(Screen[Item]):
     # -- reading
 
     async def action_reload(self) -> None:
+        """Read all cases again."""
         reading = away(partial(cases, self._memory, self._with_secrets))
         what = "reading all notes for what wants a decision"
         await attend(self, what, reading, self._found, self._complain)
@@ -155,7 +156,9 @@ class ReviewScreen(Screen[Item]):
         self._moved()
 
     def _grouped(self) -> list[str]:
-        """The keys of the cases, each kind under its heading, in the order in which kinds came."""
+        """Return the keys of the cases, each kind under its heading, in the order of first
+        appearance.
+        """
         kinds = dict.fromkeys(case.kind for case in self._cases.values())
         return [
             key
@@ -164,7 +167,7 @@ class ReviewScreen(Screen[Item]):
         ]
 
     async def action_answer_group(self, yes: bool) -> None:
-        """Give every case of the group under the cursor the same answer, after a question."""
+        """Ask, then give every case of the group under the cursor the same answer."""
         from memsearch_tui.screens.ask import AskScreen
 
         case = self.case
@@ -190,12 +193,13 @@ class ReviewScreen(Screen[Item]):
             self.app.push_screen(AskScreen(question, ""), decided)
 
     async def action_scan(self) -> None:
+        """Look for secrets, too."""
         self._with_secrets = True
         await self.action_reload()
 
     @on(LineList.Opened)
     async def action_open(self) -> None:
-        """Open the note that a case is about, or one of the session that it comes from."""
+        """Open the note of a case, or a note of its session."""
         case = self.case
         if case is None or not (case.notes or case.sessions):
             return
@@ -226,6 +230,7 @@ class ReviewScreen(Screen[Item]):
     # -- deciding
 
     async def action_answer(self, yes: bool) -> None:
+        """Accept or reject the case under the cursor."""
         case = self.case
         if case is None or not (case.yes if yes else case.no):
             return
@@ -237,6 +242,7 @@ class ReviewScreen(Screen[Item]):
             await self._carry_out(case, yes)
 
     def action_edit(self) -> None:
+        """Edit the text of the case under the cursor, then accept it."""
         case = self.case
         if case and not case.text:
             self.say("Only what is proposed in one line can be changed here.")
@@ -251,7 +257,12 @@ class ReviewScreen(Screen[Item]):
     def _ask(
         self, case: Case, question: str, value: str, text: Callable[[str], str | None]
     ) -> None:
-        """Ask before *case* is accepted, with what *text* makes of the answer; '' leaves it."""
+        """Ask the user before *case* is accepted.
+
+        Args:
+            text: converts the answer into the text of the decision. '' as an answer leaves the
+                case.
+        """
         from memsearch_tui.screens.ask import AskScreen
 
         def decided(said: str | None) -> None:
@@ -266,7 +277,7 @@ class ReviewScreen(Screen[Item]):
             self.say(decision.said)
             if case.kind == "repair" and not yes:
                 self._left.add(case.key)
-            # the others stand as they were read: reading years of notes again for each word would
+            # the other cases are not read again: reading years of notes for each decision would
             # take seconds
             place = list(self._cases).index(case.key) if case.key in self._cases else 0
             self._decided.append((place, case, decision.back))
@@ -283,6 +294,7 @@ class ReviewScreen(Screen[Item]):
         await write(self, "carrying it out", work, done, failed)
 
     async def action_undo(self) -> None:
+        """Undo the last decision."""
         place, case, back = (
             self._decided.pop() if self._decided else (0, None, partial(undo, self._memory))
         )
@@ -305,4 +317,5 @@ class ReviewScreen(Screen[Item]):
         await write(self, "taking it back", back, done, self._complain)
 
     def action_leave(self) -> None:
+        """Go back to the list, then out."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""A page of rows of which each opens something, read from the engine again and again."""
+"""A page of rows with details, read from the engine at intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY_S = 5.0  # between two reads while the page is open
 
 
 class RowsScreen(Screen[None]):
-    """Enter opens the row under the cursor beside the list, or below it on a narrow screen."""
+    """Enter opens the details of a row: beside the list, or below it on a narrow screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "open", "Open", id="rows.open"),
@@ -29,15 +29,14 @@ class RowsScreen(Screen[None]):
     ]
 
     def __init__(self, title: str, read: Callable[[], list[Line]], *, live: bool) -> None:
-        """
-        Args:
-            read: called in a thread.
+        """Args:
+        read: returns the rows; called in a thread.
             live: read again every few seconds.
         """
         super().__init__()
         self._read, self._is_live = read, live
         self._lines: list[Line] = []
-        self._reads = 0  # under way
+        self._reads = 0  # reads that run now
         self._list = LineList(
             self._row,
             moved=self._moved,
@@ -50,7 +49,7 @@ class RowsScreen(Screen[None]):
         self.status = StatusLine()
 
     def compose(self) -> ComposeResult:
-        """The list and what its row opens."""
+        """Yield the list and the details of its row."""
         from textual.containers import Container
 
         with Container(id="review"):
@@ -60,7 +59,7 @@ class RowsScreen(Screen[None]):
         yield Keys()
 
     def on_mount(self) -> None:
-        """Read the page, now and then again."""
+        """Read the page, then again at intervals."""
         self._list.focus()
         self.action_reload()
         if self._is_live:
@@ -86,7 +85,7 @@ class RowsScreen(Screen[None]):
 
     @property
     def lines(self) -> list[Line]:
-        """What is shown."""
+        """The shown rows."""
         return self._lines
 
     def say(self, text: str) -> None:
@@ -103,11 +102,11 @@ class RowsScreen(Screen[None]):
 
     @on(LineList.Opened)
     def action_open(self) -> None:
-        """Go into what the row opens."""
+        """Go to the details of the row."""
         self._detail.focus()
 
     def action_leave(self) -> None:
-        """Back to the list, then out."""
+        """Go back to the list, then out."""
         if self._detail.has_focus:
             self._list.focus()
         else:

@@ -1,6 +1,4 @@
-"""Screens that only show text: help for the screen that was left, and what is read from the engine
-again and again.
-"""
+"""Screens that only show text: a text screen, and help for the screen before it."""
 
 from __future__ import annotations
 
@@ -53,9 +51,9 @@ def _about() -> str:
 
 
 _ELSEWHERE = "Elsewhere"
-#: id of an action, up to its first dot -> the group that it is listed in; what is not here belongs
-#: to the screen alone, and so does what is done on a screen that another action leads to
-#: (``review.yes``)
+#: Id of an action, up to its first dot -> its group in the help. Actions that are not listed here
+#: are grouped under their screen, as are those of screens that another action opens
+#: (``review.yes``).
 _GROUPS = {
     "Moving": ("list", "text", "date", "turn", "preview"),
     "Reading": (
@@ -122,18 +120,19 @@ class TextScreen(Screen[None]):
         self._view.focus()
 
     def action_leave(self) -> None:
+        """Leave the screen."""
         self.dismiss(None)
 
 
 class HelpScreen(TextScreen):
-    """The keys of the screen that was left."""
+    """The keys of the screen before it."""
 
     def __init__(self, left: Screen[Any]) -> None:
         super().__init__("Keys", help_rows(left))
 
 
 def help_rows(screen: Screen) -> list[Row]:
-    """How to search, then every key that works on *screen* now, by what it is for."""
+    """Return how to search, then every key that works on *screen* now, grouped by purpose."""
     keys: dict[str, dict[str, list[str]]] = {}
     for active in screen.active_bindings.values():
         item = active.binding

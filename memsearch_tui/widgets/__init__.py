@@ -1,1 +1,1 @@
-"""Widgets that draw line by line: only what is seen is rendered, whatever the number of rows."""
+"""Widgets that draw line by line: only visible lines are rendered, however many rows there are."""

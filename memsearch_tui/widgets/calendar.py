@@ -1,8 +1,6 @@
-"""A year of days in the room there is: a heat map of 53 weeks, a strip with the months under it, or
-one line.
+"""A calendar of a year: a heat map of 53 weeks, a strip with month names, or one line.
 
-What it colours are counts, of notes or of hits; it knows neither. Shape as well as colour says how
-many.
+It colours counts, of notes or of hits. Shape and colour both show the count.
 """
 
 from __future__ import annotations
@@ -19,19 +17,19 @@ from memsearch_tui.counted import many
 from memsearch_tui.widgets.lines import Lines, Row
 
 WEEKS = 53
-_YEAR = 364  # days: the same day of the week
+_YEAR = 364  # days: the same day of the week, one year before
 _MAP_HEIGHT = 8
-_MARGIN = 4  # columns before the weeks of the map: the days' names
+_MARGIN = 4  # columns for the names of the days, before the weeks
 _DAYS = ("Mo", "", "We", "", "Fr", "", "")
 _SHADES = "·▂▄▆█"
 _BARS = " ▁▂▃▄▅▆▇█"
-#: Notes of a day from which on it has the next shade.
+#: Number of notes at which a day gets the next shade.
 _STEPS = (1, 4, 10, 20)
 _TONES = ("dim", "heat1", "heat2", "heat3", "heat3")
 
 
 class Calendar(Lines):
-    """Days from Monday to Sunday, weeks from left to right, the newest last."""
+    """Days from Monday to Sunday, weeks from left to right, the newest week last."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-7)", "A week back", show=False, id="calendar.weekback"),
@@ -48,7 +46,7 @@ class Calendar(Lines):
     ]
 
     class Moved(Message):
-        """The cursor was moved by a key."""
+        """A key moved the cursor."""
 
         def __init__(self, day: str) -> None:
             super().__init__()
@@ -65,13 +63,16 @@ class Calendar(Lines):
         super().__init__(**kwargs)
         self.can_focus = can_focus
         self._counts: dict[date, int] = {}
-        self._drawn: dict[
-            tuple[int, int, int, date], Strip
-        ] = {}  # a line whose day and size are the same is the same
+        self._drawn: dict[tuple[int, int, int, date], Strip] = {}  # cache of drawn lines
         self.today = self.day = date.min
 
     def show(self, counts: dict[str, int], today: str) -> None:
-        """*counts*: ISO day -> how many; days that are no dates are left out."""
+        """Show other counts.
+
+        Args:
+            counts: ISO day -> number; keys that are no dates are ignored.
+            today: an ISO day.
+        """
         found = {day: count for name, count in counts.items() if (day := _date(name)) is not None}
         last = max([_date(today) or date.min, *found])
         if (found, last) == (self._counts, self.today):
@@ -82,18 +83,18 @@ class Calendar(Lines):
         self.refresh_changed()
 
     def stand(self, day: str) -> None:
-        """Mark a day; the weeks around it are shown."""
+        """Mark a day, and show the weeks around it."""
         found = _date(day)
         if found is not None and found != self.day:
             self.day = found
             self.refresh_changed()
 
-    # -- what is where
+    # -- layout
 
     @property
     def _first(self) -> date:
-        """The Monday of the first week: the last 53 weeks (fewer where there is no room), or as
-        many times so many earlier as the cursor needs.
+        """The Monday of the first visible week: a page of 53 weeks (fewer if there is no room) that
+        contains the cursor.
         """
         last, shown = self.today - timedelta(days=self.today.weekday()), self._weeks
         weeks = max(0, -(-(last - self.day).days // 7))
@@ -101,8 +102,8 @@ class Calendar(Lines):
 
     @property
     def _weeks(self) -> int:
-        """How many weeks have room."""
-        after = 8 if self.size.height == 1 else 0  # the last month's name
+        """The number of weeks that have room."""
+        after = 8 if self.size.height == 1 else 0  # room for the last month's name
         return (
             min(WEEKS, max(1, (self.size.width - self._left - after) // self._cell))
             if self.size.width
@@ -111,11 +112,12 @@ class Calendar(Lines):
 
     @property
     def is_map(self) -> bool:
+        """Whether the calendar has room for the map."""
         return self.size.height >= _MAP_HEIGHT
 
     @property
     def _cell(self) -> int:
-        """Columns of a week."""
+        """The columns of a week."""
         return 2 if not self.is_map and self.size.width >= 2 * WEEKS + 2 else 1
 
     @property
@@ -123,7 +125,7 @@ class Calendar(Lines):
         return _MARGIN if self.is_map else 1 if self.size.height > 1 else 9
 
     def day_at(self, x: int, y: int) -> date | None:
-        """The day of a cell; in a strip the newest one of its week that has something."""
+        """Return the day of a cell; in a strip, the newest day of its week that has notes."""
         week = (x - self._left) // self._cell
         if not 0 <= week < self._weeks or x < self._left:
             return None
@@ -140,7 +142,7 @@ class Calendar(Lines):
     # -- drawing
 
     def line(self, y: int) -> Strip:
-        """A drawn line."""
+        """Draw a line."""
         width = self.size.width
         if self.today == date.min:
             return Strip.blank(width, self.rich_style)
@@ -167,7 +169,7 @@ class Calendar(Lines):
         return self.draw(row, width)
 
     def _named(self, y: int) -> Row:
-        """Under the map: the day that is marked, and how many notes it has."""
+        """Return the row under the map: the marked day and its number of notes."""
         if y != _MAP_HEIGHT:
             return []
         count = self._counts.get(self.day, 0)
@@ -175,7 +177,9 @@ class Calendar(Lines):
         return [(named, "strong"), (f" · {many(count, 'note')}", "dim")]
 
     def _months(self) -> Row:
-        """The names of the months where each begins; a name has room for itself and a blank."""
+        """Return the names of the months at their first week. A name is drawn if it and a blank
+        fit.
+        """
         text, first = " " * self._left, self._first
         for week in range(self._weeks):
             sunday = first + timedelta(weeks=week, days=6)
@@ -216,14 +220,16 @@ class Calendar(Lines):
             )
         return row
 
-    # -- by hand
+    # -- keys and clicks
 
     def action_step(self, days: int) -> None:
+        """Move the cursor by *days*."""
         if self.today > date.min:
             first = min(self._counts, default=self.today) - timedelta(weeks=WEEKS)
             self._go(max(first, min(self.day + timedelta(days=days), self.today)))
 
     def action_edge(self, edge: int) -> None:
+        """Move the cursor to the first or the last day."""
         if self.today > date.min:
             self._go(self.today if edge else min(self._counts, default=self.today))
 
@@ -233,6 +239,7 @@ class Calendar(Lines):
         self.post_message(self.Moved(day.isoformat()))
 
     def action_pick(self) -> None:
+        """Pick the day under the cursor."""
         self.post_message(self.Picked(self.day.isoformat()))
 
     def on_click(self, event: events.Click) -> None:

@@ -1,11 +1,11 @@
-"""Whether text can be read on its background: the contrast ratio of WCAG 2.1."""
+"""The contrast of text and background: the contrast ratio of WCAG 2.1."""
 
 from __future__ import annotations
 
 from rich.style import Style
 from textual.color import Color
 
-#: The least ratio of normal text (level AA).
+#: The minimum ratio for normal text (level AA).
 LEAST = 4.5
 _STEPS = 10
 
@@ -19,15 +19,15 @@ def _luminance(color: Color) -> float:
 
 
 def ratio(one: Color, other: Color) -> float:
-    """The contrast of two colours, from 1 to 21."""
+    """Return the contrast of two colours, from 1 to 21."""
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def legible(style: Style) -> Style:
-    """*style*, its text moved towards white or black until the contrast is ``LEAST``.
+    """Return *style* with its text moved towards white or black until the contrast is ``LEAST``.
 
-    A terminal's own colours stay as they are: nobody knows what they look like.
+    A terminal's own colours are not changed, because their appearance is unknown.
     """
     if style.color is None or style.bgcolor is None:
         return style

@@ -1,5 +1,5 @@
-"""Two texts as rows that show what differs: lines that went, lines that came, and in changed lines
-the words.
+"""Two texts as rows of differences: removed lines, added lines, and the changed words of changed
+lines.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ _LONGEST, _LARGEST = 1_000, 50_000  # lines, characters
 
 
 def diff_rows(before: str, after: str) -> list[Row]:
-    """``-`` what went, ``+`` what came; shape as well as colour says which. Of long texts all of
-    both.
+    """Return the differences as rows: ``-`` for removed lines, ``+`` for added ones. Signs and
+    colours both show the kind.
+
+    Long texts are shown whole, without a comparison.
     """
     old, new = before.split("\n"), after.split("\n")
     rows: list[Row] = []
     if not before or max(len(old), len(new)) > _LONGEST or max(len(before), len(after)) > _LARGEST:
-        # comparing takes the square of it
+        # the comparison takes quadratic time
         went = [[("- ", "bad"), (line, "bad")] for line in old] if before else []
         return [*went, *([("+ ", "good"), (line, "good")] for line in new)]
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -34,7 +36,7 @@ def diff_rows(before: str, after: str) -> list[Row]:
 
 
 def _words(was: str, now: str) -> tuple[Row, Row]:
-    """Two versions of a line, what they share in the quiet tone."""
+    """Return two versions of a line, with their common words in the quiet tone."""
     old, new = _split(was), _split(now)
     went: Row = [("- ", "bad")]
     came: Row = [("+ ", "good")]
@@ -45,7 +47,7 @@ def _words(was: str, now: str) -> tuple[Row, Row]:
 
 
 def _split(line: str) -> list[str]:
-    """Words, each with the blank after it."""
+    """Return words, each with the blank after it."""
     return (
         line.split(" ")
         if " " not in line
@@ -54,7 +56,7 @@ def _split(line: str) -> list[str]:
 
 
 def is_diff(text: str) -> bool:
-    """Whether *text* is a unified diff, as tools print it."""
+    """Return whether *text* is a unified diff."""
     lines = text.split("\n", 40)[:40]
     return any(line.startswith("@@ -") for line in lines) or (
         any(line.startswith("--- ") for line in lines)
@@ -63,7 +65,7 @@ def is_diff(text: str) -> bool:
 
 
 def diff_tone(line: str) -> str:
-    """The tone of a line of a unified diff."""
+    """Return the tone of a line of a unified diff."""
     if line.startswith(("+++", "---", "@@", "diff ", "index ")):
         return "accent"
     return "good" if line.startswith("+") else "bad" if line.startswith("-") else "dim"

@@ -1,4 +1,6 @@
-"""The editor of one entry. Imported on the first edit: TextArea and its grammar cost 80 ms."""
+"""The editor of one entry. It is imported at the first edit, because TextArea and its grammar take
+80 ms.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from memsearch_tui.widgets.typing import InOrder
 
 
 class EntryEditor(InOrder, TextArea):
-    """Control signs in the text are drawn as marks; the text itself stays what it is."""
+    """A text area that draws control characters as marks; the text itself is not changed."""
 
     def get_line(self, line_index: int) -> Text:
         return Text(
@@ -21,12 +23,12 @@ class EntryEditor(InOrder, TextArea):
 
 
 def make_editor(text: str) -> TextArea:
-    """A TextArea with markdown colours where the grammar can be loaded, plain otherwise."""
+    """Return a TextArea with markdown colours if the grammar can be loaded, else without."""
     try:
         editor = EntryEditor(
             text, language="markdown", id="editor", soft_wrap=True, show_line_numbers=False
         )
-    except Exception:  # a grammar that does not fit this tree-sitter must not cost the edit
+    except Exception:  # a grammar that does not fit this tree-sitter must not prevent the edit
         editor = EntryEditor(text, id="editor", soft_wrap=True, show_line_numbers=False)
     editor.cursor_blink = False
     return editor

@@ -1,5 +1,5 @@
-"""The last line: the keys that work here and now. Where they have no room, help is still there, and
-has all of them.
+"""The last line: the keys that work now. Without room for all, help is still shown; it lists all
+keys.
 """
 
 from __future__ import annotations
@@ -9,20 +9,22 @@ from textual.app import ComposeResult
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
-_AROUND = 3  # cells: before the key, between key and words, after them
+_AROUND = 3  # cells: before the key, between key and words, after the words
 _HELP = "app.help", "help"
 
 
 class Keys(Footer):
-    """Textual's footer, from which keys before help are left out until the rest fits."""
+    """Textual's footer. Keys before help are left out until the rest fits."""
 
     def __init__(self) -> None:
         super().__init__(show_command_palette=False)
         self._room = 0
 
     def _wanted(self) -> list[FooterKey]:
-        """The keys that the screen wants shown (``shown_keys``: (id of a binding, words) each),
-        else those that its bindings say.
+        """Return the keys that the screen wants to show.
+
+        These are its ``shown_keys``, (id of a binding, words) each; without them, those of its
+        bindings.
         """
         wanted = getattr(self.screen, "shown_keys", ())
         if not wanted or not self._bindings_ready:

@@ -1,5 +1,5 @@
-"""The line on top: whose memory this is, how much, whether it is being written, and what waits.
-Each part is a button.
+"""The top line: the memory's name, its size, the state of capture, and the review queue. Each part
+is a button.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from memsearch_tui.counted import many
 from memsearch_tui.library import Standing
 from memsearch_tui.widgets.lines import Lines, Row
 
-_ALARM = 40  # signs of what is wrong; f4 says all of it
-#: A part: its pieces, and the app's action that a click on it runs.
+_ALARM = 40  # characters of an alarm; f4 shows all of it
+#: A part: its pieces, and the app's action that a click runs.
 Part = tuple[Row, str]
 
 
 class Header(Lines, can_focus=False):
-    """One row of parts; what has no room is left out, the least important first."""
+    """One row of parts. Without room for all, the least important ones are left out."""
 
     def __init__(self, **kwargs) -> None:
         super().__init__(**kwargs)
         self._parts: list[Part] = []
 
     def show(self, parts: list[Part]) -> None:
+        """Show other parts."""
         self._parts = parts
         self.refresh_changed()
 
@@ -40,7 +41,7 @@ class Header(Lines, can_focus=False):
         return places
 
     def line(self, y: int) -> Strip:
-        """A drawn line."""
+        """Draw a line."""
         row: Row = []
         for _, (pieces, _action) in self._places():
             row += [("  " if row else " ", "text"), *pieces]
@@ -53,10 +54,13 @@ class Header(Lines, can_focus=False):
 
 
 def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[Part]:
-    """What the header says; the most important first.
+    """Return the parts of the header, the most important first.
 
     Args:
-        notes, days: how many notes there are, and on how many days.
+        name: the name of the memory.
+        notes: number of notes.
+        days: number of days with notes.
+        now: the state of the memory.
         today: an ISO day.
     """
     count = f"{notes:,} {'note' if notes == 1 else 'notes'} · {many(days, 'day')}"
@@ -74,7 +78,7 @@ def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[P
 
 
 def _capture(now: Standing, today: str) -> Part:
-    """Who is connected, and when a turn came last; green only if both are true."""
+    """Return the connected agents and the time of the last turn; green only if both are present."""
     if not now.connected:
         return [("c ", "key"), ("no agent connected", "warn")], "screen.do('connect')"
     newest = [day for agent, _, day in now.agents if agent in now.connected]
@@ -94,8 +98,12 @@ def _sync(now: Standing, today: str) -> Part:
 
 
 def when(moment: str, today: str) -> str:
-    """``14:31`` of today, ``Sat 14:31`` of the last week, ``2026-02-09`` of earlier; *moment*: day,
-    blank, time.
+    """Return a short form of a time: ``14:31`` today, ``Sat 14:31`` in the last week, else
+    ``2026-02-09``.
+
+    Args:
+        moment: an ISO day, a blank, and a time.
+        today: an ISO day.
     """
     day, _, time = moment.partition(" ")
     try:

@@ -1,8 +1,8 @@
-"""The Line-API base, a virtual list and a virtual text view.
+"""A base for widgets that draw lines, a virtual list and a virtual text view.
 
-A row is a list of *pieces*: ``(text, tone)``. Tones are made of the theme's variables, so themes
-and a screen without colour decide how they look. Text from notes is drawn as it is, never read as
-markup.
+A row is a list of *pieces*: ``(text, tone)``. Tones are made from the theme's variables, so themes
+decide how they look, also on a screen without colours. Text of notes is drawn literally, never read
+as markup.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from memsearch_tui.widgets.contrast import legible
 Piece = tuple[str, str]
 Row = list[Piece]
 
-#: In a row of a list: what follows goes to the second line.
+#: In a row of a list: the rest goes to the second line.
 LINE_BREAK: Piece = ("\n", "text")
 
 #: tone -> (variable of the theme, rich style words, share of the variable over the background)
@@ -63,38 +63,39 @@ _LOOKS = {
     "heat2": ("primary", "", 1.0),
     "heat3": ("accent", "", 1.0),
 }
-#: Tones of bars, whose height says as much as their colour.
+#: Tones of bars; the height of a bar shows the same as its colour.
 _SHAPES = {"heat1", "heat2", "heat3", "here"}
-#: the same, for what lies behind a whole row
+#: the same, for the background of a whole row
 _BEHIND = {
     "cursor": ("primary", "bold", 0.4),
     "cursor-idle": ("surface", "", 1.0),
     "selected": ("accent", "", 0.2),
 }
 
-#: What makes one sign of several, or a sign wider. Terminals differ in how many cells the result
-#: has, and one that counts otherwise than we do moves the rest of its row: drawn are the parts,
-#: whose widths all agree on.
+#: Characters that join several into one, or widen one. Terminals disagree on the cells of the
+#: result, which would shift the rest of the row. So the parts are drawn, because all terminals
+#: agree on their widths.
 _JOINING = re.compile(
     "[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])|(?<=\\S)[\U0001f3fb-\U0001f3ff]"
 )
-#: Letters from which on a searched word is marked as the beginning of a longer one, too.
+#: Least letters of a searched word that also matches the beginning of a longer word.
 _WHOLE_BELOW = 5
 _FLAGS = {0x1F1E6 + letter: chr(ord("A") + letter) for letter in range(26)}
 
 
 def drawable(text: str) -> str:
-    """*text* made of signs that have the same width in every terminal: emoji as their parts, flags
-    as letters.
+    """Return *text* with only characters that have the same width in every terminal.
+
+    Emoji become their parts, flags become letters.
     """
     return text if text.isascii() else _JOINING.sub("", text).translate(_FLAGS)
 
 
 class Lines(ScrollView, can_focus=True, inherit_bindings=False):
-    """Shared drawing: tones to styles, which are worked out once for each look.
+    """The base: it maps tones to styles and caches them for each look.
 
-    Tones are no component classes: Textual would match sixteen of them against every rule at each
-    change of focus, which was half of the start.
+    Tones are no component classes, because Textual would match sixteen of them against every rule
+    at each change of focus, which took half of the start.
     """
 
     DEFAULT_CSS = """
@@ -109,19 +110,19 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         super().__init__(**kwargs)
 
     def line(self, y: int) -> Strip:
-        """The line *y* of what is seen, as it is now."""
+        """Draw line *y* of the visible area in its current state."""
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
-        """Draw a line and remember what was painted."""
+        """Draw a line and store what was painted."""
         strip = self._painted[y] = self.line(y)
         return strip
 
     def refresh_changed(self) -> None:
-        """Paint again only the lines that differ from what was painted last.
+        """Paint only the lines that differ from the last painting.
 
-        A terminal far away gets every painted cell over the network; most lines of a pane stay as
-        they are when the cursor moves.
+        A remote terminal receives every painted cell over the network, and most lines of a pane do
+        not change when the cursor moves.
         """
         size = self.scrollable_content_region.size
         if not size or len(self._painted) < size.height:
@@ -132,13 +133,14 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
                 self.refresh(Region(0, y, size.width, 1))
 
     def entitle(self, title: str | None = None, subtitle: str | None = None) -> None:
-        """Set the border's texts; only the border is painted, and only where a text changed.
+        """Set the border's texts. Only the border is painted, and only if a text changed.
 
-        None leaves a text as it is.
+        Args:
+            title, subtitle: None leaves the text unchanged.
         """
         is_new = title is not None and title != self._titles[0]
         is_new_below = subtitle is not None and subtitle != self._titles[1]
-        self._is_titling = True  # Textual paints the whole widget for a title
+        self._is_titling = True  # Textual would paint the whole widget for a title
         if is_new:
             self.border_title = title
         if is_new_below:
@@ -160,13 +162,13 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         layout: bool = False,
         recompose: bool = False,
     ) -> Self:
-        """As Textual's, but a title alone paints no content."""
+        """Refresh as Textual does, but do not paint the content for a title."""
         if self._is_titling and not regions:
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def render_str(self, text_content: Any) -> Any:
-        """Titles are text, never markup, and may name a note."""
+        """Return the text of a title. Titles are never markup, because they may name a note."""
         return (
             Content(shown_line(drawable(text_content)))
             if isinstance(text_content, str)
@@ -179,8 +181,9 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         self._painted.clear()
 
     def extend(self, height: int) -> None:
-        """Have *height* lines. A layout of the whole screen, which is what Textual does for it, is
-        needed for a scrollbar only.
+        """Set the number of lines to *height*.
+
+        Textual would lay out the whole screen. That is skipped if no scrollbar is needed.
         """
         size = Size(self.size.width, height)
         if max(height, self.virtual_size.height) <= self.size.height:
@@ -189,13 +192,15 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
             self.virtual_size = size
 
     def style_of(self, *tones: str) -> Style:
-        """The look of *tones*, each over the one before, on the widget's own."""
+        """Return the style of *tones*, each applied over the one before, on the widget's own
+        style.
+        """
         style = self._styles.get(tones)
         if style is None:
             style = self.rich_style
             for name in tones:
                 style += self._look(name)
-            if not set(tones) & _SHAPES:  # their shape says what their colour does
+            if not set(tones) & _SHAPES:  # their shape shows the same as their colour
                 style = legible(style)
             self._styles[tones] = style
         return style
@@ -203,7 +208,7 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
     def _look(self, tone: str) -> Style:
         variable, words, share = _LOOKS.get(tone) or _BEHIND[tone]
         color = Color.parse(self.app.theme_variables[variable])
-        if share < 1.0 and color.ansi is None:  # a terminal's own colours can't be mixed
+        if share < 1.0 and color.ansi is None:  # a terminal's own colours cannot be mixed
             color = Color.parse(self.app.theme_variables["background"]).blend(
                 color, share, alpha=1.0
             )
@@ -212,8 +217,10 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         )
 
     def draw(self, row: Row, width: int, behind: tuple[str, ...] = ()) -> Strip:
-        """A row as a strip of exactly *width* cells, what has no room cut off, with the tones
-        *behind* over each piece's own.
+        """Return a row as a strip of exactly *width* cells; longer rows are cut.
+
+        Args:
+            behind: tones that apply over each piece's own.
         """
         strip = Strip(
             [
@@ -227,7 +234,9 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
 
 
 def _joined(row: Row) -> Row:
-    """Neighbours of one tone as one piece: each piece costs a terminal forty bytes of colour."""
+    """Return the row with neighbours of one tone joined, because each piece costs forty bytes of
+    escape sequences.
+    """
     pieces: Row = []
     for text, tone in row:
         if text and pieces and pieces[-1][1] == tone:
@@ -238,15 +247,14 @@ def _joined(row: Row) -> Row:
 
 
 class LineList(Lines):
-    """A list of any length. Rows are made when they are seen, by ``render``.
+    """A list of any length. ``render`` makes only visible rows.
 
-    Items are known by a key; new items keep the cursor on the same key where it is still there.
-    Some are headings: the cursor goes past them. In a list that *folds*, a row that is too long
-    goes on in a second line where the list is high enough; every item then has two, a heading's
-    first one being blank.
+    Each item has a key. New items keep the cursor on the same key if it is still there. The cursor
+    skips headings. In a list that *folds*, if the list is high enough, a long row continues in a
+    second line. Every item then has two lines; the first line of a heading is blank.
     """
 
-    _HIGH = 44  # lines from which on a list that folds does so
+    _HIGH = 44  # least height in lines of a list that folds
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j,ctrl+n", "move(1)", "Down", show=False, id="list.down"),
@@ -259,7 +267,7 @@ class LineList(Lines):
     ]
 
     class Opened(Message):
-        """An item was clicked a second time (enter is bound by the screen)."""
+        """An item was clicked a second time (the screen binds enter)."""
 
     def __init__(
         self,
@@ -271,15 +279,14 @@ class LineList(Lines):
         indent: int = 0,
         **kwargs,
     ) -> None:
-        """
-        Args:
-            row: (index, width) -> the row's pieces.
-            is_heading: whether the item of a key is no stop of the cursor.
-            moved: called when the cursor stands on another item; True where a key or a click
-                moved it, not other items. A
-                call and no message: what it shows belongs into the same frame as the cursor.
-            empty: lines that teach what to do while there is nothing to show.
-            indent: the list folds, and a second line begins after so many cells.
+        """Args:
+        row: (index, width) -> the row's pieces.
+            is_heading: whether the cursor skips the item of a key.
+            moved: called when the cursor moves to another item; True if a key or a click moved it,
+                False if the items changed. It is a call, not a message, so that its result is in
+                the same frame as the cursor.
+            empty: lines with the first steps, shown if there are no items.
+            indent: the list folds, and second lines begin after so many cells.
         """
         super().__init__(**kwargs)
         self._row, self._moved = row, moved
@@ -289,21 +296,22 @@ class LineList(Lines):
         self.cursor = 0
         self.selected: set[Any] = set()
         self._indent = indent
-        self.tall = 1  # lines of an item
+        self.tall = 1  # lines of each item
         self._wants_two = False
-        self.folds: bool | None = None  # whatever the height, where somebody has said so
+        self.folds: bool | None = None  # overrides the choice by height, if set
 
     @property
     def cursor_line(self) -> int:
-        """The line of the cursor, in lines of what is seen."""
+        """The line of the cursor in the visible area."""
         return self.cursor * self.tall - self.scroll_offset.y
 
     @property
     def key(self) -> Any:
+        """The key under the cursor; None for an empty list."""
         return self.keys[self.cursor] if self.keys else None
 
     def beside(self, step: int) -> Any:
-        """The key to which a step would lead; None where there is none."""
+        """Return the key that a step leads to, or None."""
         place = self.cursor + step
         while 0 <= place < len(self.keys):
             if not self.is_heading(self.keys[place]):
@@ -312,12 +320,16 @@ class LineList(Lines):
         return None
 
     def seen(self) -> Sequence[Any]:
-        """The keys of what is on the screen."""
+        """Return the keys of the visible items."""
         first = self.scroll_offset.y // self.tall
         return self.keys[first : first + self.size.height // self.tall + 1]
 
     def show_keys(self, keys: Sequence[Any], *, cursor: Any = None) -> None:
-        """Show other items; the cursor goes to *cursor*, else stays on its key, else on its place."""
+        """Show other items.
+
+        Args:
+            cursor: the key for the cursor. None: it stays on its key, or else on its index.
+        """
         before = self.key
         wanted = cursor if cursor is not None else before
         self.keys = keys
@@ -333,8 +345,8 @@ class LineList(Lines):
             self._moved(False)
 
     def _stop(self, index: int, step: int) -> int:
-        """The nearest place that is no heading: first in the direction of *step*, then in the other
-        one.
+        """Return the nearest index that is no heading: first in the direction of *step*, then in
+        the other one.
         """
         for direction in (step, -step):
             place = index
@@ -345,6 +357,7 @@ class LineList(Lines):
         return index
 
     def move_to(self, index: int) -> None:
+        """Move the cursor to an index."""
         index = max(0, min(index, len(self.keys) - 1))
         if self.keys:
             index = self._stop(index, 1 if index >= self.cursor else -1)
@@ -356,33 +369,38 @@ class LineList(Lines):
             self._moved(True)
 
     def action_move(self, step: int) -> None:
+        """Move the cursor by *step* items."""
         self.move_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
+        """Move the cursor by a page."""
         self.move_to(self.cursor + step * max(1, self.size.height // self.tall - 1))
 
     def action_jump(self, index: int) -> None:
+        """Move the cursor to an index; -1 is the last one."""
         self.move_to(index if index >= 0 else len(self.keys) - 1)
 
     def action_select(self) -> None:
+        """Select or unselect the item under the cursor, and move to the next one."""
         if self.key is not None:
             self.selected ^= {self.key}
             self._redraw(self.cursor)
             self.move_to(self.cursor + 1)
 
     def clear_selection(self) -> None:
+        """Unselect all items."""
         self.selected.clear()
         self.refresh_changed()
 
     def _redraw(self, index: int) -> None:
-        width = self.scrollable_content_region.width  # the scrollbar stays as it is
+        width = self.scrollable_content_region.width  # do not paint the scrollbar
         self.refresh(Region(0, index * self.tall - self.scroll_offset.y, width, self.tall))
 
     def _follow(self) -> None:
         height = self.size.height // self.tall * self.tall
         first = self.cursor
         while first > 0 and self.keys and self.is_heading(self.keys[first - 1]):
-            first -= 1  # what stands under a heading is seen with it
+            first -= 1  # show the heading with its first item
         seen, begin, end = self.scroll_offset.y, first * self.tall, (self.cursor + 1) * self.tall
         if height and not (seen <= begin and end <= seen + height):
             self.scroll_to(
@@ -390,26 +408,24 @@ class LineList(Lines):
             )
 
     def hold(self, line: int) -> None:
-        """Scroll so that the cursor stands in this line of what is seen, where it stood before
-        (``cursor_line``).
-        """
+        """Scroll so that the cursor is at this line of the visible area (see ``cursor_line``)."""
         self.scroll_to(
             y=max(0, self.cursor * self.tall - line), animate=False, force=True, immediate=True
         )
 
     def show_first(self, index: int) -> None:
-        """Scroll so that an item is the first that is seen."""
+        """Scroll so that an item is the first visible one."""
         self.scroll_to(y=index * self.tall, animate=False, force=True, immediate=True)
 
     def want_two_lines(self, wanted: bool) -> None:
-        """Say whether what is shown now needs two lines each; the owner's choice goes first."""
+        """Set whether the current items need two lines each. The owner's choice overrides it."""
         if wanted != self._wants_two:
             self._wants_two = wanted
             self.on_resize()
             self.refresh()
 
     def on_resize(self) -> None:
-        """Work out the lines of an item for the new size."""
+        """Compute the lines of an item for the new size."""
         by_itself = self._wants_two or self.size.height >= self._HIGH
         folds = self.folds if self.folds is not None else by_itself
         self.tall = 2 if self._indent and folds else 1
@@ -424,7 +440,7 @@ class LineList(Lines):
         self.refresh()
 
     def line(self, y: int) -> Strip:
-        """A line of an item, a heading, or of the hint for an empty list."""
+        """Draw a line of an item, of a heading, or of the text of an empty list."""
         width = self.scrollable_content_region.width  # without the scrollbar
         index, line = divmod(y + self.scroll_offset.y, self.tall)
         if not self.keys:
@@ -437,7 +453,7 @@ class LineList(Lines):
         behind: tuple[str, ...] = ("selected",) if self.keys[index] in self.selected else ()
         if index == self.cursor:
             behind += ("cursor" if self.has_focus else "cursor-idle",)
-        # shape as well as colour says where the cursor is and what is selected
+        # shape and colour both show the cursor and the selection
         sign = (
             "▌" if index == self.cursor and self.has_focus else "▏" if index == self.cursor else " "
         )
@@ -448,7 +464,7 @@ class LineList(Lines):
         return self.draw([(sign, "accent"), *row], width, behind)
 
     def _folded(self, row: Row, width: int) -> tuple[Row, Row]:
-        """The two lines of a row; a ``LINE_BREAK`` says where the second begins."""
+        """Return the two lines of a row; a ``LINE_BREAK`` marks the beginning of the second."""
         if LINE_BREAK in row:
             place = row.index(LINE_BREAK)
             return row[:place], [(" " * self._indent, "text"), *row[place + 1 :]]
@@ -459,15 +475,15 @@ class LineList(Lines):
         ]
 
     def on_focus(self) -> None:
-        """Draw the cursor as the one that keys move."""
+        """Draw the cursor of a focused list."""
         self.refresh_changed()
 
     def on_blur(self) -> None:
-        """Draw the cursor as one at rest."""
+        """Draw the cursor of a list without focus."""
         self.refresh_changed()
 
     def on_click(self, event: events.Click) -> None:
-        place = event.get_content_offset(self)  # the border is no row
+        place = event.get_content_offset(self)  # the border is not a row
         index = (place.y + self.scroll_offset.y) // self.tall if place is not None else -1
         if 0 <= index < len(self.keys):
             again = index == self.cursor
@@ -477,8 +493,8 @@ class LineList(Lines):
 
 
 class TextView(Lines):
-    """Text that is read: wrapped to the width, only visible lines drawn, a word that is searched
-    for marked.
+    """A text to read, wrapped to the width. Only visible lines are drawn; searched words are
+    highlighted.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -495,14 +511,18 @@ class TextView(Lines):
         self._rows: list[Row] = []
         self._wrapped: list[Row] = []
         self._width = 0
-        self._match = (
-            -1
-        )  # the line of the last match; it may be one that can't be scrolled to the top
+        # line of the last match; it may be too near to the end to be scrolled to the top
+        self._match = -1
         self.marks: list[str] = []
-        self.found = 0, 0  # which line with a match was gone to, of how many
+        self.found = 0, 0  # (number of the current match line, number of match lines)
 
     def show(self, rows: list[Row], *, marks: Sequence[str] = (), keep_place: bool = False) -> None:
-        """Show *rows*, words in *marks* highlighted (case ignored)."""
+        """Show *rows*.
+
+        Args:
+            marks: highlighted words; case is ignored.
+            keep_place: keep the scroll position.
+        """
         place = self.scroll_offset.y if keep_place else 0
         self._rows = [[(shown(drawable(text)), tone) for text, tone in row] for row in rows]
         self.marks = [mark.casefold() for mark in marks if mark]
@@ -514,10 +534,11 @@ class TextView(Lines):
         self.refresh_changed()
 
     def text(self) -> str:
+        """Return the whole text."""
         return "\n".join("".join(text for text, _ in row) for row in self._rows)
 
     def _wrap(self) -> None:
-        if not self.size.width:  # not shown: it is wrapped when it knows its width
+        if not self.size.width:  # not visible yet: wrapped when the width is known
             self._width, self._wrapped = 0, []
             return
         width = max(10, self.size.width - 2)
@@ -539,18 +560,21 @@ class TextView(Lines):
         self.refresh_changed()
 
     def find_next(self, step: int = 1, *, wrap: bool = True, from_here: bool = False) -> bool:
-        """Scroll to the next (or previous) line that has a marked word. False where there is none.
+        """Scroll to the next (1) or previous (-1) line with a highlighted word.
 
         Args:
-            wrap: begin again at the other end.
-            from_here: what stands where the text is scrolled to counts too.
+            wrap: continue at the other end.
+            from_here: the first visible line counts too.
+
+        Returns:
+            False if there is no such line.
         """
         hits = [
             i
             for i, row in enumerate(self._wrapped)
             if any(tone == "match" for _, tone in self._marked(row))
         ]
-        if self._match < 0:  # where the last match was, else what is seen first
+        if self._match < 0:  # start at the last match, else at the first visible line
             here = self.scroll_offset.y - (1 if from_here and step > 0 else 0)
         else:
             here = self._match
@@ -566,19 +590,22 @@ class TextView(Lines):
         return True
 
     def action_scroll(self, step: int) -> None:
+        """Scroll by *step* lines."""
         self._match = -1
         self.scroll_to(y=self.scroll_offset.y + step, animate=False)
 
     def action_page(self, step: int) -> None:
+        """Scroll by a page."""
         self._match = -1
         self.scroll_to(y=self.scroll_offset.y + step * max(1, self.size.height - 2), animate=False)
 
     def action_edge(self, end: int) -> None:
+        """Scroll to the beginning or the end."""
         self._match = -1
         self.scroll_to(y=len(self._wrapped) if end else 0, animate=False)
 
     def line(self, y: int) -> Strip:
-        """A wrapped line of the text."""
+        """Draw a wrapped line of the text."""
         index = y + self.scroll_offset.y
         row = self._wrapped[index] if index < len(self._wrapped) else []
         return self.draw([(" ", "text"), *self._marked(row)], self.size.width)
@@ -590,13 +617,13 @@ class TextView(Lines):
 
 
 def mark_words(text: str, tone: str, words: Sequence[str]) -> list[Piece]:
-    """*text* cut so that every occurrence of *words* is a ``match`` piece.
+    """Cut *text* so that every occurrence of *words* is a ``match`` piece.
 
-    A word matches where a word of the text begins and, if it has fewer than five letters, only a
-    whole word: "set" marks no part of "settings", "cache" marks "caches".
+    A word matches at the beginning of a word of the text. With fewer than five letters it matches
+    only a whole word: "set" does not match in "settings", "cache" matches in "caches".
 
     Args:
-        words: casefolded; may have blanks.
+        words: casefolded; may contain blanks.
     """
     pattern = _pattern(tuple(words))
     pieces: list[Piece] = []
@@ -618,10 +645,12 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def wrap(row: Row, width: int) -> list[Row]:
-    """A row as rows of at most *width* cells, broken at blanks; wide signs count two."""
+    """Return a row as rows of at most *width* cells, broken at blanks. Wide characters count
+    two.
+    """
     if sum(cell_len(text) for text, _ in row) <= width:
         return [row]
-    # what stands before a quotation or code goes on in every line of it
+    # the prefix of a quotation or of code is repeated in every line
     before = row[:1] if row and row[0][0].strip() and not row[0][0].strip("▏│ ") else []
     if before:
         rest = wrap(row[1:], max(1, width - cell_len(before[0][0])))
@@ -637,9 +666,9 @@ def wrap(row: Row, width: int) -> list[Row]:
                 word = word.lstrip(" ")
                 need = cell_len(word)
             start = 0
-            while (
-                need > room
-            ):  # a word longer than a line, or text without blanks; by its place: it may be of megabytes
+            while need > room:
+                # a word longer than a line, or text without blanks; by position, because it may
+                # have megabytes
                 cut = start + _fits(word[start : start + room + 1], room)
                 lines[-1].append((word[start:cut], tone))
                 lines.append([])
@@ -653,7 +682,7 @@ def wrap(row: Row, width: int) -> list[Row]:
 
 
 def _words(text: str) -> list[str]:
-    """Words with the blanks before them; CJK text may break anywhere."""
+    """Return words with the blanks before them. CJK text may break anywhere."""
     words: list[str] = []
     start = 0
     for index in range(1, len(text)):
@@ -666,7 +695,7 @@ def _words(text: str) -> list[str]:
 
 
 def _fits(text: str, room: int) -> int:
-    """How many signs of *text* fit into *room* cells, at least one."""
+    """Return how many characters of *text* fit into *room* cells, at least one."""
     used = 0
     for index, sign in enumerate(text):
         used += cell_len(sign)

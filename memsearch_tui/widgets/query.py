@@ -1,6 +1,4 @@
-"""The search box, and completing a filter while it is typed: ``agent:co`` -> ``agent:codex``; right
-takes it.
-"""
+"""The search box. It completes filters: ``agent:co`` -> ``agent:codex``, accepted with right."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ _DATES = ("today", "yesterday", "7d", "30d", "90d")
 
 
 def _values(name: str) -> Sequence[str]:
-    """What may stand behind a filter, as far as it can be listed."""
+    """Return the values of a filter, if they can be listed."""
     from memsearch_engine import FLAGS as IS
     from memsearch_engine import KINDS, agent_names
 
@@ -36,8 +34,10 @@ def _values(name: str) -> Sequence[str]:
 
 
 class QueryBox(InOrder, Input):
-    """Enter leaves it at once: what is typed next belongs to the list, however fast it comes. Tab
-    completes and never leaves.
+    """The search box.
+
+    Enter leaves it at once, so that all later keys belong to the list. Tab completes and never
+    leaves.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,18 +48,19 @@ class QueryBox(InOrder, Input):
     ]
 
     async def action_hit(self, step: int) -> None:
-        """Down (1) or up (-1) in the list, or through past searches where the box is empty."""
+        """Move down (1) or up (-1) in the list, or through past searches if the box is empty."""
         await self.screen.run_action(f"do('arrow', {step})")
 
     def action_complete(self) -> None:
-        self.action_end()  # at the end, and at the end again takes what is suggested
+        """Accept the suggested completion."""
+        self.action_end()  # at the end of the text, this action accepts the suggestion
         self.action_cursor_right()
 
     async def action_submit(self) -> None:
         await self.screen.run_action("do('deeper')")
 
     async def _on_key(self, event: events.Key) -> None:
-        if self.screen.focused is not self:  # it was on its way here when the focus moved
+        if self.screen.focused is not self:  # the focus moved while the key was on its way
             event.stop()
             event.prevent_default()
             self.app.post_message(events.Key(event.key, event.character))
@@ -68,7 +69,7 @@ class QueryBox(InOrder, Input):
 
 
 class FilterSuggester(Suggester):
-    """Suggests the rest of the last word of a query where that is the beginning of a filter."""
+    """Suggests the rest of the last word of a query if it is the beginning of a filter."""
 
     def __init__(self, library: Library) -> None:
         super().__init__(use_cache=False, case_sensitive=True)

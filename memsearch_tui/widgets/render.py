@@ -1,5 +1,6 @@
-"""Entries and turns as rows of pieces: markdown drawn for reading, nothing executed. What is
-written is what is copied as markdown.
+"""Entries and turns as rows of pieces: markdown is drawn for reading, nothing is executed.
+
+Copied markdown is the original text.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _LONGEST_TABLE = 500  # rows
 _TOOL_LINES = 3
-_LONGEST = 2000  # characters of a line of a tool's
-_FINDINGS = 4  # of what a note names that are told
-_SEEN = 12  # cells that are left for a found word and what follows
+_LONGEST = 2000  # characters of a line of a tool's output
+_FINDINGS = 4  # shown stale references of a note
+_SEEN = 12  # least cells for a found word and the text after it
 
-#: mark -> (what is shown, tone); ``{}`` is the mark's value
+#: mark -> (shown text, tone); ``{}`` is the mark's value
 BADGES = {
     "pin": ("pinned", "accent"),
     "superseded-by": ("superseded", "dim"),
@@ -50,7 +51,7 @@ BADGES = {
 }
 
 
-#: the same in front of a row, where there is no room for words; `?` explains them
+#: the same as signs in a row, where words have no room; `?` explains them
 SIGNS = {
     "pin": ("◆", "accent"),
     "superseded-by": ("×", "dim"),
@@ -68,22 +69,23 @@ SIGNS = {
 
 
 def agent_tag(agent: str) -> str:
-    """Two letters for an agent, the same everywhere; they name its tone, too. ``me``: written by
+    """Return two letters for an agent, which also name its tone; ``me`` for notes written by
     hand.
     """
     return agent_named(agent).tag if agent in agent_names() else "me"
 
 
 def signs(marks: dict[str, str]) -> Row:
+    """Return the signs of a row for these marks."""
     found: Row = [sign for name, sign in SIGNS.items() if name in marks]
     return [*found, (" ", "dim")] if found else []
 
 
 def snippet(title: str, text: str, words: list[str], room: int) -> str:
-    """The line of a hit that has most of *words*, cut to *room* cells around them.
+    """Return the line of a hit that has most of *words*, cut to *room* cells around them.
 
     Args:
-        title: taken where no line of *text* has more words.
+        title: used if no line of *text* has more words.
         words: casefolded.
     """
 
@@ -105,7 +107,7 @@ def snippet(title: str, text: str, words: list[str], room: int) -> str:
     places = sorted(place for word in words if (place := folded.find(word)) >= 0)
     if not places or places[-1] < room - _SEEN:
         return best
-    # begin before the first word from which most words are seen
+    # begin before the word from which on most words are visible
     _, first = max((sum(p <= q < p + room - _SEEN for q in places), -p) for p in places)
     start = max(0, -first - room // 4)
     while 0 < start < -first and best[start - 1] != " ":
@@ -114,6 +116,7 @@ def snippet(title: str, text: str, words: list[str], room: int) -> str:
 
 
 def badges(marks: dict[str, str]) -> Row:
+    """Return the marks as words with their tones."""
     row: Row = []
     for name, (text, tone) in BADGES.items():
         if name in marks:
@@ -122,7 +125,7 @@ def badges(marks: dict[str, str]) -> Row:
 
 
 def markdown(text: str) -> list[Row]:
-    """Markdown drawn for reading: fences as blocks, diffs in their colours, tables in columns, bold
+    """Return markdown drawn for reading: code as blocks, diffs in colours, tables in columns, bold
     as bold.
     """
     lines = plain(text).split("\n")
@@ -170,19 +173,24 @@ def _fenced(language: str, lines: list[str]) -> list[Row]:
 
 
 def _closes(line: str, sign: str) -> bool:
-    """Whether a line closes the fence that *sign* opened: no less of the same, and nothing else."""
+    """Return whether a line closes the fence that *sign* opened: at least as many of the same
+    characters, and no other text.
+    """
     line = line.strip()
     return len(line) >= len(sign) and not line.strip(sign[0])
 
 
 def _is_rule(line: str) -> bool:
-    """Whether it parts a table's header from its rows."""
+    """Return whether a line separates a table's header from its rows."""
     return "-" in line and len(line) < _LONGEST and not line.strip(" |:-\t")
 
 
 def _table(lines: list[str]) -> tuple[int, list[Row]]:
-    """(how many of *lines* are a table, that table in columns as wide as their longest cell); (1,
-    nothing) where it is none after all. A table that would hide a cell is shown as it is written.
+    """Draw a table in columns as wide as their longest cell. A table that would hide a cell is
+    shown as written.
+
+    Returns:
+        The number of *lines* that the table has, and its rows; (1, nothing) if it is no table.
     """
     from markdown_it import MarkdownIt  # 90 ms, and few notes have a table
 
@@ -213,7 +221,7 @@ def _table(lines: list[str]) -> tuple[int, list[Row]]:
             row += [("│ ", "dim")] if row else []
             row += [(cell, "strong")] if number == 0 else inline(cell)
             row.append((" " * (width - cell_len(_shown(cell)) + 1), "text"))
-        rows.append(row[:-1])  # what fills the last column would wrap into a blank line
+        rows.append(row[:-1])  # padding of the last column would wrap into a blank line
         if number == 0:
             rows.append(
                 [("┼".join("─" * (width + 1 + (n > 0)) for n, width in enumerate(widths)), "dim")]
@@ -222,12 +230,12 @@ def _table(lines: list[str]) -> tuple[int, list[Row]]:
 
 
 def _shown(text: str) -> str:
-    """*text* as ``inline`` draws it."""
+    """Return *text* as ``inline`` draws it."""
     return "".join(piece for piece, _ in inline(text))
 
 
 def inline(text: str) -> Row:
-    """One line of markdown as pieces; signs that are no markup stay as they are."""
+    """Return one line of markdown as pieces. Characters that are no markup are unchanged."""
     row: Row = []
     position = 0
     for match in _INLINE.finditer(text):
@@ -250,7 +258,7 @@ def _span(match: re.Match[str]) -> Row:
 
 
 def _link(label: str, target: str, *, is_image: bool) -> Row:
-    """A link as its text; the address follows where the text does not say it."""
+    """Return a link as its text; the address follows if the text does not contain it."""
     row: Row = [("image: ", "dim")] if is_image else []
     row.append((label or target, "link"))
     return row + ([(f" ({target})", "dim")] if label and label != target else [])
@@ -264,7 +272,15 @@ def entry_rows(
     amendments: Sequence[Supersession] = (),
     standing: GroundStanding | None = None,
 ) -> list[Row]:
-    """L2: the whole section with what is known of it."""
+    """Return the rows of a whole note (L2), with the facts about it.
+
+    Args:
+        day: the note's ISO day.
+        path: its file.
+        evidence: the state of its conversation (``Library.evidence``).
+        amendments: the supersessions that it is part of.
+        standing: its staleness, if it was compared.
+    """
     head: Row = [
         (f"{day} {entry.time or 'note'}  ", "strong"),
         (entry.agent or "written by hand", "agent"),
@@ -302,7 +318,7 @@ def entry_rows(
 
 
 def _standing_rows(standing: GroundStanding) -> list[Row]:
-    """What of that which a note names is not as it was, the weightiest first."""
+    """Return the stale references of a note, the most important first."""
     changed = [finding for finding in standing.findings if finding.state == "changed"]
     rows: list[Row] = [
         [SIGNS[found.state], (f" {found.words}", "warn")] for found in standing.stale[:_FINDINGS]
@@ -316,8 +332,11 @@ def _standing_rows(standing: GroundStanding) -> list[Row]:
 
 
 def turn_rows(turn: Turn, number: int, total: int, *, unfolded: bool) -> list[Row]:
-    """L3: one turn: what was asked, then tools (folded) and answers in the order in which they
-    came.
+    """Return the rows of a turn (L3): the prompt, then tools (folded) and answers in order of time.
+
+    Args:
+        number: the turn's number, of *total*.
+        unfolded: show all output of tools.
     """
     state = {"done": "good", "interrupted": "warn", "failed": "bad"}.get(turn.status, "dim")
     rows: list[Row] = [
@@ -371,9 +390,7 @@ def _tool_rows(tool: ToolCall, unfolded: bool) -> list[Row]:
 
 
 def turn_markdown(turn: Turn) -> str:
-    """A turn as markdown: what was asked, tools with their input and output in fences, what was
-    answered.
-    """
+    """Return a turn as markdown: the prompt, tools with input and output in fences, the answer."""
     parts = [f"## You · {turn.started[:19].replace('T', ' ')}", plain(turn.user)]
     for step in turn.steps():
         if isinstance(step, str):

@@ -1,4 +1,4 @@
-"""The line above the footer: one message at a time, and what stays true beneath it."""
+"""The line above the footer: one message at a time, over a lasting text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ MESSAGE_S = 8.0
 
 
 class StatusLine(Static):
-    """Shows, in this order: a message that passes, a remark about the query, the service's state."""
+    """Shows the first that exists: a passing message, a remark about the query, the service's
+    state.
+    """
 
     def __init__(self) -> None:
         super().__init__("", id="status", markup=False)
@@ -25,7 +27,7 @@ class StatusLine(Static):
         """Show a message for *for_s* seconds.
 
         Args:
-            about: what the message is about; ``forget_unless`` ends the message with it.
+            about: the subject of the message; see ``forget_unless``.
         """
         self._number += 1
         self._message, self._about = text, about
@@ -34,17 +36,17 @@ class StatusLine(Static):
             self.set_timer(for_s, partial(self._end, self._number))
 
     def forget_unless(self, subject: object) -> None:
-        """End a message that is about something other than *subject*."""
+        """Hide a message that is about something other than *subject*."""
         if self._about is not None and self._about != subject:
             self._end(self._number)
 
     def set_service(self, text: str) -> None:
-        """Show what the service does or what is wrong with it, until the next call."""
+        """Set the text about the service's state, until the next call."""
         self._service = text
         self._write()
 
     def set_remark(self, text: str) -> None:
-        """Show how the query was read and answered, until the next call."""
+        """Set the remark on how the query was read and answered, until the next call."""
         self._remark = text
         self._write()
 

@@ -1,4 +1,4 @@
-"""Keys that do something to a text take effect where they are typed, among the letters."""
+"""Keeps editing keys in order with typed letters."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ else:
 
 
 class InOrder(_Base):
-    """For an Input or a TextArea. Textual runs what a key is bound to (backspace, ctrl+u, an arrow)
-    once the key has come up to the app,
-    while letters are put in at once: what is typed fast, or while the app is busy, came out in
-    another order.
+    """A mixin for Input or TextArea.
+
+    Textual runs a key's binding (backspace, ctrl+u, an arrow) only after the key has bubbled up to
+    the app, but inserts letters at once. Fast typing, or typing while the app is busy, would be
+    applied in another order.
     """
 
     async def _on_key(self, event: events.Key) -> None:

@@ -1,4 +1,4 @@
-"""The home screen, composed of controllers over one state."""
+"""The home screen: controllers that share one state."""
 
 from memsearch_tui.screens.browse.screen import DEMO, BrowseScreen
 

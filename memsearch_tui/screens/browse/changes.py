@@ -1,4 +1,4 @@
-"""What is done to chosen notes as they are: delete, undo, redo, copy, export."""
+"""Commands for the selected notes: delete, undo, redo, copy, export."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ _TITLE = 40  # characters of a title in a message
 
 
 class Selection:
-    """The notes that a command is for."""
+    """The notes that a command applies to."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk, self._state, self._entries = desk, desk.state, desk.panes.entries
 
     def items(self) -> list[Item]:
-        """The selected notes in the order of the list, else the one under the cursor."""
+        """Return the selected notes in the order of the list; without a selection, the note under
+        the cursor.
+        """
         state = self._state
         keys = [key for key in self._entries.selected if key in state.shown]
         places = sorted(state.shown.index(key) for key in keys)
@@ -39,23 +41,23 @@ class Selection:
         return found or ([state.item] if state.item else [])
 
     def clear(self) -> None:
-        """Select nothing."""
+        """Clear the selection."""
         self._entries.clear_selection()
 
     def open_text(self) -> Entry | None:
-        """The text that the user looks at."""
+        """Return the entry that the user reads now."""
         item, entry = self._state.item, self._state.entry
         return entry if item and entry and entry.id == item.entry_id else None
 
     def target(self, item: Item, seen: Entry | None) -> Target:
-        """A note with the hash of what the user sees.
+        """Return a note as a target, with the hash of the text that the user sees.
 
         Args:
-            seen: the text that is open. A note that is not open is compared by its line in the
-                list, whose hash comes from an index that may be a moment behind.
+            seen: the open entry. A note that is not open is compared with its row of the list; its
+                hash comes from an index that may be slightly out of date.
 
         Raises:
-            Conflict: the line of the list is not in the file any more.
+            Conflict: the row's text is not in the file any more.
         """
         from memsearch_engine import Target
 
@@ -67,7 +69,7 @@ class Selection:
         return Target(item.path, item.entry_id, entry.hash)
 
     def entries(self, items: list[Item]) -> list[Entry]:
-        """The texts of *items*, without those that can't be read. Called by threads."""
+        """Return the entries of *items* that can be read. Thread-safe."""
         found = []
         for item in items:
             with contextlib.suppress(MemsearchError, OSError):
@@ -76,7 +78,7 @@ class Selection:
 
 
 class Changes:
-    """Deletes, takes back, copies and exports notes."""
+    """Deletes, restores, copies and exports notes."""
 
     def __init__(
         self, desk: Desk, selection: Selection, conversation: Conversation, search: Search
@@ -85,7 +87,7 @@ class Changes:
         self._selection, self._conversation, self._search = selection, conversation, search
 
     async def delete(self) -> None:
-        """Delete the chosen notes; undo brings all of them back."""
+        """Delete the selected notes. One undo restores all of them."""
         if self._state.editing or self._desk.is_typing or self._conversation.is_elsewhere():
             return
         chosen = self._selection.items()
@@ -109,18 +111,18 @@ class Changes:
         await self._desk.write("deleting", delete, deleted, self.failed)
 
     def failed(self, error: Exception) -> None:
-        """Show an error of a write, and read the lists again."""
+        """Show the error of a write, and read the lists again."""
         self._desk.complain(error)
         self._search.reload()
 
     async def undo(self) -> None:
-        """Take back the last edit, deletion or mark."""
+        """Undo the last edit, deletion or mark."""
         memory = self._state.library.memory
         work = partial(memory.undo, everywhere=memory.everything)
         await self._desk.write("undoing", work, partial(self._stepped, "undo"))
 
     async def redo(self) -> None:
-        """Do again what was taken back last."""
+        """Redo the last undone change."""
         memory = self._state.library.memory
         work = partial(memory.redo, everywhere=memory.everything)
         await self._desk.write("redoing", work, partial(self._stepped, "redo"))
@@ -135,13 +137,13 @@ class Changes:
         self._desk.say(f"{name}: {changes[0].op} of {what}", for_s=4)
 
     def _show(self, changes: list[Change]) -> None:
-        """Stand on what was brought back or changed, where it is in the list."""
+        """Move the cursor to a restored or changed note, if it is listed."""
         self._state.deleted -= {(change.path, change.entry_id) for change in changes}
         key: Key = changes[0].path, changes[0].entry_id
         self._search.reload(key)
 
     def show_history(self) -> None:
-        """List what was changed; any of it can be brought back."""
+        """Show all changes; each can be restored."""
         from memsearch_tui.screens.changes import ChangesScreen
 
         if not self._state.editing:
@@ -151,7 +153,11 @@ class Changes:
             )
 
     async def copy(self, whole: bool = False) -> None:
-        """Copy the text; *whole*: as markdown, with its heading, day and anchor."""
+        """Copy the text of the selected notes.
+
+        Args:
+            whole: copy them as markdown, with heading, day and anchor.
+        """
         if self._state.level == "turn":
             turn = self._conversation.turn
             view = self._desk.panes.reader
@@ -171,7 +177,7 @@ class Changes:
             self._desk.say("copied", for_s=2)
 
     def export(self) -> None:
-        """Write the chosen notes to a file: markdown, or JSON where its name ends so."""
+        """Write the selected notes to a file: JSON if its name ends in ``.json``, else markdown."""
         from memsearch_tui.screens.ask import AskScreen
 
         chosen, library = self._selection.items(), self._state.library

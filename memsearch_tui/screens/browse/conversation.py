@@ -1,4 +1,4 @@
-"""The conversation behind a note: its turns, finding in it, resuming it in its agent.
+"""The conversation behind a note: its turns, search in its text, resuming it in its agent.
 
 Nothing here writes.
 """
@@ -27,34 +27,33 @@ if TYPE_CHECKING:
 
 
 class Conversation:
-    """Reads turns around the one that a note came from."""
+    """Shows the turns around the one that a note was made from."""
 
     def __init__(
         self, desk: Desk, show_entry: Callable[[Item], None], reload: Callable[[], None]
     ) -> None:
-        """
-        Args:
-            show_entry: goes to a note.
-            reload: reads the lists again, after another program had the terminal.
+        """Args:
+        show_entry: moves the cursor to a note.
+            reload: reads the lists again after another program used the terminal.
         """
         self._desk, self._state, self._view = desk, desk.state, desk.panes.reader
         self._show_entry, self._reload = show_entry, reload
         self.found: Excerpt | None = None
-        self.place = 0  # of the turn that is shown, in ``found``
-        self.came_from = "section"  # the level to which escape goes back
+        self.place = 0  # index of the shown turn in ``found``
+        self.came_from = "section"  # the level to which escape returns
         self._unfolded = False
-        self._own = 0  # the note's own turn, counted from 0 over the whole conversation
+        self._own = 0  # the note's turn, counted from 0 over the conversation
 
     @property
     def turn(self) -> Turn | None:
-        """The turn that is shown."""
+        """The shown turn."""
         is_open = self._state.level == "turn" and self.found is not None and self.found.turns
         return self.found.turns[self.place] if is_open and self.found else None
 
     def is_elsewhere(self) -> bool:
-        """Whether a turn other than the note's is shown; then a message says so.
+        """Return whether a turn other than the note's is shown; if so, show a message.
 
-        What is done to a note is done only to a note that is seen.
+        Commands change only a note that is visible.
         """
         found = self.found
         if self._state.level != "turn" or found is None or found.first + self.place == self._own:
@@ -71,7 +70,7 @@ class Conversation:
 
         def opened(found: Excerpt) -> None:
             if state.entry is not entry:
-                return  # another note came under the cursor meanwhile
+                return  # the cursor moved to another note meanwhile
             self.found, self.place, self._unfolded = found, max(0, found.index), False
             self._own = found.first + self.place
             self._show()
@@ -105,7 +104,7 @@ class Conversation:
             await self._go_to_turn(self.found.first + self.place + step)
 
     async def _go_to_turn(self, wanted: int, then: Callable[[], object] = lambda: None) -> None:
-        """Show turn *wanted*, counted from 0 over the whole conversation, if there is one."""
+        """Show turn *wanted* if it exists, counted from 0 over the whole conversation."""
         found, entry = self.found, self._state.entry
         if found is None or entry is None or not 0 <= wanted < found.total:
             return
@@ -123,7 +122,7 @@ class Conversation:
             await self._desk.read("reading the conversation", reading, show, self._desk.warn)
 
     def ask_for_turn(self) -> None:
-        """Go to a turn by its number."""
+        """Ask for the number of a turn, and show it."""
         from memsearch_tui.screens.ask import AskScreen
 
         if self.found is None:
@@ -139,15 +138,15 @@ class Conversation:
         self._desk.screen.app.push_screen(AskScreen(f"Go to turn (1 to {total})", ""), decided)
 
     def unfold(self) -> None:
-        """Show all output of tools, or three lines of each."""
+        """Toggle between all output of tools and three lines of each."""
         if self._state.level == "turn":
             self._unfolded = not self._unfolded
             self._show(keep_place=True)
 
-    # -- finding in the open text
+    # -- search in the open text
 
     def ask_for_text(self) -> None:
-        """Ask for words, and find them in the open note or in all turns of the conversation."""
+        """Ask for words, and search them in the open note or in all turns of the conversation."""
         from memsearch_tui.screens.ask import AskScreen
 
         def decided(answer: str | None) -> None:
@@ -161,10 +160,11 @@ class Conversation:
         self._desk.screen.app.push_screen(screen, decided)
 
     async def find(self, step: int, at_once: bool = False) -> None:
-        """Go to the next match; in a conversation beyond the turn that is shown.
+        """Go to the next match; in a conversation, also in other turns.
 
         Args:
-            at_once: a match that is on the screen counts, too.
+            step: 1 for the next match, -1 for the previous one.
+            at_once: a match that is already visible counts too.
         """
         in_turn = self._state.level == "turn"
         if not self._state.marks():
@@ -187,7 +187,8 @@ class Conversation:
             if number >= 0:
                 at_match = partial(self._view.find_next, 1, from_here=True)
                 self._desk.start(partial(self._go_to_turn, number, at_match), "turn")
-            elif not self._view.find_next(step):  # the only matches are in this turn: begin again
+            elif not self._view.find_next(step):
+                # only this turn has matches: start again at its beginning
                 self._desk.say("no match in this conversation", for_s=3)
 
         what = f"looking for {shown_line(' '.join(words))}"
@@ -196,10 +197,10 @@ class Conversation:
         )
         await self._desk.read(what, looking, show, self._desk.warn)
 
-    # -- on from here
+    # -- resume, go to the note
 
     async def resume(self) -> None:
-        """Resume the session in its agent, or copy the command where the agent is not installed."""
+        """Resume the session in its agent. If the agent is not installed, copy the command."""
         entry = self._state.entry
         if entry is None or not entry.session:
             self._desk.say("this note has no session", for_s=3)
@@ -231,7 +232,7 @@ class Conversation:
         self._reload()
 
     async def go_to_note(self) -> None:
-        """Go from the turn that is shown to the note that came from it."""
+        """Go to the note that was made from the shown turn."""
         turn = self.turn
         if turn is None:
             return

@@ -1,4 +1,4 @@
-"""What every controller of the browse screen works with: state, panes, status line, saved state."""
+"""What all controllers of the browse screen share: state, panes, status line, saved state."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ class Panes:
     """The widgets of the screen.
 
     Attributes:
-        entries: the list of notes or hits; reader: what is read.
+        entries: the list of notes or hits.
+        reader: the text of the note.
         said: the conversation behind the note, on a wide screen.
-        strip, year: the calendar as a line, and as a map on a wide screen.
+        strip: the calendar as a line.
+        year: the calendar as a map, on a wide screen.
         places: the rail of a wide screen.
     """
 
@@ -44,23 +46,29 @@ class Panes:
 
     @property
     def calendars(self) -> tuple[Calendar, Calendar]:
+        """Both calendars."""
         return self.strip, self.year
 
 
 class Desk:
-    """The services of the screen that controllers may use."""
+    """The screen's services for its controllers."""
 
     def __init__(
         self, screen: Screen[None], state: BrowseState, panes: Panes, saved: SavedState
     ) -> None:
         self.screen, self.state, self.panes, self.saved = screen, state, panes, saved
         self.status = StatusLine()
-        self.painted = asyncio.Event()  # set after the first frame: nothing is read before it
+        self.painted = asyncio.Event()  # set after the first frame; nothing is read before
 
-    # -- saying
+    # -- messages
 
     def say(self, text: str, *, for_s: float = MESSAGE_S, of_note: bool = False) -> None:
-        """Show a message; *of_note*: it ends when the cursor leaves the note."""
+        """Show a message.
+
+        Args:
+            for_s: seconds that it is shown.
+            of_note: hide it when the cursor leaves the note.
+        """
         item = self.state.item
         self.status.say(text, for_s=for_s, about=item.key if of_note and item else None)
 
@@ -72,7 +80,7 @@ class Desk:
         """Show a warning."""
         self.screen.notify(str(error), severity="warning")
 
-    # -- working
+    # -- background work
 
     def start(
         self, work: Callable[[], Coroutine[Any, Any, object]], group: str, *, only: bool = False
@@ -80,8 +88,9 @@ class Desk:
         """Run a coroutine function beside the event loop's other work.
 
         Args:
-            only: cancel what runs in *group*. No coroutine is made before its turn comes, so one
-                that is cancelled at once is never left unawaited.
+            group: the name of a group of such work.
+            only: cancel running work of *group*. The coroutine is created only when it starts, so
+                one that is cancelled at once is never left unawaited.
         """
         self.screen.run_worker(cast("Callable[[], object]", work), group=group, exclusive=only)
 
@@ -92,7 +101,9 @@ class Desk:
         then: Callable[[T], object],
         failed: Callable[[Exception], object] | None = None,
     ) -> None:
-        """Call *then* with the result of *future*; what takes long is shown, and can be left."""
+        """Call *then* with the result of *future*. Slow work is shown, and the user can leave
+        it.
+        """
         await attend(self.screen, what, future, then, failed or self.complain)
 
     async def write(
@@ -102,7 +113,7 @@ class Desk:
         then: Callable[[T], object],
         failed: Callable[[Exception], object] | None = None,
     ) -> None:
-        """Do *work* after the writes before it, then call *then* with its result."""
+        """Run *work* after all earlier writes, then call *then* with its result."""
         await write(self.screen, what, work, then, failed or self.complain)
 
     def start_write(
@@ -112,7 +123,7 @@ class Desk:
         then: Callable[[T], object],
         failed: Callable[[Exception], object] | None = None,
     ) -> None:
-        """The same beside the event loop, for what a dialog has decided."""
+        """Do the same as ``write`` beside the event loop, for a write that a dialog decided."""
 
         async def writing() -> None:
             await self.write(what, work, then, failed)
@@ -123,21 +134,21 @@ class Desk:
 
     @property
     def is_typing(self) -> bool:
-        """Whether the focus is in the search box."""
+        """Whether the search box has the focus."""
         return isinstance(self.screen.focused, Input)
 
     @property
     def is_wide(self) -> bool:
-        """Whether the rail and the conversation have room."""
+        """Whether there is room for the rail and the conversation."""
         return self.screen.has_class("-wide")
 
     @property
     def is_narrow(self) -> bool:
-        """Whether only one pane has room."""
+        """Whether there is room for only one pane."""
         return self.screen.has_class("-narrow")
 
     def go(self, level: str) -> None:
-        """Go to a level; its pane takes the focus and is, on a narrow screen, the only one."""
+        """Go to a level. Its pane gets the focus; on a narrow screen it is the only visible one."""
         state, screen = self.state, self.screen
         state.level = level
         if level == "entries":

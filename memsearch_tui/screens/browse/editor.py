@@ -1,6 +1,6 @@
-"""Writing a note: edit in place, new notes, drafts, conflicts, $EDITOR.
+"""The editor: edits in place, new notes, drafts, conflicts, ``$EDITOR``.
 
-Writes are done one after the other, off the event loop: another program may hold the file.
+Writes run one after the other, off the event loop, because another program may hold the file.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from memsearch_tui.screens.browse.desk import Desk
     from memsearch_tui.screens.browse.reader import Reader
 
-_COMPARE_S = 2.0  # between two comparisons of what is edited with its file
-_DRAFT_S = 0.5  # between a key and the draft that has it
-#: Editors that take a line as PATH:LINE, some behind an option; the others take +LINE PATH.
+_COMPARE_S = 2.0  # between two comparisons of the edited note with its file
+_DRAFT_S = 0.5  # from a key to the draft that contains it
+#: Editors that take a line as PATH:LINE, some after an option; all others take +LINE PATH.
 _WITH_COLON = {
     "hx": [],
     "helix": [],
@@ -55,13 +55,12 @@ class Editor:
         conversation: Conversation,
         reload: Callable[[Key | None], None],
     ) -> None:
-        """
-        Args:
-            reload: reads the lists again; the cursor goes to the key.
+        """Args:
+        reload: reads the lists again and moves the cursor to the key.
         """
         self._desk, self._reader, self._conversation = desk, reader, conversation
         self._state, self._reload = desk.state, reload
-        self._draft = drafts.Draft("", "", "", "")  # the note as its editing began
+        self._draft = drafts.Draft("", "", "", "")  # the note when the edit began
         self._saving: drafts.Draft | None = None
         self._draft_timer: Timer | None = None
         self._compare_timer: Timer | None = None
@@ -80,7 +79,7 @@ class Editor:
         return self._state.editing or self._conversation.is_elsewhere()
 
     async def new(self) -> None:
-        """Continue the new note that was not saved, else write a note of today."""
+        """Continue the unsaved new note; without one, begin a note of today."""
         state = self._state
         if state.editing:
             return
@@ -95,7 +94,7 @@ class Editor:
             await self.open_new(state.library.today(), folder)
 
     def new_on(self) -> None:
-        """Write a note of another day."""
+        """Begin a note of another day."""
         from memsearch_tui.screens.day import DayScreen
 
         state = self._state
@@ -117,7 +116,7 @@ class Editor:
         await self._open(drafts.of_new(folder, day), f"new note · {name} · {day}")
 
     async def _open(self, draft: drafts.Draft, title: str) -> None:
-        """Awaited within the key's own action, so that keys after it are text."""
+        """Open the editor. It is awaited within the key's action, so that later keys are text."""
         from memsearch_tui.widgets.editor import make_editor
 
         screen, home = self._desk.screen, self._state.library.memory.home
@@ -125,7 +124,7 @@ class Editor:
         if self._state.editing:
             return
         is_behind = bool(saved and saved.hash and saved.hash != draft.hash)
-        if saved and saved.hash:  # it is saved over the text that it began with
+        if saved and saved.hash:  # saving compares with the text that the draft began with
             draft = msgspec.structs.replace(draft, hash=saved.hash, base=saved.base)
         self._draft = draft
         self._state.editing = True
@@ -143,7 +142,7 @@ class Editor:
             )
 
     async def compare(self) -> None:
-        """Say in the editor's border when the note was changed in its file by somebody else."""
+        """Show in the editor's border that somebody else changed the note in its file."""
         draft = self._draft
         try:
             entry = await away(partial(self._state.library.entry_at, draft.path, draft.entry_id))
@@ -170,7 +169,7 @@ class Editor:
             if timer is not None:
                 timer.stop()
         self._draft_timer = self._compare_timer = None
-        # keys typed before the pane is back are commands, never text of the search box
+        # keys before the pane returns are commands, never text of the search box
         screen.set_focus(None)
         screen.query("#editor").remove()
         state.editing = False
@@ -180,7 +179,7 @@ class Editor:
         screen.call_after_refresh(self._desk.go, level)
 
     def leave(self) -> None:
-        """Close the editor; what was typed and not saved stays as a draft."""
+        """Close the editor. Unsaved text stays as a draft."""
         changed = self.save_draft()
         self._close(keep_draft=changed)
         if changed:
@@ -189,7 +188,7 @@ class Editor:
             self._desk.say(text, for_s=6, of_note=key == "e")
 
     def drop_draft(self) -> None:
-        """Leave the editor and forget what was typed."""
+        """Close the editor and discard the unsaved text."""
         if self._state.editing:
             self._close()
             self._desk.say("draft dropped", for_s=3)
@@ -197,17 +196,17 @@ class Editor:
     # -- drafts
 
     def changed(self) -> None:
-        """Write a draft soon. Further keys do not put it off: who never rests has a draft, too."""
+        """Write a draft soon. Further keys do not delay it, so continuous typing is saved too."""
         if self._draft_timer is None:
             self._draft_timer = self._desk.screen.set_timer(_DRAFT_S, self.save_typed)
 
     def save_typed(self) -> None:
-        """Write what was typed so far as a draft."""
+        """Write the current text as a draft."""
         self._draft_timer = None
         self.save_draft()
 
     def save_draft(self) -> bool:
-        """Write the draft. False where nothing was changed."""
+        """Write the draft. Returns False if nothing was changed."""
         text = self._text()
         if text is None or text.strip("\n") == self._draft.text.strip("\n"):
             return False
@@ -223,14 +222,14 @@ class Editor:
         OURS.run(partial(drafts.drop, home, draft.path, draft.entry_id))
 
     def _text(self) -> str | None:
-        """The text in the editor; None where none is open."""
+        """Return the text in the editor; None if no editor is open."""
         editors = self._desk.screen.query("#editor").results(TextArea)
         return next((editor.text for editor in editors), None)
 
     # -- saving
 
     def save(self) -> None:
-        """Save once the editor has taken every key that was typed before this one."""
+        """Save, after the editor has processed all earlier keys."""
         for editor in self._desk.screen.query("#editor"):
             editor.call_later(self._save_open)
 
@@ -247,9 +246,10 @@ class Editor:
         return self._state.editing and self._draft is draft
 
     async def _save(self, draft: drafts.Draft, text: str) -> None:
-        """Write *text* as what *draft* is about.
+        """Write *text* as the note of *draft*.
 
-        Whatever is open when it is done: only that draft goes, and only its editor is closed.
+        Another note may be open when the write ends: only this draft is deleted, and only its
+        editor is closed.
         """
         library = self._state.library
         memory = library.memory
@@ -273,7 +273,7 @@ class Editor:
         self._saving = None
         if self._is_open(draft) and self._text() == text:
             self._close()
-        elif self._is_open(draft):  # typed on while it was written
+        elif self._is_open(draft):  # the user typed on during the write
             self._draft = msgspec.structs.replace(
                 draft,
                 entry_id=note.id,
@@ -322,7 +322,7 @@ class Editor:
     # -- other editors
 
     async def edit_outside(self) -> None:
-        """Edit the text in $EDITOR; it is saved as an edit here is."""
+        """Edit the text in ``$EDITOR``, then save it as an edit in place."""
         item, entry = self._state.item, self._state.entry
         if item is None or entry is None or self._may_not_edit():
             return
@@ -336,7 +336,7 @@ class Editor:
             await self._save(draft, text)
 
     def open_file(self) -> None:
-        """Open the day's file in $EDITOR at this note."""
+        """Open the day file in ``$EDITOR`` at this note."""
         item, entry = self._state.item, self._state.entry
         if item is None or entry is None or self._state.editing:
             return

@@ -1,4 +1,4 @@
-"""Facts of the long-term memory: remember one, forget some."""
+"""Facts of the long-term memory: add one, remove some."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Facts:
         self._desk, self._state, self._selection = desk, desk.state, selection
 
     def commands(self) -> list[Command]:
-        """The commands of the palette."""
+        """Return the commands of the palette."""
         group = "long-term memory"
         remember = "remember fact always tell"
         return [
@@ -31,7 +31,7 @@ class Facts:
         ]
 
     def remember(self) -> None:
-        """Ask for a fact that every new session of the project gets."""
+        """Ask for a fact that is injected into every new session of the project."""
         from memsearch_tui.screens.ask import AskScreen
 
         if self._state.editing:
@@ -52,7 +52,7 @@ class Facts:
         self._desk.screen.app.push_screen(screen, decided)
 
     def forget(self) -> None:
-        """Ask for words, and forget the facts that have them."""
+        """Ask for words, and remove facts that contain them."""
         from memsearch_tui.screens.ask import AskScreen
 
         memory = self._state.library.memory

@@ -1,4 +1,4 @@
-"""Follows the changes that the service sees, in a thread."""
+"""A thread that follows the changes that the service reports."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from memsearch_tui.screens.browse.desk import Desk
 
-_WAIT_S = 10  # after which the follower looks whether another project was opened
-_RETRY_S = 5.0  # between two tries to reach the service
+_WAIT_S = 10  # longest wait before checking for another project
+_RETRY_S = 5.0  # between two attempts to reach the service
 
 
 class Follower:
@@ -29,7 +29,7 @@ class Follower:
         threading.Thread(target=self._follow, name="follow", daemon=True).start()
 
     def stop(self) -> None:
-        """End soon; nothing is called from then on."""
+        """End soon. *changed* is not called any more."""
         self._stop.set()
 
     def _call(self, work: Callable[..., None], *arguments: Any) -> None:
@@ -49,7 +49,11 @@ class Follower:
                 return
 
     def _follow_library(self) -> None:
-        """Follow until another library is opened. Raises MemsearchError."""
+        """Follow until another library is opened.
+
+        Raises:
+            MemsearchError: the service cannot be reached.
+        """
         library, version = self._desk.state.library, -1
         library.memory.capture.inbox(timeout_s=60)
         library.memory.index()

@@ -1,4 +1,4 @@
-"""The keys of the browse screen, and what the last line shows at each depth."""
+"""The keys of the browse screen, and the keys in its last line at each level."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def _key(
     show: bool = False,
     priority: bool = False,
 ) -> Binding:
-    """A binding of the screen.
+    """Return a binding of the screen.
 
     Args:
         action: a name in ``BrowseScreen.actions``, with its arguments.
         words: shown in the footer; ``long``: shown in help and palette instead.
-        name: the id, which settings name (``tui.keys``).
-        show: the footer may have it.
-        priority: works in the search box and in the editor, too.
+        name: the id, which settings use (``tui.keys``).
+        show: the footer may show it.
+        priority: it works in the search box and in the editor, too.
     """
     verb, _, arguments = action.partition(" ")
     called = f"do('{verb}'{', ' + arguments if arguments else ''})"
@@ -30,7 +30,7 @@ def _key(
 
 
 BINDINGS: list[BindingType] = [
-    # priority: the app goes to the box before it hands on what was typed right after
+    # priority: the box gets the focus before the app passes on the next keys
     _key("slash", "search", "Search", "search", show=True, priority=True),
     _key("enter,right,l", "deeper", "Open", "open", show=True),
     _key("escape,left,h", "back", "Back", "back", show=True),
@@ -89,7 +89,7 @@ BINDINGS: list[BindingType] = [
     Binding("tab", "app.focus_next", "Next pane", show=False),
 ]
 
-#: Where the last line has other keys than the bindings say: (id of a binding, words).
+#: Levels with a last line that differs from the bindings: (id of a binding, words).
 FOOTERS = {
     "turn": (
         ("back", "Back"),

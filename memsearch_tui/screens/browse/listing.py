@@ -1,4 +1,6 @@
-"""The list of all notes under their days, with what follows it: header, calendars and rail."""
+"""The list of all notes under their days, and the parts that follow it: header, calendars and
+rail.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     from memsearch_tui.screens.browse.desk import Desk
     from memsearch_tui.screens.browse.reader import Reader
 
-_LOOK_AGAIN_S = 2.0  # between two looks at the service's state while it changes
-#: As the key to stand on: the newest note, whichever that is when the list is read.
+_LOOK_AGAIN_S = 2.0  # between two queries of the service's state while it changes
+#: A cursor key that means the newest note at the time when the list is read.
 NEWEST: Key = ("", "newest")
 
 
 class Listing:
-    """Reads the timeline in threads and keeps the cursor where the eye is."""
+    """Reads the timeline in threads and keeps the cursor on the same note."""
 
     def __init__(self, desk: Desk, reader: Reader, places: PlaceRows) -> None:
         self._desk, self._reader, self._places = desk, reader, places
@@ -46,7 +48,7 @@ class Listing:
         """List the notes for the first frame.
 
         Args:
-            cursor: where the cursor goes.
+            cursor: the key for the cursor.
             near: the ISO day around which notes are read at once.
         """
         state = self._state
@@ -54,7 +56,7 @@ class Listing:
         self.show(cursor)
 
     def show(self, cursor: Key | None = None) -> None:
-        """Show all notes, as they were listed last."""
+        """Show all notes as of the last reading."""
         state, entries = self._state, self._panes.entries
         state.shown = state.timeline
         entries.empty = [] if len(state.timeline) else first_steps(state.agents_here)
@@ -67,15 +69,19 @@ class Listing:
         self._reader.preview()
 
     def _listed(self, library: Library, near: str) -> tuple[Timeline, list[str]]:
-        """All notes; the agents of this machine where there is no note. Called by threads."""
+        """Return all notes; if there are none, also the agents of this machine. Thread-safe."""
         timeline = Timeline(library, self.recount, near=near)
         return timeline, [] if len(timeline) else library.agents_here()
 
     def read_again(self, stand_on: Key | None = None) -> None:
-        """List all notes again in a thread; the cursor goes to *stand_on*, else stays."""
+        """List all notes again in a thread.
+
+        Args:
+            stand_on: the key for the cursor; None: the cursor stays.
+        """
         if self.listing is not None:
             self.listing.cancel()
-        # the wish of a listing that this one replaces holds, too
+        # a cursor key of a replaced reading still applies
         self._state.cursor_wanted = stand_on or self._state.cursor_wanted
         self.listing = asyncio.create_task(self._list())
 
@@ -85,7 +91,7 @@ class Listing:
         near = state.timeline.day_at(entries.cursor) or library.today()
         try:
             timeline, here = await NOTES.run(partial(self._listed, library, near))
-        except Exception as error:  # the list stays as it was
+        except Exception as error:  # the list stays unchanged
             self._desk.complain(error)
             return
         if library is not state.library or state.level == "turn":
@@ -103,7 +109,9 @@ class Listing:
             entries.hold(line)
 
     def recount(self) -> None:
-        """Correct the places of rows after the next frame: a day had another number of notes."""
+        """Correct the positions of rows after the next frame, because a day had another number of
+        notes.
+        """
         self._desk.screen.call_later(self._settle)
 
     def _settle(self) -> None:
@@ -118,7 +126,7 @@ class Listing:
             self._show_header()
 
     def drop_deleted(self) -> None:
-        """Take what was deleted out of the hits."""
+        """Remove deleted notes from the hits."""
         state = self._state
         if isinstance(state.shown, Hits):
             state.shown = state.shown.without(state.deleted)
@@ -128,7 +136,7 @@ class Listing:
     # -- days
 
     def go_to_day(self, day: str) -> None:
-        """Stand on the newest note of *day*, or of the next older day that has one."""
+        """Move the cursor to the newest note of *day*, or of the next older day that has one."""
         if self.going is not None:
             self.going.cancel()
         self.going = asyncio.create_task(self._go_to_day(day))
@@ -144,7 +152,7 @@ class Listing:
         self._desk.go("entries")
 
     async def _read_around(self, timeline: Timeline, index: int) -> None:
-        """Read the days around a row that the cursor goes to, beside the event loop."""
+        """Read the days around a row that the cursor moves to, beside the event loop."""
         if unread := timeline.unread(index):
             timeline.take(await NOTES.run(partial(timeline.read, unread)))
 
@@ -164,10 +172,10 @@ class Listing:
             if self._state.shown is timeline:
                 entries.move_to(place + 1)
 
-    # -- what follows the list
+    # -- parts that follow the list
 
     def show_title(self) -> None:
-        """Name the day of the first row where its heading is scrolled away; move the calendars."""
+        """Show the day of the first row if its heading is scrolled out; move the calendars."""
         state, entries = self._state, self._panes.entries
         shown = state.shown if isinstance(state.shown, Timeline) else state.timeline
         day = state.item.day if state.item else shown.day_at(entries.cursor)
@@ -180,7 +188,11 @@ class Listing:
             calendar.stand(day)
 
     def show_calendar(self, counts: dict[str, int]) -> None:
-        """Colour the calendars by *counts*: ISO day -> number of notes or hits."""
+        """Colour the calendars.
+
+        Args:
+            counts: ISO day -> number of notes or hits.
+        """
         for calendar in self._panes.calendars:
             calendar.show(counts, self._state.library.today())
 
@@ -198,9 +210,9 @@ class Listing:
     # -- the service's state
 
     def look(self) -> None:
-        """Ask for the service's state in a thread; no service is started for it.
+        """Query the service's state in a thread, without starting a service.
 
-        Quitting does not wait for the thread. A call while one runs makes it ask once more.
+        Quitting does not wait for the thread. A call during a running query causes one more query.
         """
         self._look_again = self._is_looking
         if not self._is_looking:

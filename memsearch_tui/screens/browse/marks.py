@@ -1,5 +1,5 @@
-"""What the owner says about notes: pinned, expiring, superseded, how sure, shared; and facts for
-the long-term memory.
+"""The owner's marks of notes: pinned, expiring, superseded, confidence, shared; and facts for the
+long-term memory.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from memsearch_tui.screens.browse.search import Search
     from memsearch_tui.screens.choose import Choice
 
-_NEWER = 12  # notes that are offered as the one that supersedes another
+_NEWER = 12  # notes that are offered as the newer version
 _LEVELS = ("low", "medium", "high")
-#: mark -> what a note with it is
+#: mark -> adjective for a marked note
 _MARKED = {"expires": "expiring", "superseded-by": "superseded", "confidence": "of a confidence"}
 
 
 class Marks:
-    """Marks on the chosen notes."""
+    """Sets marks of the selected notes."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class Marks:
         self.sharing = Sharing(desk, selection, self._done)
 
     def _done(self, text: str, for_s: float = 8) -> None:
-        """Show that the chosen notes were written."""
+        """Show that the selected notes were written."""
         self._selection.clear()
         self._search.reload()
         self._desk.say(text, for_s=for_s)
 
     async def pin(self) -> None:
-        """Pin the chosen notes; where all are pinned, unpin them."""
+        """Pin the selected notes; if all are pinned, unpin them."""
         chosen = self._selection.items()
         if chosen and not self._conversation.is_elsewhere():
             is_pinned = all("pin" in item.marks for item in chosen)
@@ -81,7 +81,7 @@ class Marks:
     # -- the menu
 
     def choose(self) -> None:
-        """Choose what is to be said about the chosen notes."""
+        """Show the menu of marks."""
         from memsearch_tui.screens.choose import ChooseScreen
 
         chosen = self._selection.items()
@@ -112,7 +112,7 @@ class Marks:
             actions[word]()
 
     def commands(self) -> list[Command]:
-        """The marks that the palette has beside the keys."""
+        """Return the palette's marks that have no key."""
         return [
             Command("Expires on a day", "mark", self.expire, "expire end date"),
             Command(
@@ -133,17 +133,17 @@ class Marks:
             *self.facts.commands(),
         ]
 
-    # -- one mark each
+    # -- single marks
 
     def set_confidence(self, level: str) -> None:
-        """Mark the chosen notes with a confidence: low, medium or high."""
+        """Set the confidence of the selected notes: low, medium or high."""
         self._start_mark(self._selection.items(), "confidence", level, f"confidence {level}")
 
     def _take_off(self, name: str) -> None:
         self._start_mark(self._selection.items(), name, None, f"no longer {_MARKED[name]}")
 
     def _repair(self, work: Callable[[list[str]], None], done: str) -> None:
-        """Write something about the chosen notes that concerns their repository."""
+        """Repair stale references of the selected notes."""
         chosen = self._selection.items()
         if chosen and not self._state.editing:
             names = [item.entry_id for item in chosen]
@@ -151,7 +151,7 @@ class Marks:
             self._desk.start_write("writing", partial(work, names), lambda _: self._done(text))
 
     def expire(self) -> None:
-        """Ask for the day after which the chosen notes expire."""
+        """Ask for the last day on which the selected notes are valid."""
         from memsearch_tui.screens.ask import AskScreen
 
         chosen, today = self._selection.items(), self._state.library.today()
@@ -171,7 +171,7 @@ class Marks:
             self._desk.screen.app.push_screen(screen, decided)
 
     def supersede(self) -> None:
-        """Look for the newer note by words, and choose it."""
+        """Search for the newer note, and choose it."""
         from memsearch_tui.screens.ask import AskScreen
 
         chosen, memory = self._selection.items(), self._state.library.memory
@@ -207,7 +207,7 @@ class Marks:
 
 
 def _choices(chosen: list[Item]) -> list[Choice]:
-    """What can be said about these notes."""
+    """Return the menu for these notes."""
     from memsearch_tui.screens.choose import Choice
 
     stale = {item.stale for item in chosen} - {""}

@@ -1,5 +1,5 @@
-"""The note under the cursor: read in a thread, shown as soon as it is read, read ahead when the
-cursor rests.
+"""Shows the note under the cursor. Notes are read in threads, and read ahead when the cursor
+rests.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from memsearch_tui.screens.browse.desk import Desk
     from memsearch_tui.widgets.lines import Row
 
-_HOLD_FRAME_S = 0.02  # that a frame waits for the note
-_AHEAD_REST_S = 0.05  # that the cursor rests before anything is read ahead
-_SAID_REST_S = 0.2  # that the cursor rests before the conversation behind a note is read
-_CACHED = 60  # notes that were read lately
+_HOLD_FRAME_S = 0.02  # longest time that a frame waits for the note
+_AHEAD_REST_S = 0.05  # rest of the cursor before notes are read ahead
+_SAID_REST_S = 0.2  # rest of the cursor before a conversation is read
+_CACHED = 60  # recently read notes
 
 
 class Reader:
-    """Shows the note under the cursor and what is known about it."""
+    """Shows the note under the cursor and the facts about it."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk, self._state, self._panes = desk, desk.state, desk.panes
@@ -40,18 +40,18 @@ class Reader:
 
     @property
     def cached(self) -> set[tuple[Key, str]]:
-        """(key, day as of which it was read) of the notes that need no reading."""
+        """(key, as-of day) of the notes in the cache."""
         return set(self._cache)
 
     def forget(self) -> None:
-        """Forget what was read: another project is shown."""
+        """Clear the cache, because another project is shown."""
         self._cache.clear()
 
     def preview(self) -> None:
-        """Show the entry under the cursor: at once if it was read before, else when it is read."""
+        """Show the entry under the cursor: at once if it is cached, else when it is read."""
         state = self._state
         if state.editing:
-            return  # the note that is edited stays, wherever the list moves
+            return  # an edited note stays while the list moves
         if self.reading is not None:
             self.reading.cancel()
         state.item, before = state.shown.item(self._panes.entries.key), state.item
@@ -75,7 +75,7 @@ class Reader:
         self.reading = asyncio.create_task(self._read(item, is_same))
 
     def hold_frame(self) -> None:
-        """Paint nothing for a moment, so that the note comes in the same frame as the cursor."""
+        """Delay painting for a moment, so that the note appears in the same frame as the cursor."""
         if self._state.note is None:
             self._frame.enter_context(self._desk.screen.app.batch_update())
             self._desk.screen.set_timer(_HOLD_FRAME_S, self._frame.close)
@@ -85,7 +85,7 @@ class Reader:
         state, key = self._state, (item.key, item.as_of)
         try:
             seen = await NOTES.run(partial(state.library.seen, item))
-        except Exception as error:  # whatever a file holds, its error is shown in its place
+        except Exception as error:  # a file may have any content: show the error instead
             self._cache.pop(key, None)
             if state.item is item and not state.editing:
                 state.note = None
@@ -107,7 +107,7 @@ class Reader:
             del self._cache[next(iter(self._cache))]
 
     def show_section(self, *, keep_place: bool = False) -> None:
-        """Draw the note, and start what is read beside it."""
+        """Draw the note, and start reading what is shown beside it."""
         entry, start = self._state.entry, self._desk.start
         if entry is None or self._state.item is None:
             return
@@ -117,7 +117,7 @@ class Reader:
         start(self._look_for_lost, "lost", only=True)
         if self._desk.is_wide:
             if not keep_place:
-                self._panes.said.show([])  # never the conversation of another note
+                self._panes.said.show([])  # never show the conversation of another note
             start(partial(self._show_said, entry), "said", only=True)
 
     def _draw(self, amendments: Sequence[Supersession] = (), *, keep_place: bool = False) -> None:
@@ -139,14 +139,15 @@ class Reader:
         view.show(rows, marks=state.marks(), keep_place=keep_place)
 
     async def _read_ahead(self) -> None:
-        """Read the notes to which the next key may lead, and the days that may be scrolled to."""
+        """Read the notes that the next key may show, and the days that scrolling may show."""
         await asyncio.sleep(_AHEAD_REST_S)
         state, entries = self._state, self._panes.entries
         here, timeline = entries.cursor, state.shown
         for key in (entries.beside(1), entries.beside(-1)):
             item = state.shown.item(key)
             if item is not None and (item.key, item.as_of) not in self._cache:
-                with contextlib.suppress(MemsearchError, OSError):  # shown when it is looked at
+                with contextlib.suppress(MemsearchError, OSError):
+                    # the error is shown when the note is opened
                     self._remember(item, await READS.run(partial(state.library.seen, item)))
         if isinstance(timeline, Timeline) and state.shown is timeline:
             for day in timeline.unread(here):
@@ -168,12 +169,12 @@ class Reader:
                 entries.refresh_changed()
 
     async def _show_amendments(self, entry: Entry) -> None:
-        """Add what supersedes the note, or what the note supersedes, once the cursor rests."""
+        """Add the notes that the note supersedes or is superseded by, once the cursor rests."""
         await asyncio.sleep(_SAID_REST_S)
         state = self._state
         try:
             found = await READS.run(partial(state.library.amendments, entry))
-        except (MemsearchError, OSError):  # the note can be read without it
+        except (MemsearchError, OSError):  # the note can be read without them
             return
         if found and state.entry is entry and state.level != "turn" and not state.editing:
             self._draw(found, keep_place=True)
@@ -184,7 +185,8 @@ class Reader:
         rows: list[Row] = []
         try:
             found = await away(partial(self._state.library.conversation, entry))
-        except Exception as error:  # a foreign file may hold anything, and nobody asked for it
+        except Exception as error:
+            # a foreign file may have any content, and the user did not ask for it
             rows = [[(str(error), "dim")]]
         else:
             if found.turns:
@@ -195,6 +197,6 @@ class Reader:
             self._panes.said.show(rows, marks=self._state.marks())
 
     def scroll(self, step: int) -> None:
-        """Scroll the note by *step* lines, wherever the focus is."""
+        """Scroll the note by *step* lines, whichever pane has the focus."""
         view = self._panes.reader
         view.scroll_to(y=view.scroll_offset.y + step, animate=False, force=True)

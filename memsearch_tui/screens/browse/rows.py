@@ -1,4 +1,4 @@
-"""The rows of the list and of the rail: state to pieces of text. No widget here."""
+"""The rows of the list and of the rail, made from the state. No widget here."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
     from memsearch_tui.screens.browse.state import BrowseState
 
-#: Cells before the second line of a row: below the words, after the time and the agent.
+#: Indent of the second line of a row in cells: below the title, after the time and the agent.
 INDENT = 11
 _WIDE_ROW = 64
-_REPLACED, _BEFORE = 2, 10  # superseded hits in the second line; cells of their least part
+_REPLACED, _BEFORE = 2, 10  # superseded hits in the second line; least cells of each
 _UNFOLDS: Row = [("   ⏎ ", "key"), ("shows them", "dim")]
-_PROJECT = 10  # letters of a project's name in a narrow row
+_PROJECT = 10  # characters of a project's name in a narrow row
 
 
 class EntryRows:
-    """Draws notes, hits and the headings between them."""
+    """Makes the rows of notes, hits and headings."""
 
     def __init__(self, state: BrowseState) -> None:
         self._state = state
 
     def row(self, key: Key, width: int, lines: int = 1) -> Row:
-        """The row of *key* in *width* cells and *lines* lines."""
+        """Return the row of *key* in *width* cells and *lines* lines."""
         if is_heading(key):
             return self._heading(key, width) if key[1] else []
         shown = self._state.shown
@@ -60,7 +60,7 @@ class EntryRows:
         return [*row, *mark_words(text, tone, words), *current, *before]
 
     def _before(self, item: Item, width: int) -> Row:
-        """The second line of a hit with older versions: what they said, and since when."""
+        """Return the second line of a hit with superseded versions: their text and dates."""
         found = item.replaced or item.earlier
         if not found:
             return []
@@ -78,8 +78,8 @@ class EntryRows:
         return row
 
     def _head(self, item: Item, width: int) -> Row:
-        """What stands before the words: when, which agent, which project, who, and the signs."""
-        wide = width >= _WIDE_ROW  # in a narrow list the words of the note come first
+        """Return the part before the title: time, agent, project, author and signs."""
+        wide = width >= _WIDE_ROW  # in a narrow list the title has priority
         if isinstance(self._state.shown, Hits):
             day = short_day(item.day, self._state.library.today())
             stamp = f"{item.day} {item.time}" if wide else f"{day:>9s}"
@@ -87,7 +87,7 @@ class EntryRows:
             stamp = item.time or "     "
         tag = render.agent_tag(item.agent)
         row: Row = [(f"{stamp} ", "dim")]
-        if not item.author or item.agent:  # a shared note written by hand is not "me"
+        if not item.author or item.agent:  # a shared note written by hand is not by "me"
             row.append((f"{tag} ", tag))
         if self._shows_more_than(item.project):
             row.append((f"{item.project[: None if wide else _PROJECT]} ", "accent"))
@@ -114,7 +114,7 @@ class EntryRows:
         return [(f" {text} ", "strong"), (f"{line}{count}", "dim")]
 
     def _shows_more_than(self, project: str) -> bool:
-        """Whether notes of other projects than *project* are listed, too."""
+        """Return whether notes of projects other than *project* are listed."""
         memory, query = self._state.library.memory, self._state.query
         return (
             memory.everything
@@ -124,7 +124,7 @@ class EntryRows:
 
 
 def _found_of(item: Item) -> dict[str, str]:
-    """What is known of a note beside its marks, by the sign that it has in a row."""
+    """Return the computed facts about a note, by their sign in a row."""
     found = {
         "superseded-by": item.superseded,
         "gone": item.stale in ("gone", "partly"),
@@ -135,13 +135,13 @@ def _found_of(item: Item) -> dict[str, str]:
 
 
 class PlaceRows:
-    """The rail: what waits, the agents, saved searches and pinned notes."""
+    """The rail: review queue, agents, saved searches and pinned notes."""
 
     def __init__(self, state: BrowseState) -> None:
         self._state = state
 
     def keys(self, saved: Sequence[str]) -> list[Key]:
-        """The rows, each as (kind, name); a heading has no kind.
+        """Return the rows, each as (kind, name); a heading has no kind.
 
         Args:
             saved: the searches that the owner saved.
@@ -159,7 +159,7 @@ class PlaceRows:
         return [key for title, rows in groups if rows for key in [("", title), *rows]]
 
     def row(self, key: Key) -> Row:
-        """The pieces of a row."""
+        """Return the pieces of a row."""
         kind, name = key
         now, today = self._state.standing, self._state.library.today()
         if kind == "wait":
@@ -184,7 +184,7 @@ class PlaceRows:
 
 
 def first_steps(agents: list[str]) -> list[str]:
-    """What to do where there is no note yet, with the keys that do it."""
+    """Return the steps for a memory without notes, with their keys."""
     here = ", ".join(agent_named(agent).title for agent in agents)
     connect = f"lets {here} write here, and imports old sessions" if here else ""
     return [
@@ -198,7 +198,7 @@ def first_steps(agents: list[str]) -> list[str]:
 
 
 def named_day(day: str, today: str) -> str:
-    """A day as a heading: ``Today · Sun 22 Nov``, ``Fri 20 Nov 2025``."""
+    """Return a day as a heading: ``Today · Sun 22 Nov``, ``Fri 20 Nov 2025``."""
     try:
         date, now = datetime.fromisoformat(day), datetime.fromisoformat(today)
     except ValueError:
@@ -209,7 +209,7 @@ def named_day(day: str, today: str) -> str:
 
 
 def short_day(day: str, today: str) -> str:
-    """A day in few letters: ``8 Apr``, ``8 Apr 25`` of another year."""
+    """Return a short form of a day: ``8 Apr``; of another year, ``8 Apr 25``."""
     try:
         date = datetime.fromisoformat(day)
     except ValueError:

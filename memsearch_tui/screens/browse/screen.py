@@ -1,8 +1,8 @@
-"""The home screen: all notes under their days, or hits | the note that is read.
+"""The home screen: all notes under their days, or hits, and beside them the text of a note.
 
 ``BrowseState.level`` is the depth: the list, a note (L2), a turn of its conversation (L3). Enter
-goes down; escape comes back to the same row, scroll and query. A wide screen has a rail with the
-year and with what waits, and the conversation under the note.
+goes one level down. Escape returns to the same row, scroll position and query. A wide screen also
+shows a rail with the year and the review queue, and the conversation under the note.
 """
 
 from __future__ import annotations
@@ -47,20 +47,19 @@ from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 if TYPE_CHECKING:
     from memsearch_engine import State
 
-#: What the app returns where the sample year was asked for.
+#: Return value of the app when the user asked for the sample year.
 DEMO = 1000
 
 
 class BrowseScreen(Screen[None]):
-    """Composes the controllers; keys go through ``actions`` to the one that owns the verb."""
+    """Composes the controllers. ``actions`` maps each key's verb to a controller."""
 
     AUTO_FOCUS = "#entries"
     BINDINGS = keys.BINDINGS
 
     def __init__(self, library: Library, saved: SavedState, *, live: bool = True) -> None:
-        """
-        Args:
-            saved: what the app remembers between runs.
+        """Args:
+        saved: the app's saved state.
             live: follow the service's changes.
         """
         super().__init__()
@@ -80,7 +79,8 @@ class BrowseScreen(Screen[None]):
         self.actions = self._make_actions()
         self._is_live = live
         self._was_typing = False
-        self._way_back: Callable[[], None] | None = None  # to the screen that led to this note
+        # returns to the screen that opened this note
+        self._way_back: Callable[[], None] | None = None
         self.add_class("at-entries")
 
     def _make_panes(self) -> Panes:
@@ -114,7 +114,7 @@ class BrowseScreen(Screen[None]):
         )
 
     def _make_actions(self) -> dict[str, Callable[..., Any]]:
-        """The verbs that keys name."""
+        """Return the verbs that keys name."""
         search, editor, changes = self.search, self.editor, self.changes
         return {
             "search": search.focus,
@@ -165,29 +165,29 @@ class BrowseScreen(Screen[None]):
             await done
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether a key works now."""
+        """Return whether a key works now."""
         verb = str(parameters[0]) if action == "do" and parameters else action
         state = self.state
         if state.editing and verb not in ("back", "save", "drop_draft"):
-            return False  # keys are text, and the palette offers nothing else
+            return False  # keys are text, and the palette offers no other action
         if verb == "demo":
             return not len(state.timeline)
-        if verb == "back":  # from the list there is nowhere to go back to
+        if verb == "back":  # the list is the first level
             at_list = state.level == "entries" and self.focused is self.panes.entries
             return bool(state.editing or state.query or not at_list)
-        # Textual knows which keys a box consumes, but not which character this key makes
+        # Textual knows which keys a box consumes, but not which character a key produces
         return not (verb == "search" and isinstance(self.focused, Input | TextArea))
 
     @property
     def shown_keys(self) -> Sequence[tuple[str, str]]:
-        """What the last line has: (id of a binding, words); nothing: what the bindings say."""
+        """The keys of the last line: (id of a binding, words). If empty, the bindings decide."""
         level = "searching" if self.desk.is_typing else self.state.level
         return keys.FOOTERS.get("editing" if self.state.editing else level, ())
 
     # -- start
 
     def compose(self) -> ComposeResult:
-        """Lay out the panes for the width that the first frame will have."""
+        """Lay out the panes for the width of the first frame."""
         width = self.app.size.width
         points = reversed(self.app.HORIZONTAL_BREAKPOINTS or [])
         self.add_class(next(name for least, name in points if width >= least))
@@ -207,7 +207,7 @@ class BrowseScreen(Screen[None]):
         yield Keys()
 
     def on_mount(self) -> None:
-        """List the notes for the first frame; everything else begins after it."""
+        """List the notes for the first frame; all other work begins after it."""
         panes, library = self.panes, self.state.library
         panes.reader.border_title, panes.said.border_title = "note", "conversation"
         panes.entries.folds = self.desk.saved.two_lines
@@ -221,7 +221,7 @@ class BrowseScreen(Screen[None]):
             self.call_after_refresh(self.follower.start)
 
     def on_unmount(self) -> None:
-        """Stop what runs, and remember the note under the cursor."""
+        """Stop all work, and save which note is under the cursor."""
         self.follower.stop()
         for task in (self.reader.reading, self.listing.listing, self.listing.going):
             if task is not None:
@@ -230,7 +230,7 @@ class BrowseScreen(Screen[None]):
         self.desk.saved.set_position(self.state.library.today(), key)
 
     async def _tell_of_draft(self) -> None:
-        """Say that an edit was not saved in an earlier run."""
+        """Show a message about an unsaved edit of an earlier run."""
         await self.desk.painted.wait()
         memory = self.state.library.memory
         folders = tuple(project.memory for project in memory.projects)
@@ -240,7 +240,7 @@ class BrowseScreen(Screen[None]):
             self.desk.say(f"“{draft.title[:40]}” was not saved. Press {key} to go on.")
 
     def _changed(self, state: State) -> None:
-        """Show what the service does now, and read the lists again."""
+        """Show the service's state, and read the lists again."""
         progress = state.progress
         if progress.get("total"):
             done = f"{progress['done']}/{progress['total']}"
@@ -271,10 +271,10 @@ class BrowseScreen(Screen[None]):
         self.desk.say(text)
 
     async def settled(self, within_s: float | None = None) -> None:
-        """Wait until the list and the note under the cursor are what the files say.
+        """Wait until the list and the note under the cursor match the files.
 
         Args:
-            within_s: give up after so many seconds, with a message.
+            within_s: seconds after which to give up with a message.
         """
         listing = self.listing
         while busy := [
@@ -292,13 +292,13 @@ class BrowseScreen(Screen[None]):
     @on(events.DescendantFocus)
     def _focus_moved(self, event: events.DescendantFocus) -> None:
         if event.widget is not self.focused:
-            return  # the focus has moved on since, and must not be pulled back
+            return  # the focus has moved on and must not be pulled back
         state, is_box = self.state, isinstance(event.widget, Input)
         if state.query and self._was_typing and not is_box:
             self.search.remember()
         self._was_typing = is_box
         if state.query and not is_box:
-            state.chosen = True  # later answers put no other hit under the cursor
+            state.chosen = True  # later answers do not move the cursor to another hit
         if is_box and not state.query:
             state.before_search = self.panes.entries.key
         if event.widget is self.panes.entries and state.level != "entries":
@@ -333,13 +333,15 @@ class BrowseScreen(Screen[None]):
     def _day_picked(self, event: Calendar.Picked) -> None:
         self.go_to_day(event.day)
 
-    # -- going
+    # -- navigation
 
     async def go_deeper(self) -> None:
-        """From the box to the hits, from a row to its note, from the note to its conversation."""
+        """Go from the box to the hits, from a row to its note, or from a note to its
+        conversation.
+        """
         state = self.state
         if self.desk.is_typing:
-            self.search.remember()  # at once: the next key may end it
+            self.search.remember()  # at once: the next key may end the search
             self.set_focus(self.panes.entries)
         elif self.focused is self.panes.places:
             self._go_to_place()
@@ -354,12 +356,14 @@ class BrowseScreen(Screen[None]):
             await self.conversation.open()
 
     def _sees_note(self) -> bool:
-        """Whether the whole note is seen beside the list: then enter goes to its conversation."""
+        """Return whether the whole note is visible beside the list; enter then opens its
+        conversation.
+        """
         reader = self.panes.reader
         return not self.desk.is_narrow and reader.virtual_size.height <= reader.size.height
 
     def go_back(self) -> None:
-        """One level up; out of the editor or the search."""
+        """Go one level up, or leave the editor or the search."""
         state = self.state
         if state.editing:
             self.editor.leave()
@@ -369,7 +373,7 @@ class BrowseScreen(Screen[None]):
             self.desk.go(self.conversation.came_from)
             self.reader.show_section()
             if self.listing.is_all:
-                self.search.reload()  # what came meanwhile
+                self.search.reload()  # show what arrived meanwhile
         elif state.level == "section" and self._way_back is not None:
             way, self._way_back = self._way_back, None
             self.desk.go("entries")
@@ -379,23 +383,25 @@ class BrowseScreen(Screen[None]):
             self.set_focus(self.panes.entries)
 
     async def go_next(self, step: int) -> None:
-        """Another turn of the conversation, or another day."""
+        """Go to another turn of the conversation, or to another day."""
         if self.state.level == "turn":
             await self.conversation.other_turn(step)
         else:
             await self.listing.next_day(step)
 
     def go_to_day(self, day: str) -> None:
-        """Stand on the newest note of *day* (ISO), or of the next older day that has one."""
+        """Move the cursor to the newest note of *day* (ISO), or of the next older day that has
+        one.
+        """
         if self.state.query:
             self.search.end()
         self.listing.go_to_day(day)
 
     def show_entry(self, item: Item, way_back: Callable[[], None] | None = None) -> None:
-        """Stand on a note, wherever it is.
+        """Move the cursor to a note and open it, also one that is not listed.
 
         Args:
-            way_back: to the screen that led to it; escape from the note calls it.
+            way_back: returns to the screen that opened the note; escape calls it.
         """
         self._way_back = way_back
         state, entries = self.state, self.panes.entries
@@ -411,14 +417,14 @@ class BrowseScreen(Screen[None]):
         self.listing.show_title()
 
     async def open_conversation(self) -> None:
-        """Open the conversation behind the note that was gone to, where there is one."""
+        """Open the conversation behind the current note, if there is one."""
         await self.settled()
         note = self.state.note
         if self.state.level == "section" and note and note.evidence in ("live", "archived"):
             await self.conversation.open()
 
     def _go_to_place(self) -> None:
-        """Do what a row of the rail names."""
+        """Open what a row of the rail names."""
         kind, name = self.panes.places.key or ("", "")
         if kind == "wait":
             self.call_later(self.app.run_action, "review")
@@ -456,7 +462,7 @@ class BrowseScreen(Screen[None]):
             self.app.push_screen(screen, lambda day: self.go_to_day(day) if day else None)
 
     async def show_day_file(self) -> None:
-        """Show the day's files as they are written."""
+        """Show the day's files as they are on disk."""
         from memsearch_tui.screens.text import TextScreen
 
         if self.state.item is None or self.state.editing:
@@ -473,7 +479,7 @@ class BrowseScreen(Screen[None]):
         await self.desk.read("reading the file", reading, show)
 
     def show_related(self) -> None:
-        """Show other notes on the topic, and the turns that wrote to the note's files."""
+        """Show other notes on the topic, and notes of turns that wrote to the same files."""
         from memsearch_tui.screens.related import RelatedScreen
 
         item, entry = self.state.item, self.state.entry
@@ -484,17 +490,17 @@ class BrowseScreen(Screen[None]):
             )
 
     def show_connect(self) -> None:
-        """Show which agents write here, and import their old sessions."""
+        """Show the screen that connects agents and imports their old sessions."""
         from memsearch_tui.screens.connect import ConnectScreen
 
         if not self.state.editing:
-            # old sessions come in from the oldest on
+            # old sessions are imported from the oldest on
             newest = None if len(self.state.timeline) else NEWEST
             screen = ConnectScreen(self.state.library)
             self.app.push_screen(screen, lambda _: self.search.reload(newest))
 
     def commands(self, screen: Screen[Any]) -> list[Command]:
-        """What the palette has beside the keys."""
+        """Return the palette's commands that have no key."""
         entries, search = self.panes.entries, self.search
         height = "One line a note" if entries.tall > 1 else "Two lines a note"
         words = "rows lines dense wrap fold height"
@@ -508,7 +514,7 @@ class BrowseScreen(Screen[None]):
         ]
 
     def change_height(self) -> None:
-        """Give each note the other number of lines, from now on."""
+        """Toggle between one and two lines for each note, and save the choice."""
         two = self.panes.entries.tall == 1
         self.desk.saved.set_two_lines(two)
         self.panes.entries.fold(two)

@@ -1,4 +1,6 @@
-"""Searching: words at every key, meaning when typing rests; past and saved searches; filters."""
+"""The search: by words at every key, by meaning when typing rests; past and saved searches;
+filters.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,17 @@ if TYPE_CHECKING:
     from memsearch_tui.screens.browse.listing import Listing
     from memsearch_tui.screens.browse.reader import Reader
 
-#: Seconds that typing rests before the search by meaning begins.
+#: Pause in typing, in seconds, before the search by meaning begins.
 REST_S = 0.14
-#: One thread each: what was typed over is dropped from the lane before its turn comes.
+#: One thread each: an outdated query is dropped from the lane before it runs.
 _WORDS, _MEANING = Lane("words"), Lane("meaning")
 _HITS = 60
-#: Words of a question, which no note needs to have.
+#: Words of a question that a matching note need not contain.
 _ASKING = frozenset(
     "today yesterday now recently lately latest last current currently when what why how who which "
     "where did does do was were is are has have had the a an of for to in on about again still".split()
 )
-_SHORTEST = 3  # letters of a search that is remembered
+_SHORTEST = 3  # shortest search that is stored, in letters
 
 
 class Search:
@@ -42,19 +44,19 @@ class Search:
         self._desk, self._reader, self._listing = desk, reader, listing
         self._state, self._panes, self._saved = desk.state, desk.panes, desk.saved
         self._generation = 0
-        self._answer: Answer | None = None  # the answer that is shown
+        self._answer: Answer | None = None  # the shown answer
         self._past = -1  # the past search in the box, counted from the newest
-        self._unfolded = False  # hits that are only faintly alike are listed, too
+        self._unfolded = False  # faintly similar hits are listed, too
 
     # -- the box
 
     def focus(self) -> None:
-        """Go to the box at once: what is typed next is text, not commands."""
+        """Focus the box at once: the next keys are text, not commands."""
         self._desk.go("entries")
         self._desk.screen.set_focus(self._panes.query)
 
     def typed(self, text: str) -> None:
-        """Take the text of the box as the query."""
+        """Use the text of the box as the query."""
         self._state.query, self._state.chosen, self._unfolded = text, False, False
         self._desk.status.set_remark("")
         if self._past >= 0 and text != self._saved.past_searches[self._past]:
@@ -63,19 +65,21 @@ class Search:
             self._start()
         else:
             self._state.query = ""
-            self._generation += 1  # an answer that is still on its way is void
+            self._generation += 1  # answers of earlier queries are dropped
             self._listing.show(self._state.before_search)
             self._listing.read_again()
 
     def arrow(self, step: int) -> None:
-        """Down (1) or up (-1) in the box: a past search where it is empty, else another hit."""
+        """Handle down (1) or up (-1) in the box: an empty box shows past searches, else the cursor
+        moves in the hits.
+        """
         if not self._state.query or self._past >= 0:
             self._recall(-step)
         else:
             self._panes.entries.action_move(step)
 
     def search_for(self, text: str) -> None:
-        """Put *text* into the box, as if it had been typed."""
+        """Put *text* into the box as if it was typed."""
         if not self._state.query:
             self._state.before_search = self._panes.entries.key
         box = self._panes.query
@@ -84,7 +88,7 @@ class Search:
         self._desk.go("entries")
 
     def end(self) -> None:
-        """Empty the box and go back to all notes, where the cursor was before."""
+        """Empty the box and return to the row of all notes where the search began."""
         self._generation += 1
         self._state.cursor_wanted = None
         self._desk.status.set_remark("")
@@ -101,13 +105,17 @@ class Search:
     # -- answers
 
     def reload(self, stand_on: Key | None = None) -> None:
-        """Read the lists again; the cursor goes to *stand_on*, else stays."""
+        """Read the lists again.
+
+        Args:
+            stand_on: the key for the cursor; None: the cursor stays.
+        """
         state = self._state
         if state.editing:
             return
         if state.query:
             state.cursor_wanted = stand_on or state.cursor_wanted
-            self._start(words_first=False)  # the hits stay until the new ones are there
+            self._start(words_first=False)  # the hits stay until the new ones arrive
             if stand_on in state.shown:
                 self._panes.entries.show_keys(state.shown, cursor=stand_on)
                 self._reader.preview()
@@ -115,7 +123,7 @@ class Search:
             self._listing.read_again(stand_on)
 
     def drop_deleted(self) -> None:
-        """Take what was deleted out of the list."""
+        """Remove deleted notes from the list."""
         if isinstance(self._state.shown, Hits):
             self._listing.drop_deleted()
         else:
@@ -130,7 +138,9 @@ class Search:
         return generation != self._generation or not self._state.query
 
     async def _search(self, text: str, generation: int, words_first: bool) -> None:
-        """Words at once; meaning when typing rests. A newer query voids this one's answers."""
+        """Search by words at once, and by meaning when typing rests. A newer query drops these
+        answers.
+        """
         library = self._state.library
         typed = time.monotonic()
         if library.narrows(text):
@@ -142,9 +152,8 @@ class Search:
             await asyncio.sleep(max(0.0, typed + rest - time.monotonic()))
             try:
                 answer = await lane.run(partial(ask, text, _HITS))
-            except (
-                Exception
-            ) as error:  # a damaged index may raise anything; the next key asks again
+            except Exception as error:
+                # a damaged index may raise anything; the next key searches again
                 self._desk.status.set_service(str(error))
                 return
             if self._is_void(generation):
@@ -153,10 +162,10 @@ class Search:
             if lane is _MEANING:  # typing rests
                 self._desk.status.set_remark(_remarks(answer))
                 if answer.mode == "hybrid":
-                    self._desk.status.set_service("")  # it has answered
+                    self._desk.status.set_service("")  # the service has answered
 
     async def _narrow(self, text: str, generation: int) -> None:
-        """Show all notes that filters alone admit, under their days."""
+        """Show all notes that match the filters, under their days."""
         state, entries = self._state, self._panes.entries
         near = state.item.day if state.item is not None else None
         library = state.library
@@ -191,7 +200,7 @@ class Search:
         self._desk.status.set_remark("")
 
     def show_hits(self, answer: Answer) -> None:
-        """Show the hits; the cursor stands on the best one until a hand moves it."""
+        """Show the hits. The cursor is on the best one until the user moves it."""
         state, entries = self._state, self._panes.entries
         self._answer = answer
         grouped = self._saved.by_session
@@ -206,7 +215,7 @@ class Search:
         entries.show_keys(hits, cursor=entries.key if state.chosen else best)
         self._reader.preview()
         self._listing.show_calendar({} if answer.is_unsure else hits.days)
-        if state.chosen:  # the row under the cursor stays where the eye is
+        if state.chosen:  # the row under the cursor stays at its place on the screen
             # a heading belongs to its first row
             entries.hold(max(line, entries.tall) if grouped else line)
         found = sum(hits.days.values())
@@ -214,7 +223,7 @@ class Search:
         entries.entitle(f"{count} · {answer.mode}", "")
 
     def unfold(self) -> None:
-        """Show the hits that are only faintly alike, too."""
+        """Also show the faintly similar hits."""
         if self._answer is not None:
             self._unfolded, self._state.chosen = True, True
             place = self._panes.entries.cursor
@@ -222,7 +231,7 @@ class Search:
             self._panes.entries.move_to(place + 1)
 
     def group_by_session(self) -> None:
-        """Group hits by conversation, or show them one by one; the row under the cursor stays."""
+        """Toggle the grouping of hits by conversation; the row under the cursor stays."""
         grouped = not self._saved.by_session
         self._saved.set_by_session(grouped)
         if self._state.query and self._answer is not None:
@@ -232,7 +241,7 @@ class Search:
         self._desk.say(f"hits are shown {how}")
 
     def explain(self) -> None:
-        """Say why the hit under the cursor is one."""
+        """Show why the note under the cursor is a hit."""
         item = self._state.item
         if item and item.reasons:
             self._desk.say(f"Why this hit: {' · '.join(item.reasons)}", for_s=10)
@@ -240,7 +249,7 @@ class Search:
     # -- past and saved searches
 
     def remember(self) -> None:
-        """Remember the query as a past search, unless it has a secret."""
+        """Store the query as a past search, unless it contains a secret."""
         text = self._state.query.strip()
         if len(text) >= _SHORTEST and not self._is_secret(text):
             self._saved.add_past_search(text)
@@ -251,14 +260,16 @@ class Search:
         return bool(redact(text, self._state.library.memory.home)[1])
 
     def _recall(self, step: int) -> None:
-        """Put an older (1) or newer (-1) search into the box; beyond the newest it is empty."""
+        """Put an older (1) or newer (-1) past search into the box; after the newest one it is
+        empty.
+        """
         past = self._saved.past_searches
         if past and -1 <= self._past + step < len(past):
             self._past += step
             self.search_for(past[self._past] if self._past >= 0 else "")
 
     def save(self) -> None:
-        """Save the search in the box, or drop it from the saved ones."""
+        """Save the search in the box, or remove it from the saved searches."""
         text, saved = self._state.query.strip(), self._saved.saved_searches
         if not text:
             self._desk.say("There is no search to save: type one first.")
@@ -273,7 +284,7 @@ class Search:
         self._listing.show_places()
 
     def choose_saved(self) -> None:
-        """Choose one of the saved searches."""
+        """Let the user choose a saved search."""
         from memsearch_tui.screens.choose import Choice, ChooseScreen
 
         saved = self._saved.saved_searches
@@ -288,17 +299,17 @@ class Search:
     # -- filters by key
 
     def filter_agent(self) -> None:
-        """Only notes of the agent under the cursor, or all."""
+        """Toggle between notes of the agent under the cursor and notes of all agents."""
         item = self._state.item
         if item and item.agent:
             self.toggle_word(f"agent:{item.agent}")
 
     def filter_projects(self) -> None:
-        """Notes of all projects, or of this one."""
+        """Toggle between notes of this project and notes of all projects."""
         self.toggle_word("project:*")
 
     def choose_as_of(self) -> None:
-        """Slide over the days; the search is answered as of each."""
+        """Let the user choose a past day; the search is answered as of each day."""
         from memsearch_tui.screens.as_of import AsOfScreen
 
         counts, today = self._state.timeline.counts, self._state.library.today()
@@ -322,14 +333,14 @@ class Search:
         self._desk.screen.app.push_screen(screen, decided)
 
     def toggle_word(self, word: str) -> None:
-        """Put a filter into the query, or take it out."""
+        """Add a filter to the query, or remove it."""
         words = self._state.query.split()
         is_in = word in words
         self.search_for(" ".join([w for w in words if w != word] if is_in else [*words, word]))
 
 
 def _remarks(answer: Answer) -> str:
-    """One calm line on how a query was read and answered; '' where nothing needs saying."""
+    """Return one line on how a query was read and answered; '' if there is nothing to remark."""
     absent = [word for word in answer.absent if word.casefold() not in _ASKING]
     remarks = [f"“{word}” is read as {', '.join(near)}" for word, near in answer.corrected.items()]
     if absent:
@@ -348,7 +359,7 @@ def _is_day(text: str) -> bool:
 
 
 def _nothing(text: str, absent: list[str]) -> list[str]:
-    """Why a search found nothing, and what to change."""
+    """Return why a search found nothing, and what to change."""
     from difflib import get_close_matches
 
     from memsearch_engine import FILTER_KEYS

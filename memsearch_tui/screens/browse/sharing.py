@@ -1,4 +1,4 @@
-"""Sharing notes with the team: what would be written is shown first."""
+"""Share notes with the team, with a preview of the copies."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from memsearch_tui.screens.browse.changes import Selection
     from memsearch_tui.screens.browse.desk import Desk
 
-_COPIES, _LINES = 4, 4  # of what would be shared, and lines of each, that are shown
+_COPIES, _LINES = 4, 4  # shown copies, and lines of each
 
 
 class Done(Protocol):
-    """Shows that the chosen notes were written."""
+    """Shows that the selected notes were written."""
 
     def __call__(self, text: str, for_s: float = ...) -> None: ...
 
 
 class Sharing:
-    """Writes copies of notes into the project's shared folder, and takes them back."""
+    """Writes copies of notes into the project's shared folder, and removes them."""
 
     def __init__(self, desk: Desk, selection: Selection, done: Done) -> None:
         self._desk, self._state, self._selection, self._done = desk, desk.state, selection, done
 
     def share(self) -> None:
-        """Show which copies of the chosen notes would be written, and write them."""
+        """Preview the copies of the selected notes, and write them."""
         chosen = self._selection.items()
         if chosen and not self._state.editing:
             self._desk.start(partial(self._plan, chosen), "edit")
@@ -72,7 +72,7 @@ class Sharing:
         self._desk.screen.app.push_screen(screen, decided)
 
     def withdraw(self) -> None:
-        """Take the chosen shared notes out of the work tree."""
+        """Remove the selected shared notes from the work tree."""
         chosen = self._selection.items()
         count = many(len(chosen), "note")
 
@@ -85,6 +85,6 @@ class Sharing:
 
 
 def _text(planned: PlannedShare) -> list[str]:
-    """The lines of a copy, without heading and anchors."""
+    """Return the lines of a copy without heading and anchors."""
     beginnings = ("### ", "<!--")
     return [line for line in planned.lines if line.strip() and not line.startswith(beginnings)]

@@ -1,4 +1,4 @@
-"""What the browse screen shows now. Controllers share it; no widget here."""
+"""The state of the browse screen, shared by its controllers. No widget here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memsearch_tui.timeline import Hits, Key, Timeline
 if TYPE_CHECKING:
     from memsearch_engine import Entry
 
-#: The depths of the screen: the list, one note, one turn of the conversation behind the note.
+#: The levels of the screen: the list, one note, one turn of the note's conversation.
 LEVELS = ("entries", "section", "turn")
 
 
@@ -20,20 +20,22 @@ class BrowseState:
     """The state of the browse screen.
 
     Attributes:
-        library: the project, or all of them.
+        library: one project, or all of them.
         level: one of ``LEVELS``.
-        timeline: all notes; ``shown``: what the list has now, the timeline or the hits of a query.
+        timeline: all notes.
+        shown: the content of the list: the timeline or the hits of a query.
         item: the row under the cursor.
-        note: what is read of ``item``; None while it is being read.
-        query: the text in the search box; ``sought``: what is looked for in the open text.
-        chosen: the reader moved the cursor, so new hits do not move it.
+        note: the text of ``item``; None while it is being read.
+        query: the text in the search box.
+        sought: the words that are searched in the open text.
+        chosen: the user moved the cursor, so new hits do not move it.
         before_search: the row to which the end of a search returns.
         editing: an editor is open.
-        deleted: notes that were deleted here; the index may still have them.
-        evidence: key -> ``Library.evidence`` of the rows that were looked at.
-        standing: what the header and the rail say.
-        cursor_wanted: where the cursor goes when the list is read again.
-        agents_here: agents with sessions on this machine, asked only where there is no note.
+        deleted: notes that were deleted here; the index may still list them.
+        evidence: key -> ``Library.evidence`` of the examined rows.
+        standing: the state in the header and the rail.
+        cursor_wanted: the key for the cursor when the list is read again.
+        agents_here: agents with sessions on this machine; read only if there are no notes.
     """
 
     library: Library
@@ -56,11 +58,11 @@ class BrowseState:
 
     @property
     def entry(self) -> Entry | None:
-        """The text of the note under the cursor, once it is read."""
+        """The entry under the cursor, once it is read."""
         return self.note.entry if self.note is not None else None
 
     def words(self) -> list[str]:
-        """The query's plain words, folded, for highlighting. Every row asks for them."""
+        """Return the query's plain words, casefolded, for highlighting. Every row calls this."""
         if self._words[0] != self.query:
             from memsearch_engine import STOP_WORDS, parse_query
 
@@ -72,11 +74,13 @@ class BrowseState:
         return self._words[1]
 
     def marks(self) -> list[str]:
-        """What is highlighted in the open text: what is looked for in it, else the query's words."""
+        """Return the highlighted words of the open text: the words searched in it, else the query's
+        words.
+        """
         return [self.sought.casefold()] if self.sought else self.words() if self.query else []
 
     def use(self, library: Library) -> None:
-        """Show another project, or all of them; what was read of the one before is forgotten."""
+        """Show another project, or all of them, and drop the data of the one before."""
         self.library = library
         self.deleted.clear()
         self.evidence.clear()
