@@ -454,7 +454,9 @@ def _still(ids: str, gone: set[str]) -> str:
 
 
 class FileTools:
-    """The file tools of a model: it may read all files of the folder and write its own documents."""
+    """The file tools of a model: it may read all files of the folder and write its own
+    documents.
+    """
 
     def __init__(self, home: Home, folder: Path) -> None:
         self.home, self.folder = home, folder

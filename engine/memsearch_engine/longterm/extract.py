@@ -238,7 +238,9 @@ class _Work:
         self.jobs, self.store = Jobs(home, clock), SessionMemories(home, clock)
 
     def one(self, standing: Standing) -> None:
-        """Claim a session, read it, and finish the job. An error fails only this job, not the run."""
+        """Claim a session, read it, and finish the job. An error fails only this job, not
+        the run.
+        """
         if self.outcome.stopped or (self.stop and self.stop()):
             return
         claim = self.jobs.claim(

@@ -122,11 +122,9 @@ class Jobs:
             The claim, or why the job was not claimed.
         """
         with using(self.home, SCHEMA) as db, transaction(db):
-            now = (
-                self.clock()
-                # read inside the transaction: after a long wait for it, other processes' times must not
-                # seem to be in the future
-            )
+            # read inside the transaction: after a long wait for it, other processes' times must
+            # not seem to be in the future
+            now = self.clock()
             job = self._get(db, kind, key)
             refusal = self._refusal(job, watermark, now, cooldown_s, force)
             if refusal:

@@ -116,7 +116,9 @@ class Pages:
         return done
 
     def reopen(self, draft: Draft) -> bool:
-        """Make rejected changes pending again. Returns False if other changes are pending by now."""
+        """Make rejected changes pending again. Returns False if other changes are pending
+        by now.
+        """
         return self._review(draft.page).reopen(draft)
 
     def release(self, page: Page, lines: Iterable[Spot], *, off: bool = False) -> None:

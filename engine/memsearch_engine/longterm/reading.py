@@ -48,7 +48,9 @@ class Source(NamedTuple):
 
 
 class Material(msgspec.Struct):
-    """The text for a model. ``notes``: citable id -> note. Notes that the model looks up are added."""
+    """The text for a model. ``notes``: citable id -> note. Notes that the model looks up
+    are added.
+    """
 
     home: Home
     project: Project
@@ -68,7 +70,9 @@ def folder_of(project: Project, input_dir: str) -> str:
 
 
 def newest(folder: str) -> float:
-    """The last modification time of the folder's files, in seconds since 1970; 0 if there are none."""
+    """The last modification time of the folder's files, in seconds since 1970; 0 if there
+    are none.
+    """
     return max((file.mtime_ns / 1e9 for file in list_files(folder).files), default=0.0)
 
 

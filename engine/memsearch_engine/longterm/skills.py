@@ -236,7 +236,9 @@ def hash_of(text: str) -> str:
 
 
 def chosen(settings: Settings) -> tuple[str, SkillTask] | None:
-    """The agent and its settings table that enable the drafting of skills; None if no table does."""
+    """The agent and its settings table that enable the drafting of skills; None if no
+    table does.
+    """
     return cast("tuple[str, SkillTask] | None", enabled(settings, TASK))
 
 

@@ -246,7 +246,9 @@ class SessionMemories:
             }
 
     def refuse(self, sign: Literal["+", "-"], lines: Iterable[str]) -> None:
-        """Remember that the owner rejected the addition (``+``) or the removal (``-``) of *lines*."""
+        """Remember that the owner rejected the addition (``+``) or the removal (``-``) of
+        *lines*.
+        """
         rows = [(sign, plain, self.clock()) for line in lines if (plain := plain_line(line))]
         with using(self.home, SCHEMA) as db, transaction(db):
             db.executemany(

@@ -1,4 +1,5 @@
-"""Memory that can be trusted: what came from outside and waits for a word, what is junk or said
-twice, and taking a secret out of every place that holds it. Everything here is shown before it is
-done, and all but a scrub can be undone.
+"""The review queue and the decisions in it: quarantined notes, proposals, conflicts, repairs, stale
+notes, secrets.
+
+Every change is shown before it is made. All changes except a scrub can be undone.
 """

@@ -1,4 +1,4 @@
-"""The verbs of memories that agents keep or read by themselves."""
+"""The public interface of the memory files of agents."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from memsearch_engine.search.scope import NoteWriter, Scope
 from memsearch_engine.search.supersession.listing import Supersession
 
 _MIN_NAME = 4
-_MAX_NOTE = 8_000  # characters
+_MAX_NOTE = 8_000  # maximum characters of a note
 _CHUNK = re.compile(r"[0-9a-f]{4,64}")
 _TAKEN = re.compile(r"\(native:([0-9a-f]{12})\)")
 
 
 class NativeMemories:
-    """Agents' auto memories, CLAUDE.md, AGENTS.md and the like: they are read, and copied into
-    notes; never written.
+    """Memory files of agents: their auto memories, CLAUDE.md, AGENTS.md and the like. They are read
+    and copied into notes, but never written.
 
     >>> with Memory() as memory:
     ...     memory.agent_files.all()
@@ -36,13 +36,13 @@ class NativeMemories:
         self._scope, self._notes = scope, notes
 
     def all(self, *, agent: str = "", compare: bool = False) -> list[NativeMemory]:
-        """What is there for this project (or for all), the files in the order in which their agents
-        read them.
+        """The memory files for this project (or for all), in the order in which their agents read
+        them.
 
         Args:
-            agent: only what this one reads.
-            compare: say also which sections a note of ours contradicts; what the service can't
-                compare is left unsaid.
+            agent: only the files that this agent reads.
+            compare: also report the sections that a note contradicts. This needs the service;
+                without it nothing is reported.
         """
         roots = (
             [p.root for p in self._scope.projects]
@@ -72,11 +72,18 @@ class NativeMemories:
         return memories
 
     def get(self, name: str) -> tuple[NativeMemory, list[NativeSection]]:
-        """A file by its path, or the end of one, with all its sections; or the one section that an
-        id names, with its file.
+        """Find a memory file or one of its sections.
+
+        Args:
+            name: the path of a file or its end, for all sections; the id of a section, for that
+                one.
+
+        Returns:
+            The file and the sections.
 
         Raises:
-            NotFound: nothing is called so. UsageError: several are.
+            NotFound: nothing has that name.
+            UsageError: several files or sections have it.
         """
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} is too short to name one", "use at least 4 characters")
@@ -115,7 +122,7 @@ class NativeMemories:
     def _by_chunk(
         self, memories: list[NativeMemory], name: str
     ) -> list[tuple[NativeMemory, list[NativeSection]]]:
-        """The same by the id of a hit."""
+        """Find sections by the id of a search hit."""
         catalog = self._scope.catalog
         if catalog is None or not _CHUNK.fullmatch(name):
             return []
@@ -123,10 +130,12 @@ class NativeMemories:
         return [(m, [s]) for m in memories for s in m.sections if s.id in wanted]
 
     def take(self, memory: NativeMemory, section: NativeSection) -> Note:
-        """Copy a section into today's notes, with where it is from; once, whoever asks. Undoable.
+        """Copy a section into today's notes, with its source. Each section is copied once. This can
+        be undone.
 
         Raises:
-            UsageError: today has it already, or it is too long for a note. Unreachable.
+            UsageError: it was copied today already, or it is too long for a note.
+            Unreachable: the note is not writable.
         """
         if len(section.text) > _MAX_NOTE:
             raise UsageError(
@@ -151,7 +160,7 @@ class NativeMemories:
         )
 
     def _taken(self) -> dict[str, str]:
-        """Section -> the note that was made of it."""
+        """Section -> the note that was copied from it."""
         catalog = self._scope.catalog
         if catalog is None:
             return {}
@@ -160,7 +169,7 @@ class NativeMemories:
         return {name: entry for text, entry in rows for name in _TAKEN.findall(text)}
 
     def _contradicted(self) -> dict[str, Supersession]:
-        """Section -> the note that says otherwise, of this project."""
+        """Section -> the note of this project that contradicts it."""
         scope = self._scope
         try:
             found = scope.call(

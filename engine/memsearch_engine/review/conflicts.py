@@ -1,8 +1,8 @@
-"""Notes whose text was changed in two places: both texts stand in the file until the owner says
-which one holds.
+"""Notes with a conflict: their text was changed in two places, and both texts are in the file until
+the owner decides.
 
-``journal.merge`` has put the newer one in the note's place and the other right after it. Neither is
-told to sessions meanwhile.
+``journal.merge`` has put the newer text in the note's place and the other one after it. Neither is
+injected until then.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from memsearch_engine.search.scope import Scope
 
 
 class Contested(msgspec.Struct, frozen=True):
-    """A note and the other text of it. ``entry`` is None where the note itself was deleted
-    since.
-    """
+    """A note and its other text. ``entry`` is None if the note itself was deleted since."""
 
     path: str
     day: str
@@ -29,12 +27,14 @@ class Contested(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """What a decision names: that of the other text, since a note may have several."""
+        """The id of the other text. It names the conflict, because a note may have several other
+        texts.
+        """
         return self.other.id
 
 
 class Conflicts:
-    """Notes whose text was changed in two places.
+    """The notes with a conflict.
 
     >>> with Memory() as memory:
     ...     memory.conflicts.all()
@@ -45,7 +45,7 @@ class Conflicts:
         self._scope = scope
 
     def all(self) -> list[Contested]:
-        """All of them, newest day first."""
+        """All conflicts, newest day first."""
         found = []
         for file, other in self._scope.every_entry():
             if of := other.marks.get(CONFLICT_OF):
@@ -59,8 +59,15 @@ class Conflicts:
         keep: Literal["shown", "other", "both"],
         text: str | None = None,
     ) -> None:
-        """Have one text hold, *text* where neither is right, or each as a note of its own. One step
-        of undo. Raises Conflict, NotFound.
+        """Resolve a conflict in one step of undo.
+
+        Args:
+            keep: the text that stays. ``both`` makes each text a note of its own.
+            text: use this text instead of both.
+
+        Raises:
+            Conflict: a text has changed since.
+            NotFound: a text does not exist any more.
         """
         folder = self._scope.memory_of(case.path)
         other = target_of(case.path, case.other)
@@ -78,7 +85,7 @@ class Conflicts:
         self._scope.journal.decide(folder, shown, other, body)
 
     def get(self, name: str) -> Contested:
-        """The one that *name* begins the id of, of the note or of its other text. Raises
+        """The conflict of which the note's id, or the other text's id, begins with *name*. Raises
         NotFound.
         """
         found = [

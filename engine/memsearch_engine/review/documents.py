@@ -1,4 +1,6 @@
-"""What models propose: changes of the long-term memory and of pages, and drafts of skills."""
+"""Proposals of models in the review queue: changes of the long-term memory and of pages, and drafts
+of skills.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def _sign(hunk: Hunk) -> str:
 
 
 def _sources(names: list[str]) -> list[Line]:
-    """From which sessions a change comes."""
+    """Lines that name the sessions that support a change."""
     found: list[Line] = [[("from ", "dim"), (name, "agent")] for name in names]
     return found or [[("names no session that it comes from", "warn")]]
 
@@ -35,7 +37,7 @@ def _sources(names: list[str]) -> list[Line]:
 
 
 def proposed(memory: Parts) -> list[Case]:
-    """The changes that a model proposes for the long-term memory."""
+    """The proposed changes of the long-term memory."""
     learned = memory.longterm
     proposal = learned.pending()
     if proposal is None:
@@ -71,10 +73,13 @@ def proposed(memory: Parts) -> list[Case]:
 def decide_proposed(
     memory: Parts, case: Case, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
+    """Accept or reject a change of the long-term memory. Returns a message and the step that undoes
+    it.
+    """
     learned = memory.longterm
     number, hunks = case.subject
     before = learned.pending()
-    # other words are given to one change at a time
+    # another text replaces one change at a time
     for chosen in [[hunk] for hunk in hunks] if text else [hunks]:
         learned.decide("accepted" if yes else "rejected", chosen, text=text, proposal=number)
     if yes:
@@ -84,7 +89,7 @@ def decide_proposed(
 
 
 def propose_again(memory: Parts, before: dict[str, Any], numbers: list[int]) -> str:
-    """Let changes that were rejected wait again."""
+    """Make rejected changes pending again. Returns a message."""
     proposal = msgspec.convert(before, Proposal)
     if memory.longterm.reopen(proposal, numbers):
         return "it waits again"
@@ -95,12 +100,12 @@ def propose_again(memory: Parts, before: dict[str, Any], numbers: list[int]) -> 
 
 
 def pages(memory: Parts) -> list[Case]:
-    """Changes of PROJECT.md and USER.md that are proposed, and lines that nobody has accepted."""
+    """The proposed changes of PROJECT.md and USER.md, and lines that nobody has accepted."""
     found = []
     for page in ("project", "user"):
         try:
             state = memory.pages.get(page)
-        except MemsearchError as error:  # a link out of the project, say
+        except MemsearchError as error:  # for example a link that leads out of the project
             found.append(Case("unread", f"page/{page}", str(error), [[(str(error), "warn")]]))
             continue
         name = os.path.basename(state.path)
@@ -133,7 +138,7 @@ def pages(memory: Parts) -> list[Case]:
 
 
 def _strange(name: str, page: str, shown: tuple[Any, ...], more: int) -> Case:
-    """Lines of a page that its owner has not accepted."""
+    """A case for lines of a page that the owner has not accepted."""
     detail: list[Line] = [
         [(name, "strong")],
         [("you have not accepted these lines: no session is given them", "warn")],
@@ -147,6 +152,7 @@ def _strange(name: str, page: str, shown: tuple[Any, ...], more: int) -> Case:
 
 
 def decide_page(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+    """Decide on a change or on lines of a page. Returns a message and the step that undoes it."""
     page, number, seen = case.subject
     if not number:
         memory.pages.release(page, seen)
@@ -160,13 +166,18 @@ def decide_page(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple
 
 
 def withhold_lines(memory: Parts, page: Page, spots: list[list[str]]) -> str:
-    """Take the release of lines back."""
+    """Withdraw the release of lines. Returns a message."""
     memory.pages.release(page, [(one, two) for one, two in spots], off=True)
     return "sessions are not given them any more"
 
 
 def reopen_page(memory: Parts, page: Page, version: int, before: dict[str, Any] | None) -> str:
-    """Undo an answer about a page; *version* is the change that it made, 0 for none."""
+    """Undo a decision about a page. Returns a message.
+
+    Args:
+        version: the number of the change that the decision made; 0 for none.
+        before: the proposal before the decision.
+    """
     if version:
         memory.pages.undo(page, version)
     waits = before is not None and memory.pages.reopen(msgspec.convert(before, Draft))
@@ -177,7 +188,7 @@ def reopen_page(memory: Parts, page: Page, version: int, before: dict[str, Any] 
 
 
 def skills(memory: Parts) -> list[Case]:
-    """Skills that were drafted and are not installed as they are."""
+    """The drafted skills that are not installed in their current form."""
     found = []
     for item in memory.skills.all():
         if not item.is_pending:
@@ -228,12 +239,13 @@ def _skill_lines(item: Any, planned: list[Patch]) -> list[Line]:
 
 
 def decide_skill(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+    """Install or remove a skill. Returns a message and the step that undoes it."""
     name, planned = case.subject
     if not yes:
         memory.skills.remove(name)
         return "removed", ["restore-skill", name]
     paths = memory.skills.install(name, planned)
-    # as text: a scrub finds a secret in it, as in every file of ours
+    # stored as text, so that a scrub finds secrets in it
     files = [
         [
             patch.path,
@@ -248,7 +260,7 @@ def decide_skill(memory: Parts, case: Case, yes: bool, text: str | None) -> tupl
 
 
 def uninstall_skill(memory: Parts, name: str, files: list[tuple[str, str | None, str]]) -> str:
-    """Take a skill out again, and bring back what was there before."""
+    """Undo an installation and restore the previous files. Returns a message."""
     planned = [
         Patch(
             path,
@@ -264,6 +276,6 @@ def uninstall_skill(memory: Parts, name: str, files: list[tuple[str, str | None,
 
 
 def restore_skill(memory: Parts, name: str) -> str:
-    """Bring a draft back."""
+    """Restore a removed draft. Returns a message."""
     memory.skills.restore(name)
     return "the draft is back"

@@ -1,4 +1,4 @@
-"""What waits for the owner's decision, as one kind of value whatever room it comes from."""
+"""One type for everything that is pending review, whatever module it comes from."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from memsearch_engine.review.staleness import Ground
     from memsearch_engine.review.trust import Trust
 
-MAX_LINES = 40  # of one piece of evidence
-#: What a piece of a line is, for whoever gives it a look: ``text``, ``strong``, ``dim``, ``good``,
-#: ``bad``, ``warn``, ``match``, ``agent``.
+MAX_LINES = 40  # maximum lines of one piece of evidence
+#: The style of a part of a line: ``text``, ``strong``, ``dim``, ``good``, ``bad``, ``warn``,
+#: ``match``, ``agent``.
 Tone = str
 Line = list[tuple[str, Tone]]
 Kind = Literal[
@@ -41,21 +41,22 @@ Kind = Literal[
     "draft",
     "unread",
 ]
-#: How a decision is undone: the name of a step and its arguments, which JSON can hold.
+#: How a decision is undone: the name of a step and its arguments, as JSON values.
 Step = list[Any]
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One thing to decide.
+    """One item to decide on.
 
     Attributes:
         key: its name, the same each time the queue is read.
-        detail: lines that say what it is about, with their tones.
-        yes, no: what the two answers do; '' where there is no such answer.
-        asks: a question to answer before *yes* is carried out, '' for none.
-        text: what can be changed before it is accepted; '' for nothing.
-        subject: what the room that it comes from needs to decide it.
-        notes: ids of the entries that it is about; sessions: those that it comes from.
+        detail: lines that describe it, with their styles.
+        yes, no: what the two answers do; '' if there is no such answer.
+        asks: a question to confirm before *yes* is carried out; '' for none.
+        text: the text that can be changed before it is accepted; '' for none.
+        subject: the data that its module needs to decide it.
+        notes: ids of the entries that it is about.
+        sessions: the sessions that it comes from.
     """
 
     kind: Kind
@@ -77,24 +78,26 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """Whether something is not used until it is decided; the others are suggestions."""
+        """Whether something is not used until a decision. Other cases are suggestions."""
         return self.kind in ("longterm", "held", "conflict", "page")
 
     @property
     def seen(self) -> str:
-        """A digest of what a person saw of it: another one means that it has changed."""
+        """A digest of the shown content. Another digest means that the content has changed."""
         return digest(self.title, *("".join(text for text, _ in line) for line in self.detail))
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What was carried out. ``back`` undoes it and says what came of that; None: nothing can."""
+    """A decision that was carried out. ``back`` undoes it and returns a message; None if it cannot
+    be undone.
+    """
 
     said: str
     back: Callable[[], str] | None = None
 
 
 class Parts(Protocol):
-    """The parts of a ``Memory`` that have something to decide, and the verbs that carry it out."""
+    """The parts of a ``Memory`` that contain cases, and the methods that carry out decisions."""
 
     longterm: LongTerm
     pages: Pages
@@ -111,7 +114,7 @@ class Parts(Protocol):
 
 
 def undone(memory: Parts, name: str) -> str:
-    """Undo the last change of an entry; what that was."""
+    """Undo the last change of an entry. Returns a description of that change."""
     changes = memory.undo(name)
     return f"undone: {changes[0].op} of “{changes[0].title[:40]}”" if changes else "nothing to undo"
 

@@ -1,4 +1,4 @@
-"""Notes to decide about: quarantined ones, two texts of one note, junk and repetitions, secrets."""
+"""Notes in the review queue: quarantined notes, conflicts, junk and repetitions, secrets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _BODY_LINES = 12
 
 
 def quarantined(memory: Parts) -> list[Case]:
-    """Notes that no session is given until the owner has decided; those of one file that merely
-    arrived are decided together.
-    """
+    """The quarantined notes. Notes of one file that were not written here form one case."""
     found = []
     arrived: dict[str, list[Held]] = {}
     for note in memory.trust.held():
@@ -31,7 +29,7 @@ def quarantined(memory: Parts) -> list[Case]:
 
 
 def _untrusted(note: Held) -> Case:
-    """A note with content from outside, or one that reads like an order."""
+    """A case for a note with outside content, or one that reads like an order."""
     outside = "took in content from outside (web, MCP)"
     why = outside if note.why is Waits.OUTSIDE else "reads like an order to agents"
     whose = f"  shared by {note.author}" if note.author else ""
@@ -57,7 +55,7 @@ def _untrusted(note: Held) -> Case:
 
 
 def _contradicting(note: Held) -> Case:
-    """A note whose file contradicts a decision of the owner's."""
+    """A case for a note that contradicts a decision of the owner in its file."""
     cause = (
         "a revert, a merge, a checkout or another program wrote the file; no session is given it"
     )
@@ -84,7 +82,7 @@ def _contradicting(note: Held) -> Case:
 
 
 def _arrived(path: str, notes: list[Held]) -> Case:
-    """The notes of one file that this home did not write."""
+    """A case for the notes of one file that this home did not write."""
     author = notes[0].author
     why = (
         f"shared by {author}, but not committed: they did not pass the project's review"
@@ -118,6 +116,7 @@ def _arrived(path: str, notes: list[Held]) -> Case:
 def decide_quarantined(
     memory: Parts, case: Case, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
+    """Release or refuse quarantined notes. Returns a message and the step that undoes it."""
     if isinstance(case.subject, str):
         return f"{many(memory.trust.release_files([case.subject]), 'note')} released", None
     note: Held = case.subject
@@ -141,13 +140,13 @@ def decide_quarantined(
         return "deleted", ["note", note.entry_id]
     (entry,) = memory.trust.release([note.target])
     said = "released: sessions are given it"
-    if note.author:  # a shared note is not changed for one reader's sake
+    if note.author:  # a shared note is not changed for one reader
         return said, ["trust", "hold", note.path, entry.id, entry.hash]
     return said, ["note", note.entry_id]
 
 
 def trust_again(memory: Parts, verb: str, path: str, name: str, hash_: str) -> str:
-    """Undo an answer about a quarantined note by the opposite answer."""
+    """Undo a decision about a quarantined note by the opposite decision. Returns a message."""
     targets = [Target(path, name, hash_)]
     if verb == "hold":
         memory.trust.hold(targets)
@@ -159,11 +158,11 @@ def trust_again(memory: Parts, verb: str, path: str, name: str, hash_: str) -> s
     return "accepted as the file has it"
 
 
-# -- two texts of one note
+# -- conflicts
 
 
 def conflicts(memory: Parts) -> list[Case]:
-    """Notes whose text was changed on two machines, or branches."""
+    """Notes with texts from two machines or branches."""
     found = []
     for conflict in memory.conflicts.all():
         shown, other = conflict.entry, conflict.other
@@ -192,7 +191,7 @@ def conflicts(memory: Parts) -> list[Case]:
 
 
 def _against(lines: list[str], others: list[str], sign: str, tone: Tone) -> list[Line]:
-    """Lines of one text, with a sign before those that the other one does not have."""
+    """The lines of one text. Lines that the other texts do not have get a sign."""
     return [
         [
             (f"  {line.removeprefix('- ')}", "text")
@@ -206,6 +205,7 @@ def _against(lines: list[str], others: list[str], sign: str, tone: Tone) -> list
 def decide_conflict(
     memory: Parts, case: Case, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
+    """Resolve a conflict. Returns a message and the step that undoes it."""
     memory.conflicts.decide(case.subject, "shown" if yes else "other", text)
     return "decided", ["note", case.notes[0]]
 
@@ -214,7 +214,7 @@ def decide_conflict(
 
 
 def repairs(memory: Parts) -> list[Case]:
-    """Junk, repetitions, and what a merge by lines has damaged."""
+    """Junk, repetitions, and damage from a merge by lines."""
     found = []
     for finding in memory.repair.findings():
         first, *others = finding.notes
@@ -245,10 +245,11 @@ def repairs(memory: Parts) -> list[Case]:
 def decide_repair(
     memory: Parts, case: Case, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
+    """Carry out a repair. Returns a message and the step that undoes it."""
     if not yes:
         return "left as it is", ["again", case.key]
     memory.repair.mend(case.subject)
-    # of repetitions the one that stays may be unchanged: one that went names the whole change
+    # the note that stays may be unchanged; a deleted one identifies the whole change
     return "repaired", ["note", case.notes[-1]]
 
 
@@ -256,7 +257,7 @@ def decide_repair(
 
 
 def secrets(memory: Parts) -> list[Case]:
-    """Secrets in notes and archived conversations. Reading them all takes seconds."""
+    """Secrets in notes and archived conversations. Reading everything takes seconds."""
     places: dict[tuple[str, str], list[str]] = {}
     for place in memory.secrets.found():
         line = f":{place.line}" if place.line else ""
@@ -288,6 +289,7 @@ def secrets(memory: Parts) -> list[Case]:
 def decide_secret(
     memory: Parts, case: Case, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
+    """Scrub or allow a secret. Returns a message and the step that undoes it."""
     rule, fingerprint = case.subject
     ours = memory.secrets.everywhere()
     if not yes:
@@ -302,6 +304,6 @@ def decide_secret(
 
 
 def report_secret(memory: Parts, fingerprint: str) -> str:
-    """Report a secret again that was allowed."""
+    """Report an allowed secret again. Returns a message."""
     memory.secrets.allow(fingerprint, off=True)
     return "it is reported again"

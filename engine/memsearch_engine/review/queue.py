@@ -1,7 +1,8 @@
-"""The review queue: all that waits for the owner's decision, one way to list, decide and undo.
+"""The review queue: lists everything that is pending review, carries out decisions, and undoes
+them.
 
-The rooms stay what they are; this module reads them all, carries out an answer, and records how the
-answer is undone. The record is a file of the home, so that a command can undo what the app decided.
+This module reads the cases of all other modules and records how each decision is undone. The record
+is a file of the home, so that a command can undo a decision made in the app.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from memsearch_engine.review import documents, notes, versions
 from memsearch_engine.review.item import Case, Decision, Kind, Parts, Step, undone
 from memsearch_engine.search.scope import Scope
 
-#: Kind -> name of its group in commands, and what a person reads above it.
+#: Kind -> name of its group in commands, and its title.
 GROUPS: dict[Kind, tuple[str, str]] = {
     "longterm": ("longterm", "proposals for the long-term memory"),
     "page": ("pages", "changes of PROJECT.md and USER.md"),
@@ -65,7 +66,7 @@ _UNDOERS: dict[str, Callable[..., str]] = {
 
 
 class Done(msgspec.Struct):
-    """A decision that was carried out. ``step``: how it is undone, None where nothing can."""
+    """A decision that was carried out. ``step``: how it is undone; None if it cannot be."""
 
     at: float
     project: str
@@ -76,7 +77,7 @@ class Done(msgspec.Struct):
 
 
 class _Record(msgspec.Struct):
-    """The file: what was decided, what was left as it is, and what was listed last, by project."""
+    """The record file: decisions, skipped cases, and the last list, by project."""
 
     done: list[Done] = []
     left: list[str] = []
@@ -84,7 +85,7 @@ class _Record(msgspec.Struct):
 
 
 class ReviewQueue:
-    """All that waits for the owner's decision.
+    """Everything that is pending review.
 
     >>> with Memory() as memory:
     ...     memory.review.cases()
@@ -97,13 +98,13 @@ class ReviewQueue:
     # -- listing
 
     def cases(self, *, secrets: bool = False) -> list[Case]:
-        """Everything that waits, by kind.
+        """All cases, by kind.
 
         Args:
-            secrets: look for secrets too, which reads all notes and archived conversations.
+            secrets: also search for secrets, which reads all notes and archived conversations.
 
         Raises:
-            Unreachable: a store cannot be read.
+            Unreachable: a database is not readable.
         """
         memory, left = self._memory, set(self._read().left)
         return [
@@ -120,17 +121,18 @@ class ReviewQueue:
         ]
 
     def numbered(self, *, secrets: bool = False) -> list[Case]:
-        """The same, numbered from 1 by their places: ``named`` finds a number of this list."""
+        """All cases. Their positions, from 1, are stored as numbers for ``named``."""
         found = self.cases(secrets=secrets)
         with self._changed() as record:
             record.listed[self._project] = [(case.key, case.seen) for case in found]
         return found
 
     def named(self, names: Iterable[str], cases: Sequence[Case]) -> list[Case]:
-        """The cases that *names* mean: numbers of the last list, ids, or groups.
+        """The cases that *names* refer to: numbers of the last list, ids, or groups.
 
         Raises:
-            NotFound: no such case. Conflict: what had that number has changed since.
+            NotFound: there is no such case.
+            Conflict: the case with that number has changed since.
         """
         listed = self._read().listed.get(self._project, [])
         by_key = {case.key: case for case in cases}
@@ -162,13 +164,15 @@ class ReviewQueue:
     # -- deciding
 
     def decide(self, case: Case, accept: bool, text: str | None = None) -> Decision:
-        """Carry out an answer.
+        """Carry out a decision.
 
         Args:
-            text: accept it with these words instead.
+            accept: true for the answer *yes* of the case, false for *no*.
+            text: accept it with this text instead.
 
         Raises:
-            UsageError: it has no such answer. Conflict: it changed since it was read.
+            UsageError: the case has no such answer.
+            Conflict: it has changed since it was read.
         """
         if case.kind not in _DECIDERS or not (case.yes if accept else case.no):
             raise UsageError(f"{case.title!r} cannot be {'accepted' if accept else 'rejected'}")
@@ -181,10 +185,14 @@ class ReviewQueue:
         return Decision(said, partial(self._take_back, done) if step else None)
 
     def undo(self) -> tuple[Done, str]:
-        """Undo the last answer of this project that can be undone: which, and what came of it.
+        """Undo the last decision of this project that can be undone.
+
+        Returns:
+            The decision, and a message.
 
         Raises:
-            NotFound: there is none. Conflict: what it was about has changed since.
+            NotFound: there is none.
+            Conflict: its subject has changed since.
         """
         done = [one for one in self._read().done if one.project == self._project and one.step]
         if not done:
@@ -221,7 +229,7 @@ class ReviewQueue:
 
     @contextlib.contextmanager
     def _changed(self) -> Any:
-        """The record, written when the block ends."""
+        """The record. It is written when the block ends."""
         with locked(self._scope.home, str(self._file)):
             record = self._read()
             yield record

@@ -1,11 +1,10 @@
-"""Junk and repetitions in years of notes: found with the evidence, mended one at a time, on the
-owner's word only.
+"""Finds junk, repetitions and damage in notes, with evidence. Each repair needs the owner's
+decision.
 
-Junk is what a memory tool leaves by accident: stubs, error texts, echoes of what was told to a
-session, prompts taken for facts. Repetitions are notes whose words are nearly the same (three-word
-shingles, Jaccard of 0.7 and more; candidates share
-one of their eight smallest shingle hashes: Broder, "On the resemblance and containment of
-documents", 1997).
+Junk is accidental output of a memory tool: stubs, error texts, repeated injected context, prompts
+stored as facts. Repetitions are notes with nearly the same words (three-word shingles, a Jaccard
+similarity of at least 0.7). Candidates share one of their eight smallest shingle hashes: Broder,
+"On the resemblance and containment of documents", 1997.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from memsearch_engine.search.scope import Scope
 
 Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished", "merged", "returned"]
 _MIN_CHARACTERS = 5
-_ERROR_WORDS = 9  # an error text is short; a sentence about one is a note
+_ERROR_WORDS = 9  # an error text is short; a longer text that mentions one is a note
 _SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
 _MIN_WORDS = 6
-_MAX_ALIKE = 50  # notes under one sketch hash that are compared with one another
+_MAX_ALIKE = 50  # notes with the same sketch hash that are compared with each other
 _ERROR = re.compile(
     r"(?i)^\W*(?:api error\b|error:? (?:4\d\d|5\d\d)\W*$|rate limit(?:ed)?\W*(?:exceeded|reached|$)|you(?:'ve| have) (?:hit|reached) your (?:usage|rate) limit|usage limit reached|"
     r"credit balance is too low|invalid api key|please run /login|overloaded_error|request timed out\W*$|prompt is too long|"
@@ -60,7 +59,7 @@ _WHY = {
 
 
 class SeenNote(msgspec.Struct, frozen=True):
-    """A note as it was looked at."""
+    """A note as it was read."""
 
     path: str
     day: str
@@ -71,18 +70,19 @@ class SeenNote(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> Target:
+        """The note's id and hash, for a change."""
         return Target(self.path, self.entry_id, self.hash)
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What could be mended.
+    """A possible repair.
 
     Attributes:
-        notes: junk: the one note. A repetition: all that are alike, the one to keep first (the
+        notes: for junk, the note; for a repetition, all similar notes, first the one to keep (the
             longest, then the newest).
-        evidence: the line that gave it away, or how alike they are.
+        evidence: the line that matched, or the similarity.
         seq: the change that wrote a note that vanished.
-        file: what was merged: the file as it was read, and as it should be.
+        file: for a merged file, its content as read and as repaired.
     """
 
     kind: Kind
@@ -93,16 +93,17 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def why(self) -> str:
+        """The reason, for people."""
         return _WHY[self.kind]
 
     @property
     def id(self) -> str:
-        """A short name for the commands: the first note that would go."""
+        """A short name for commands: the id of the first note that would be deleted."""
         return self.notes[-1].entry_id[:8]
 
 
 class Repair:
-    """Junk, notes that say nearly the same, and a damaged undo history.
+    """Junk, repetitions, damaged files, and a damaged undo history.
 
     >>> with Memory() as memory:
     ...     memory.repair.findings()
@@ -113,13 +114,14 @@ class Repair:
         self._scope = scope
 
     def findings(self, names: Iterable[str] = ()) -> list[Finding]:
-        """What could be repaired: what vanished first, then junk, then repetitions. Pinned notes
+        """List possible repairs: vanished notes first, then junk, then repetitions. Pinned notes
         are never junk.
 
         Args:
-            names: only these ids of notes and kinds; all where there is none.
+            names: only these ids of notes and kinds; empty for all.
         """
-        notes: dict[str, list[SeenNote]] = {}  # by memory folder: a project's notes stay its own
+        # by memory folder, because notes of different projects are not compared
+        notes: dict[str, list[SeenNote]] = {}
         found = self._vanished() + self._merged()
         deleted = self._scope.journal.history.deleted_texts()
         for file, entry in self._scope.every_entry():
@@ -136,7 +138,7 @@ class Repair:
         return _chosen(found, names) if names else found
 
     def history_fault(self) -> str:
-        """What is wrong with the undo history; '' where it is sound.
+        """The fault of the undo history; '' if it is valid.
 
         Raises:
             Unreachable: it is in use, or a newer version wrote it.
@@ -144,15 +146,20 @@ class Repair:
         return self._scope.journal.history.check()
 
     def set_history_aside(self) -> str:
-        """Begin a new undo history beside a damaged one. Returns where that one is now; it may hold
-        old texts.
+        """Start a new undo history beside a damaged one. Returns the new path of the damaged one,
+        which may contain old texts.
         """
         return str(self._scope.journal.history.set_aside())
 
     def mend(self, finding: Finding) -> None:
-        """Bring back what vanished; take apart what was merged; delete junk, and what came back;
-        make one note of repetitions, with the anchors of all. One step of undo. Raises Conflict,
-        NotFound.
+        """Carry out a repair in one step of undo.
+
+        Vanished notes are restored, merged ones are separated, and junk is deleted. Repetitions
+        become one note with the anchors of all.
+
+        Raises:
+            Conflict: a note has changed since.
+            NotFound: a note does not exist any more.
         """
         targets = [note.target for note in finding.notes]
         if finding.kind == "vanished":
@@ -189,7 +196,7 @@ class Repair:
         return found
 
     def _merged(self) -> list[Finding]:
-        """Files that somebody merged line by line, a finding for each."""
+        """One finding for each file that was merged line by line."""
         found = []
         for file in self._scope.days():
             with contextlib.suppress(OSError):
@@ -288,7 +295,7 @@ def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
 
 
 def _chosen(found: Iterable[Finding], names: Iterable[str]) -> list[Finding]:
-    """Findings by the ids of notes in them, or by kind."""
+    """Filter findings by the ids of their notes, or by kind."""
     wanted = list(names)
     return [
         f

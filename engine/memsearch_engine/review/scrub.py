@@ -1,12 +1,11 @@
-"""Taking a secret out of every place that holds it, and proving that it is gone.
+"""Removes a secret from every file that contains it, and verifies the removal.
 
-What is replaced is the text itself, in any of the forms in which our own files write it. The index
-and the catalog are caches
-and go altogether: Milvus Lite's compaction frees nothing, and a full-text table keeps what was
-deleted. Files of the agents and the owner's own settings are not ours to change; they are listed.
+The text is replaced in every form in which our own files may store it. The index and the catalog
+are caches and are deleted as a whole: Milvus Lite's compaction frees nothing, and a full-text table
+contains deleted text. Files of agents and the owner's own settings are not changed, only listed.
 
-A scrub that is interrupted leaves a note of its fingerprints, never of the secret; running it again
-does what is left. It can't be undone: that is its purpose.
+An interrupted scrub leaves a record of fingerprints, never of the secret. Running it again
+completes it. A scrub cannot be undone, because an undo record would contain the secret.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ from memsearch_engine.service import launch
 
 _NOTE = "scrub.json"
 _CHUNK = 1 << 20
-#: The owner's own: never changed, and he is told.
+#: The owner's own files: reported, never changed.
 _OWNERS = ("config.toml", "plugins", "models")
-#: Beginnings of names: a catalog that was set aside is one, too.
+#: Prefixes of file names, because a catalog that was set aside counts, too.
 _CACHES = ("cache.db", "index", "offsets")
 _LOCK_S = 20.0
 
@@ -57,8 +56,9 @@ Progress = Callable[[str, int, int], None]
 
 
 class SecretHolder(msgspec.Struct, frozen=True):
-    """A file that holds a secret, and how many times. ``kind``: notes, index, history, evidence,
-    longterm, home, or whose it is (yours, claude-code, …).
+    """A file that contains a secret, and how many times.
+
+    ``kind``: notes, index, history, evidence, longterm, home, or its owner (yours, claude-code, …).
     """
 
     kind: str
@@ -67,8 +67,13 @@ class SecretHolder(msgspec.Struct, frozen=True):
 
 
 class ScrubReport(msgspec.Struct):
-    """``changed``: what was found and replaced. ``left``: what is still there of ours. ``others``:
-    files that are not ours. ``looked_at``: how many files were read for the proof.
+    """The result of a scrub or a survey.
+
+    Attributes:
+        changed: the files in which the secret was replaced.
+        left: our files that still contain it.
+        others: files of others that contain it.
+        looked_at: the number of files that were read for verification.
     """
 
     changed: list[SecretHolder]
@@ -84,7 +89,7 @@ def survey(
     folders: AgentFolders,
     progress: Progress | None = None,
 ) -> ScrubReport:
-    """Where the secrets stand. Changes nothing."""
+    """Find the files that contain the secrets. Changes nothing."""
     forms = Forms(secrets)
     found, looked = _scan(home, projects, forms, progress)
     return ScrubReport([], found, _others(home, forms, folders, progress), looked)
@@ -98,12 +103,12 @@ def scrub(
     folders: AgentFolders,
     progress: Progress | None = None,
 ) -> ScrubReport:
-    """Replace the secrets everywhere, then look again. The service is stopped, and kept from
-    starting meanwhile.
+    """Replace the secrets in all files, then verify. The service is stopped and cannot start
+    meanwhile.
 
     Raises:
-        Unreachable: a file can't be changed, or the service can't be stopped. What was done
-            stays done.
+        Unreachable: a file cannot be changed, or the service cannot be stopped. Finished
+            replacements stay.
     """
     forms = Forms(secrets)
     changed, _ = _scan(home, projects, forms, progress)
@@ -120,7 +125,7 @@ def scrub(
             _clean(home, place, forms)
         if any(place.kind in ("notes", "index") for place in changed):
             _drop_caches(home)
-        if settings.milvus.uri:  # there the index is no folder of ours
+        if settings.milvus.uri:  # with a server, the index is not one of our folders
             _drop_on_server(home, settings.milvus)
         if any(place.kind == "longterm" for place in changed):
             _clean_baseline(home, forms)
@@ -131,7 +136,7 @@ def scrub(
 
 
 def interrupted(home: Home) -> list[str]:
-    """Fingerprints of a scrub that did not come to its end; [] where there is none."""
+    """Fingerprints of a scrub that was interrupted; [] if there is none."""
     try:
         return list(json.loads((home.root / _NOTE).read_text())["fingerprints"])
     except (OSError, ValueError, KeyError):
@@ -139,10 +144,12 @@ def interrupted(home: Home) -> list[str]:
 
 
 def known(home: Home, projects: list[Project], *, rule: str = "", entry: str = "") -> list[Finding]:
-    """Secrets that the scanner finds in notes, kept conversations and long-term files, each once.
+    """Secrets that the scanner finds in notes, archived conversations and long-term files, each
+    once.
 
     Args:
-        rule: only those of one rule. entry: only those in one entry (its id).
+        rule: only secrets of this rule.
+        entry: only secrets in the entry with this id.
     """
     found: dict[str, Finding] = {}
     for text in _texts(home, projects, entry):
@@ -178,8 +185,8 @@ def _texts(home: Home, projects: list[Project], entry: str) -> Iterator[str]:
 
 
 def check_text(projects: list[Project], text: str) -> None:
-    """Refuse a text that would be cut out of anchors: the conversations behind those notes would be
-    lost. Raises UsageError.
+    """Refuse a text that occurs in anchors, because the conversations of those notes could not be
+    found afterwards. Raises UsageError.
     """
     anchors = 0
     for memory in dict.fromkeys(project.memory for project in projects):
@@ -198,13 +205,17 @@ def check_text(projects: list[Project], text: str) -> None:
         )
 
 
-# -- looking
+# -- searching
 
 
 def _scan(
     home: Home, projects: list[Project], forms: Forms, progress: Progress | None
 ) -> tuple[list[SecretHolder], int]:
-    """Every file of ours that holds a secret, inside archives and databases too."""
+    """Find our files that contain a secret, also inside archives and databases.
+
+    Returns:
+        The files, and the number of files that were read.
+    """
     found: list[SecretHolder] = []
     looked = 0
     ours = list(_ours(home, projects))
@@ -220,7 +231,7 @@ def _scan(
 def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
     seen: set[str] = set()
     for memory in dict.fromkeys(p.memory for p in projects):
-        # where a folder or a file is a link, what it leads to is what is read as a note
+        # a linked folder or file is read as notes, so its target is scanned
         linked = [Path(os.path.realpath(file.path)) for file in list_notes(memory).files]
         for path in [
             *(
@@ -259,7 +270,7 @@ def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
 
 
 def documents(projects: list[Project]) -> list[Path]:
-    """What projects have beside their notes: PROJECT.md, USER.md, and the skills that were drafted."""
+    """The other files of projects: PROJECT.md, USER.md, and drafted skills."""
     found: list[Path] = []
     for project in projects:
         beside = Path(os.path.dirname(project.memory))
@@ -298,7 +309,7 @@ def _count_in(kind: str, path: Path, home: Home, forms: Forms) -> int:
 
 
 def _count_in_schema(path: Path, forms: Forms) -> int:
-    """In the names of our own tables and columns: those are no secrets."""
+    """Count matches in the names of our own tables and columns, which are no secrets."""
     try:
         db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, factory=Database)
         try:
@@ -313,7 +324,7 @@ def _count_in_schema(path: Path, forms: Forms) -> int:
 
 
 def _count_raw(path: Path, forms: Forms) -> int:
-    """In the bytes of a file, piece by piece: what lies across two pieces is seen too."""
+    """Count matches in the bytes of a file, block by block, including matches across two blocks."""
     overlap = forms.longest - 1
     count, tail = 0, b""
     try:
@@ -322,7 +333,7 @@ def _count_raw(path: Path, forms: Forms) -> int:
                 count += forms.count(tail + piece) - forms.count(tail)
                 tail = (tail + piece)[-overlap:] if overlap else b""
     except OSError:
-        return count  # it went away meanwhile
+        return count  # the file was deleted meanwhile
     return count
 
 
@@ -338,7 +349,7 @@ def _inflated(path: Path) -> bytes:
 def _others(
     home: Home, forms: Forms, folders: AgentFolders, progress: Progress | None
 ) -> list[SecretHolder]:
-    """Files that hold a secret and are not ours: the owner's settings, the agents' conversations."""
+    """Files with a secret that are not ours: the owner's settings, the agents' conversations."""
     found: list[SecretHolder] = []
     for name in _OWNERS[:2]:
         top = home.root / name
@@ -348,7 +359,7 @@ def _others(
     for agent, places in folders.places.items():
         known = agent_registry.agent(agent)
         for place in places:
-            # a project that one writes a file into is none of its folders
+            # a project folder into which an agent writes a file is not one of the agent's folders
             is_project = known.in_projects and not known.sessions
             own = _files(place.glob(f".{agent}.*")) if is_project else _regular(place)
             for number, path in enumerate(own):
@@ -364,7 +375,7 @@ def _others(
 
 @contextlib.contextmanager
 def _service_held_off(home: Home) -> Iterator[None]:
-    """Hold the lock that a service needs: none starts while files are rewritten."""
+    """Hold the lock that a service needs, so that none starts while files are rewritten."""
     end = time.monotonic() + _LOCK_S
     while (fd := lock(home.service_lock)) is None:
         if time.monotonic() > end:
@@ -390,7 +401,7 @@ def _clean_baseline(home: Home, forms: Forms) -> None:
 def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
     path = Path(place.path)
     if place.kind == "index" or "longterm.git" in path.parts:
-        return  # dropped or made anew as a whole
+        return  # deleted or rebuilt as a whole
     try:
         path = path.with_name(
             path.name.removesuffix("-wal").removesuffix("-shm")
@@ -411,7 +422,7 @@ def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
                         _decide(home, path, data, clean)
                 if place.kind != "notes" and forms.count(
                     os.fsencode(path.name)
-                ):  # how he calls his notes is his
+                ):  # the owner chooses the names of note files
                     path.rename(
                         path.with_name(
                             os.fsdecode(forms.replaced(os.fsencode(path.name), b"redacted"))
@@ -424,8 +435,8 @@ def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
 
 
 def _decide(home: Home, path: Path, data: bytes, clean: bytes) -> None:
-    """The notes without the secret are the owner's decision: with it, were the file put back, they
-    contradict it.
+    """Record the text without the secret as the owner's decision. If the old file comes back, it
+    contradicts the decision.
     """
     before, after = (parse(each, path.stem).entries for each in (data, clean))
     with contextlib.closing(Origin(home)) as origin:
@@ -444,8 +455,8 @@ def _is_database(path: Path) -> bool:
 
 
 def _clean_database(path: Path, forms: Forms) -> None:
-    """Replace in every text and blob of every table, then write the file anew: no page, free or
-    logged, keeps it.
+    """Replace the secrets in every text and blob of every table, then rewrite the file, so that no
+    free or logged page contains them.
     """
     db = sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None, factory=Database)
     try:
@@ -503,8 +514,8 @@ def _clean_evidence(home: Home, forms: Forms) -> None:
 
 
 def _cleaned(value: Any, forms: Forms) -> Any:
-    """A value with the secrets replaced in every text in it: what is packed around them stays
-    well-formed.
+    """A value with the secrets replaced in each of its texts. The packed format around them stays
+    valid.
     """
     if isinstance(value, str):
         return _scrubbed_value(value, forms)
@@ -530,8 +541,8 @@ def _clean_backup(path: Path, forms: Forms) -> None:
 
 
 def _drop_on_server(home: Home, milvus: Milvus) -> None:
-    """Take this home's collections off a Milvus server, of all models: they are made again from
-    notes. Others' are others'. Raises Unreachable.
+    """Drop this home's collections, of all models, on a Milvus server. They are rebuilt from notes.
+    Collections of other homes stay. Raises Unreachable.
     """
     from memsearch_engine.index.stores.milvus import reason_of
     from memsearch_engine.index.stores.server import Server

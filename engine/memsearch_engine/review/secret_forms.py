@@ -1,10 +1,10 @@
-"""The forms in which a secret may stand: as it is, as our files and the agents' write it, packed,
-and in pieces.
+"""The forms in which a file may contain a secret: plain, escaped, encoded, and in parts.
 
-A scrub that looks for the text alone says "0 left" over copies that anybody can read back. Here
-stand JSON (twice, for a tool's input inside a transcript), what ``capture.extract`` makes of code
-signs, other Unicode and blanks, base64 at each of its three alignments, hex, percent and HTML
-escapes; and, of a long secret, any stretch that a title or a clipped line may have kept.
+A search for the plain text alone would report "0 left" although readable copies exist. The forms
+are JSON (also nested, for a tool's input inside a transcript), the output of ``capture.extract``
+for code, other Unicode forms and whitespace, base64 at each of its three alignments, hex, percent
+and HTML escapes. Of a long secret, any part that a title or a clipped line may contain is also
+found.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from urllib.parse import quote, quote_plus
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.secrets.scan import Finding
 
-_SEED, _STEP = 16, 8  # a stretch of a long secret of 24 characters or more holds one of these
-_MIN_PACKED = 6  # bytes: shorter ones are a few characters in base64, which stand everywhere
-_MIN_LINE = 16  # of a secret over several lines, each of which may have been kept
+# a part of at least 24 characters of a long secret contains one of these seeds
+_SEED, _STEP = 16, 8
+_MIN_PACKED = 6  # bytes; a shorter secret is a few characters in base64, which occur everywhere
+_MIN_LINE = 16  # of a secret over several lines, each of which may occur alone
 
 
 class Forms:
-    """Everything to look for, and what takes its place."""
+    """The forms to search for, and their replacements."""
 
     def __init__(self, secrets: list[Finding]) -> None:
         found: dict[bytes, bytes] = {}
@@ -48,20 +49,22 @@ class Forms:
 
     @property
     def longest(self) -> int:
+        """The length of the longest form in bytes."""
         return max((len(form) for form, _ in self._whole), default=1)
 
     def count(self, data: bytes) -> int:
-        """How often any of it stands in *data*; pieces count where nothing whole does."""
+        """Count the occurrences in *data*. Parts count only if no whole form occurs."""
         whole = sum(data.count(form) for form, _ in self._whole)
         return whole or sum(1 for _ in self._pieces(data))
 
     def replaced(self, data: bytes, instead: bytes = b"") -> bytes:
+        """*data* with all occurrences replaced, by *instead* if it is given."""
         for form, placeholder in self._whole:
             data = data.replace(form, instead or placeholder)
         merged: list[tuple[int, int, bytes]] = []
         for start, stop, placeholder in sorted(
             self._pieces(data)
-        ):  # two secrets may share a stretch
+        ):  # two secrets may have a part in common
             if merged and start < merged[-1][1]:
                 merged[-1] = (merged[-1][0], max(stop, merged[-1][1]), merged[-1][2])
             else:
@@ -71,7 +74,7 @@ class Forms:
         return data
 
     def _pieces(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """(start, stop, what takes its place) of stretches of long secrets, each once."""
+        """Yield (start, stop, replacement) of parts of long secrets, each once."""
         for secret, seeds, instead in self._long:
             taken: list[tuple[int, int]] = []
             for at, seed in seeds:
@@ -87,7 +90,7 @@ class Forms:
 
 
 def _grown(data: bytes, place: int, secret: bytes, at: int) -> tuple[int, int]:
-    """The whole stretch of *secret* around one of its seeds."""
+    """The whole part of *secret* around one of its seeds."""
     start, first = place, at
     while start and first and data[start - 1] == secret[first - 1]:
         start, first = start - 1, first - 1
@@ -101,9 +104,7 @@ _TOKEN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 
 
 def _alone(data: bytes, start: int, stop: int) -> bool:
-    """Whether a stretch ends where a word does: else it is the beginning of another secret, not a
-    piece of this one.
-    """
+    """Whether a part ends at the end of a word. Otherwise it is the beginning of another secret."""
     before, after = data[start - 1 : start], data[stop : stop + 1]
     return not (before and before[0] in _TOKEN and data[start] in _TOKEN) and not (
         after and after[0] in _TOKEN and data[stop - 1] in _TOKEN

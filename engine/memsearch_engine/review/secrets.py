@@ -1,4 +1,4 @@
-"""The verbs of secrets in what was written."""
+"""The public interface for secrets in stored text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIN_TEXT = 4
 
 
 class Secrets:
-    """Secrets in notes, kept conversations and everything else of ours.
+    """Secrets in notes, archived conversations and all other files of ours.
 
     >>> with Memory() as memory:
     ...     memory.secrets.found()
@@ -27,7 +27,9 @@ class Secrets:
         self._scope, self._home = scope, scope.home
 
     def everywhere(self) -> Secrets:
-        """The same for all registered projects: a secret is removed from every place at once."""
+        """The same object for all registered projects, because a secret is removed from all files
+        at once.
+        """
         scope = self._scope
         if scope.everything:
             return self
@@ -37,19 +39,23 @@ class Secrets:
         return Secrets(everything)
 
     def found(self, progress: Progress | None = None) -> list[SecretPlace]:
-        """Where secrets stand in the notes of these projects and in all kept conversations; takes
+        """Find secrets in the notes of these projects and in all archived conversations. This takes
         seconds to minutes.
         """
         projects = self._scope.projects
         return audit(self._home, projects, scrub.documents(projects), progress)
 
     def wanted(self, *, text: str = "", rule: str = "", entry: str = "") -> list[scan.Finding]:
-        """What a scrub would take out: *text* itself, or what the scanner finds by one rule, in one
-        entry, or at all.
+        """The secrets that a scrub would remove: *text* itself, or those that the scanner finds.
+
+        Args:
+            text: the secret.
+            rule: only secrets of this rule.
+            entry: only secrets in this entry.
 
         Raises:
-            UsageError: the text is so short, or so common, that it stands in too many places.
-                NotFound: no such entry.
+            UsageError: the text is too short or too common.
+            NotFound: there is no such entry.
         """
         if text:
             if len(text) < _MIN_TEXT:
@@ -63,29 +69,33 @@ class Secrets:
     def survey(
         self, wanted: list[scan.Finding], progress: Progress | None = None
     ) -> scrub.ScrubReport:
-        """Where secrets stand, in ours (``left``) and in what is not ours (``others``). Nothing is
-        changed.
+        """Find the files that contain the secrets: ours (``left``) and others (``others``). Changes
+        nothing.
         """
         return scrub.survey(self._home, self._scope.projects, wanted, self._scope.folders, progress)
 
     def scrub(
         self, wanted: list[scan.Finding], progress: Progress | None = None
     ) -> scrub.ScrubReport:
-        """Take secrets out of everything of ours, then read it again and say what is left. Can't be
-        undone.
-        """
+        """Remove secrets from all our files, then verify. This cannot be undone."""
         scope = self._scope
         return scrub.scrub(
             self._home, load(self._home), scope.projects, wanted, scope.folders, progress
         )
 
     def interrupted(self) -> list[str]:
-        """Of a scrub that did not come to its end, what it looked for."""
+        """The fingerprints of a scrub that was interrupted."""
         return scrub.interrupted(self._home)
 
     def allow(self, fingerprint: str, *, off: bool = False) -> None:
-        """Say that something that was found is no secret; *off*: that it is one after all. Raises
-        UsageError.
+        """Mark a finding as no secret.
+
+        Args:
+            fingerprint: the fingerprint of the finding.
+            off: mark it as a secret again.
+
+        Raises:
+            UsageError: it is not a fingerprint.
         """
         try:
             scan.allow(self._home, fingerprint, off=off)
@@ -93,5 +103,5 @@ class Secrets:
             raise UsageError(str(error)) from error
 
     def allowed(self) -> frozenset[str]:
-        """Fingerprints of what is no secret."""
+        """Fingerprints that are marked as no secrets."""
         return scan.allowed(self._home)

@@ -1,4 +1,4 @@
-"""The verbs of how notes stand against their project's repository."""
+"""The public interface for notes with stale references to their project's repository."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _LONG_S = 24 * 3600.0
 
 
 class Checked(msgspec.Struct):
-    """What came of comparing: which projects were compared with what, and the notes that are stale,
-    newest first.
+    """The result of a check: the checked projects with their commits, and the stale notes, newest
+    first.
     """
 
     projects: list[Verified]
@@ -36,8 +36,8 @@ class Checked(msgspec.Struct):
 
 
 class Ground:
-    """Whether the files, symbols, settings, commands, commits and branches that notes name are
-    still there.
+    """Checks whether the files, symbols, settings, commands, commits and branches that notes name
+    still exist.
 
     >>> with Memory() as memory:
     ...     memory.staleness.stale()
@@ -48,11 +48,11 @@ class Ground:
         self._scope, self._notes = scope, notes
 
     def verify(self, progress: Callable[[dict[str, Any]], None] | None = None) -> Checked:
-        """Compare the notes of the project (or of all) with its repository now; the service does so
-        by itself when that changes.
+        """Compare the notes of the project (or of all) with its repository now. The service does so
+        whenever the repository changes.
 
         Args:
-            progress: is given ``phase``, ``done`` and ``total`` now and then.
+            progress: called at intervals with ``phase``, ``done`` and ``total``.
         """
         scope = self._scope
         try:
@@ -69,8 +69,10 @@ class Ground:
         return Checked(projects, self.stale())
 
     def stale(self, limit: int = -1) -> list[Stale]:
-        """The notes of which something is gone or elsewhere, as they were compared last, newest
-        first. *limit*: of each project.
+        """The stale notes of the last check, newest first.
+
+        Args:
+            limit: the maximum for each project; -1 for all.
         """
         catalog = self._scope.catalog
         if catalog is None:
@@ -83,31 +85,29 @@ class Ground:
         return sorted(found, key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
 
     def standing(self, name: str) -> Standing | None:
-        """How what a note names stood when it was compared last; None where it was not, or has
-        changed since. Raises NotFound.
+        """The result of the last check of a note; None if the note was not checked or has changed
+        since. Raises NotFound.
         """
         section = self._scope.section(name)
         return self.of(section)
 
     def of(self, section: Section) -> Standing | None:
-        """The same of a section that was read already."""
+        """``standing`` of a section that was read already."""
         return self._of(section.project or self._scope.project, section.entry)
 
     def of_entry(self, entry: Entry, path: str) -> Standing | None:
-        """The same of an entry in a file."""
+        """``standing`` of an entry in a file."""
         return self._of(self._scope.project_of(path) or self._scope.project, entry)
 
     def _of(self, project: Project, entry: Entry) -> Standing | None:
         catalog = self._scope.catalog
-        with contextlib.suppress(CatalogBroken):  # the note can be read without it
+        with contextlib.suppress(CatalogBroken):  # the note is readable without the catalog
             if catalog:
                 return catalog.staleness.standing(project.id, entry.id, entry.hash)
         return None
 
     def compared(self) -> RepositoryCheck | None:
-        """With which commit, and when, this project's notes were compared last; None where they
-        never were.
-        """
+        """The commit and time of the last check of this project; None if there was none."""
         with contextlib.suppress(CatalogBroken):
             return (
                 self._scope.catalog.staleness.last_check(self._scope.project.id)
@@ -116,20 +116,21 @@ class Ground:
             )
         return None
 
-    # -- what the owner says
+    # -- the owner's decisions
 
     def holds(self, name: str) -> Note:
-        """Say that a note is still true: what went before now does not count against it any more.
-        Undoable.
+        """Mark a note as verified: references that are stale by now do not count any more. This can
+        be undone.
         """
         return self._notes.mark(name, "verified", datetime.now().strftime("%Y-%m-%dT%H:%M:%S"))
 
     def superseded(self, name: str) -> Note:
-        """Say that a note is not true any more: it comes later in searches, and sessions are not
-        told it. Undoable.
+        """Mark a stale note as superseded: searches rank it lower, and it is not injected. This can
+        be undone.
 
-        Raises UsageError where nothing of it is gone: what overtakes it is another note then
-        (``Memory.mark``).
+        Raises:
+            UsageError: the note has no stale reference. Use ``Memory.mark`` if another note
+                supersedes it.
         """
         commit = self._stale_of(name)[0].commit
         section = self._scope.section(name)
@@ -142,10 +143,10 @@ class Ground:
         return Note.of(entry, section.path)
 
     def moved(self, name: str) -> Note:
-        """Put the new paths of files that moved into a note. Undoable.
+        """Replace the paths of moved files in a note. This can be undone.
 
-        Raises UsageError where no file that it names has moved, or its text has none of their
-        names.
+        Raises:
+            UsageError: the note names no moved file, or its text has none of the old names.
         """
         moved = [f for f in self._stale_of(name) if f.state == "moved" and f.kind == "file"]
         section = self._scope.section(name)
@@ -172,8 +173,8 @@ class Ground:
     # -- without the service
 
     def _here(self, progress: Callable[[dict[str, Any]], None] | None) -> Checked:
-        """The same in this process, from the files; nothing of it is kept but what is known of the
-        histories.
+        """Run the check in this process, from the files. Only the known history of the repositories
+        is stored.
         """
         checked = Checked([], [])
         for project in {p.id: p for p in self._scope.projects}.values():
@@ -222,7 +223,7 @@ class Ground:
                 progress({"phase": what, "done": done, "total": total}) if progress else None
             ),
         )
-        assert answer is not None  # nobody stops it
+        assert answer is not None  # nothing stops it
         found = [
             Stale(rows[(note.entry_id, note.hash)], note.standing)
             for note in answer.notes
@@ -232,8 +233,8 @@ class Ground:
 
 
 def _as_named(finding: Finding) -> str:
-    """The new path, as short as the old one was said where that still tells which file is meant:
-    the same name in another folder is written whole.
+    """The new path, as short as the old one was written if that is unambiguous. The same name in
+    another folder is written in full.
     """
     folders = finding.name.rstrip("/").count("/")
     short = "/".join(finding.to.split("/")[-folders - 1 :])

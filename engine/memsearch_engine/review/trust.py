@@ -1,9 +1,9 @@
-"""Notes that wait for the owner's word, and where every note came from.
+"""Quarantined notes, and the source classes of every note.
 
-Source classes, from the surest to the least sure: ``user`` (his words), ``model`` (an agent's
-words), ``inside`` (what tools printed on this machine), ``outside`` (web, MCP). A note is trusted
-as its least sure source is: what took in content from outside, or reads like an order to agents, is
-marked and not told to sessions until it is released.
+Source classes, from the most to the least trusted: ``user`` (the user's words), ``model`` (an
+agent's words), ``inside`` (tool output of this machine), ``outside`` (web, MCP). The least trusted
+source of a note counts. A note with outside content, or one that reads like an order to agents, is
+marked and not injected until it is released.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from memsearch_engine.search.scope import Scope
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A note that is not injected into sessions.
+    """A quarantined note.
 
     Attributes:
-        lines: those that read like orders.
-        decision: what the owner decided that its file contradicts.
-        conversation: the file of the conversation that it cites, where it is on this machine.
+        lines: lines that read like orders.
+        decision: the owner's decision that the file contradicts.
+        conversation: the file of the conversation that it cites, if it is on this machine.
     """
 
     path: str
@@ -53,22 +53,23 @@ class Held(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> Target:
+        """The note's id and hash, for a change."""
         return Target(self.path, self.entry_id, self.hash)
 
     @property
     def author(self) -> str:
-        """Who shared it with the team; '' for the project's own notes."""
+        """The team member who shared it; '' for the project's own notes."""
         return author_of(self.path)
 
 
 def _conversation_of(entry: Entry) -> str:
-    """The file of the conversation that a note cites, where it is on this machine; '' else."""
+    """The file of the conversation that a note cites, if it is on this machine; else ''."""
     path = entry.anchor.path if entry.anchor else ""
     return path if path and os.path.exists(os.path.expanduser(path)) else ""
 
 
 class Trust:
-    """Notes that are quarantined, and the owner's decisions on them.
+    """Quarantined notes, and the owner's decisions on them.
 
     >>> with Memory() as memory:
     ...     memory.trust.held()
@@ -79,14 +80,14 @@ class Trust:
         self._scope = scope
 
     def held(self) -> list[Held]:
-        """Everything that waits, newest day first."""
+        """All quarantined notes, newest day first."""
         found = []
         origin = self._scope.journal.origin
         for file in self._scope.files():
             try:
                 entries = self._scope.read(file)
             except OSError:
-                continue  # `doctor` names it
+                continue  # `doctor` reports the unreadable file
             for entry, why, lines in held_back(
                 origin, self._scope.memory_of(file.path), entries, file.path
             ):
@@ -109,9 +110,11 @@ class Trust:
         return found
 
     def waits(self, name: str) -> Waits | None:
-        """Why a note waits for its owner's word; None where it does not.
+        """Why a note is quarantined; None if it is not.
 
-        Raises NotFound, Unreachable.
+        Raises:
+            NotFound: there is no such note.
+            Unreachable: a file is not readable.
         """
         section = self._scope.section(name)
         found = held_back(
@@ -123,9 +126,12 @@ class Trust:
         return found[0][1] if found else None
 
     def accept(self, targets: list[Target]) -> list[Entry]:
-        """The file is right: what these notes say holds again, as it stands. The decision's own
-        text stays accepted, too, so that a checkout of either asks no more. Raises Conflict,
-        NotFound.
+        """Accept the current texts of notes that contradict a decision. The decision's own text
+        stays accepted, so that a checkout of either needs no new decision.
+
+        Raises:
+            Conflict: a note has changed since it was read.
+            NotFound: a note does not exist any more.
         """
         refuse_agents()
         entries = []
@@ -136,12 +142,18 @@ class Trust:
         return entries
 
     def reject(self, targets: list[Target], *, leave: bool = False) -> list[str]:
-        """The owner's decision holds: these texts are injected nowhere, and not asked about again.
-        The file is put right, undoable, where the history has the decision's text. Returns for each
-        what was done. Raises Conflict, NotFound.
+        """Confirm the owner's decisions: the current texts are not injected and not listed again.
+        If the history contains the decision's text, it is written to the file, which can be undone.
 
         Args:
-            leave: leave the file as it is, as after the checkout of an older branch.
+            leave: leave the file unchanged, for example after the checkout of an older branch.
+
+        Returns:
+            A message for each note.
+
+        Raises:
+            Conflict: a note has changed since it was read.
+            NotFound: a note does not exist any more.
         """
         refuse_agents()
         done = []
@@ -165,8 +177,12 @@ class Trust:
         return done
 
     def release(self, targets: list[Target]) -> list[Entry]:
-        """Trust notes: sessions may be told. Undone like any mark; of a shared note, which others
-        read as it stands, by ``hold``. Raises Conflict, NotFound.
+        """Release notes for injection. This is undone like any mark. The release of a shared note,
+        which stays unchanged for others, is undone by ``hold``.
+
+        Raises:
+            Conflict: a note has changed since it was read.
+            NotFound: a note does not exist any more.
         """
         refuse_agents()
         entries, origin = [], self._scope.journal.origin
@@ -176,7 +192,7 @@ class Trust:
             if entry is None or entry.marks.get("trust") in UNTRUSTED:
                 word = (
                     RELEASED if entry is None else None
-                )  # what this home says of a shared note is its own affair
+                )  # trust in a shared note is stored in this home
                 entry = self._scope.journal.mark(
                     self._scope.memory_of(target.path), target, "trust", word
                 )
@@ -186,9 +202,11 @@ class Trust:
         return entries
 
     def release_files(self, paths: list[str]) -> int:
-        """Trust what stands in these files now and merely arrived; what reads like an order still
-        waits for a word of its own. The files are not changed: trust stands in this home. Returns
-        how many notes.
+        """Release the current notes of files that came from elsewhere. Notes that read like an
+        order stay quarantined. The trust is stored in this home, and the files do not change.
+
+        Returns:
+            The number of released notes.
         """
         refuse_agents()
         wanted = {os.path.realpath(path) for path in paths}
@@ -205,9 +223,14 @@ class Trust:
         return sum(map(len, found.values()))
 
     def release_author(self, author: str) -> tuple[int, list[str]]:
-        """Trust the files that nobody but *author* (an e-mail address) has ever committed, as they
-        stand. An address in a commit is anybody's claim: what that author commits later waits
-        again. Returns how many notes, and the files.
+        """Release the current content of the files that only *author* has committed. Later commits
+        are quarantined again, because anybody can use an address in a commit.
+
+        Args:
+            author: an e-mail address.
+
+        Returns:
+            The number of released notes, and the files.
         """
         files = []
         for path in {h.path for h in self.held() if h.why is Waits.ARRIVED}:
@@ -219,15 +242,15 @@ class Trust:
         return self.release_files(files), sorted(files)
 
     def release_folder(self) -> int:
-        """Trust all that stands in this project's memory folder now; what reads like an order still
-        waits.
+        """Release the current notes of this project's memory folder. Notes that read like an order
+        stay quarantined. Returns their number.
         """
         refuse_agents()
         return self._scope.journal.origin.trust(self._scope.project.memory)
 
     def hold(self, targets: list[Target]) -> list[Entry]:
-        """Don't tell notes to sessions (any more). A shared note that was released waits again as
-        it stands.
+        """Quarantine notes. A shared note that was released is quarantined again without a change
+        of its file.
         """
         origin, entries = self._scope.journal.origin, []
         for target in targets:
@@ -238,13 +261,14 @@ class Trust:
                 entry = self._scope.journal.mark(
                     self._scope.memory_of(target.path), target, "trust", Waits.SUSPECT
                 )
-                origin.answer(day_of(target.path), entry, True)  # the mark is his decision now
+                # the mark is now the owner's decision
+                origin.answer(day_of(target.path), entry, True)
             entries.append(entry)
         return entries
 
     def sources(self, entry: Entry) -> list[str]:
-        """The source classes of a note, as far as its conversation can still be read; a
-        hand-written one is the user's.
+        """The source classes of a note, if its conversation is still readable. A hand-written note
+        is the user's.
         """
         if entry.anchor is None:
             return [
@@ -262,8 +286,8 @@ class Trust:
             ]
 
     def _decided(self, entry: Entry) -> tuple[Change | None, bytes]:
-        """The owner's last change of a note, and the text that it left; None where the history has
-        it no more.
+        """The owner's last change of a note, and its resulting text; None if it is not in the
+        history any more.
         """
         for change in self._scope.journal.history.of_entry(entry.id):
             if change.state == "done":
@@ -275,8 +299,8 @@ class Trust:
         return None, b""
 
     def _decision_of(self, entry: Entry, day: str) -> str:
-        """What the owner decided that this entry of a file contradicts, in a few words; '' where it
-        contradicts nothing.
+        """A short description of the owner's decision that an entry contradicts; '' if there is
+        none.
         """
         verdict = self._scope.journal.origin.contradicting([entry], day).get(entry.id)
         if verdict is None:
@@ -301,7 +325,7 @@ class Trust:
 
 
 def _standing(target: Target) -> Entry:
-    """The entry as it was seen. Raises Conflict, NotFound."""
+    """The current entry, if it is unchanged since it was read. Raises Conflict, NotFound."""
     entry = read_day(target.path).find(target.entry_id)
     if entry is None:
         raise NotFound(
@@ -316,7 +340,7 @@ def _standing(target: Target) -> Entry:
 
 
 def refuse_agents() -> None:
-    """Raises UsageError in an agent's shell: a model's word releases nothing."""
+    """Raise UsageError in an agent's shell, because only a person may release notes."""
     if author := authors.here():
         raise UsageError(
             f"{author.agent} can't release notes: its user has to",
@@ -325,8 +349,8 @@ def refuse_agents() -> None:
 
 
 def _as_it_is(target: Target) -> Entry | None:
-    """A shared note, which is not changed for one reader's sake; None for any other. Raises
-    Conflict, NotFound.
+    """The current entry of a shared note, which is not changed for one reader; None for other
+    notes. Raises Conflict, NotFound.
     """
     if not author_of(target.path):
         return None
@@ -334,8 +358,8 @@ def _as_it_is(target: Target) -> Entry | None:
 
 
 def sources(turn: Turn) -> list[str]:
-    """The source classes of a turn, surest first; the last one is what a note of it is trusted
-    as.
+    """The source classes of a turn, most trusted first. The last one determines the trust in its
+    note.
     """
     classes = [
         ("user", turn.user.strip()),

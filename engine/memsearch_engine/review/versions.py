@@ -1,4 +1,6 @@
-"""Notes that may not be true any more: superseded ones, two values, stale references."""
+"""Possibly outdated notes in the review queue: superseded ones, contradictions, stale
+references.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from memsearch_engine.index.rows import Row
 from memsearch_engine.review.item import MAX_LINES, Case, Line, Parts, Step
 from memsearch_engine.search.hits import Hit
 
-_MAX_STALE = 20  # notes: a repository that was rewritten leaves thousands
+_MAX_STALE = 20  # maximum notes: a rewritten repository can make thousands stale
 _BODY_LINES = 12
 
 
@@ -16,7 +18,7 @@ def _body(row: Row, limit: int = _BODY_LINES) -> list[Line]:
 
 
 def superseded(memory: Parts) -> list[Case]:
-    """Pairs of notes of which the newer one probably supersedes the older one."""
+    """Pairs of notes in which the newer one probably supersedes the older one."""
     found = []
     for pair in memory.supersession.amendments():
         sure = f"{pair.sure:.0%} sure that the newer one supersedes the older one"
@@ -42,7 +44,7 @@ def superseded(memory: Parts) -> list[Case]:
 
 
 def contradictions(memory: Parts) -> list[Case]:
-    """Names that have two values in notes, of which none says that it was changed."""
+    """Names with two values in different notes, if no note mentions a change."""
     found = []
     for pair in memory.supersession.contradictions():
         why = " has two values, and no note says that it was changed"
@@ -70,6 +72,7 @@ def contradictions(memory: Parts) -> list[Case]:
 
 
 def decide_pair(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+    """Decide on a pair of notes. Returns a message and the step that undoes it."""
     newer, older = case.subject
     before = memory.supersession.amends(newer, older, yes)
     said = "noted: it supersedes" if yes else "noted: it is about something else"
@@ -77,13 +80,13 @@ def decide_pair(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple
 
 
 def pair_again(memory: Parts, newer: str, older: str, before: bool | None) -> str:
-    """Undo an answer about a pair of notes."""
+    """Undo a decision about a pair of notes. Returns a message."""
     memory.supersession.amends(newer, older, before)
     return "it waits again"
 
 
 def stale(memory: Parts) -> list[Case]:
-    """The newest notes that name something which is gone from the repository, or elsewhere."""
+    """The newest notes with references that are gone from the repository or have moved."""
     found = []
     for note in memory.staleness.stale(_MAX_STALE)[:_MAX_STALE]:
         row = note.row
@@ -114,6 +117,7 @@ def stale(memory: Parts) -> list[Case]:
 
 
 def decide_stale(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+    """Decide on a stale note. Returns a message and the step that undoes it."""
     ground, (name,) = memory.staleness, case.notes
     verb = ground.holds if not yes else ground.superseded if case.subject else ground.moved
     verb(name)

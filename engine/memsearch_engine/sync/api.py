@@ -1,4 +1,4 @@
-"""One memory on several machines, and git's merge driver."""
+"""The public interface of sync between machines, and of git's merge driver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.search.scope import Scope
 
-# rounds and git's driver are imported where they are wanted: they take 70 ms and 12 MB
+# the modules for rounds and for the driver are imported on use: they take 70 ms and 12 MB
 if TYPE_CHECKING:
     from memsearch_engine.agents.patches import Patch
     from memsearch_engine.sync.git_driver import DriverState
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Sync:
-    """One memory on several machines, and git's merge driver.
+    """Sync of one memory between machines, and git's merge driver.
 
     >>> with Memory() as memory:
     ...     memory.sync.state().remote
@@ -33,8 +33,13 @@ class Sync:
         self._scope = scope
 
     def state(self, *, elsewhere: bool = True) -> SyncState:
-        """How it stands; without *elsewhere* our clone is not looked into. Raises SettingsError,
-        Unreachable, NoKey.
+        """The state of sync on this machine.
+
+        Args:
+            elsewhere: include the projects of other machines, which reads the clone.
+
+        Raises:
+            SettingsError, Unreachable, NoKey: the settings or the clone are not readable.
         """
         from memsearch_engine.sync import meeting
         from memsearch_engine.sync.meeting import SyncState
@@ -49,9 +54,13 @@ class Sync:
         return SyncState(wanted.remote, wanted.every_minutes, last, worked, found)
 
     def check(self, remote: str, *, encrypt: bool = False) -> str:
-        """*remote* as it would be used, asked once. Raises UsageError, Away (it can't be reached),
-        Refused (it is no memory's, or can be read though it must not), NoKey (it is encrypted, and
-        the key is not here).
+        """Contact a remote once and return its address in the form that would be stored.
+
+        Raises:
+            UsageError: the address is not valid.
+            Away: the remote is not reachable.
+            Refused: it contains no memory, or it is readable although encryption is required.
+            NoKey: it is encrypted, and the key is not here.
         """
         from memsearch_engine.core import network
         from memsearch_engine.sync import meeting
@@ -69,9 +78,17 @@ class Sync:
         return remote
 
     def add(self, remote: str, *, encrypt: bool = False) -> Path | None:
-        """Meet other machines there from now on. *encrypt*: nothing that can be read lies there;
-        the file of the key, made where there is none. Raises UsageError where another remote is
-        used already, or a library is missing, SettingsError.
+        """Sync with a remote from now on.
+
+        Args:
+            encrypt: store everything encrypted on the remote.
+
+        Returns:
+            The file of the key, which is created if necessary; None without encryption.
+
+        Raises:
+            UsageError: another remote is configured, or a library is missing.
+            SettingsError: the settings are not writable.
         """
         from memsearch_engine.sync.clone import checked
         from memsearch_engine.sync.seal import make_key
@@ -89,7 +106,7 @@ class Sync:
         return key
 
     def remove(self) -> None:
-        """Meet nobody any more: notes stay, here and there."""
+        """Stop syncing. The notes here and on the remote stay."""
         from memsearch_engine.sync import meeting
 
         for key in ("sync.remote", "sync.encrypt", "sync.evidence"):
@@ -97,8 +114,11 @@ class Sync:
         meeting.leave(self._scope.home)
 
     def round(self, answer: SyncAnswer | None = None) -> Round:
-        """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away,
-        Unreachable.
+        """Fetch, merge, write and push.
+
+        Raises:
+            UsageError: no remote is configured.
+            Refused, Away, Unreachable: see ``sync.run``.
         """
         from memsearch_engine.journal.write import Journal
         from memsearch_engine.sync import run
@@ -116,9 +136,11 @@ class Sync:
             journal.close()
 
     def rewrite(self) -> None:
-        """Have the remote forget what was before, by one commit of what stands there after a round:
-        what was scrubbed is still in its history otherwise. The other machines have to ``rejoin``.
-        Raises as ``round``.
+        """Replace the remote's history by one commit with its content after a round, because
+        scrubbed text is still in the history otherwise. The other machines have to ``rejoin``.
+
+        Raises:
+            UsageError, Refused, Away, Unreachable: as for ``round``.
         """
         from memsearch_engine.sync import meeting
 
@@ -126,9 +148,17 @@ class Sync:
         meeting.rewrite(self._scope.home, settings.load(self._scope.home).sync)
 
     def attach(self, name: str, folder: str) -> str:
-        """Have *folder* hold the notes of a project of another machine (its name or the beginning
-        of its id), where git does not say that it is that project. Returns the id. Raises NotFound,
-        UsageError.
+        """Make *folder* the folder of another machine's project, if git cannot recognize it.
+
+        Args:
+            name: the name of the project, or the beginning of its id.
+
+        Returns:
+            The id of the project.
+
+        Raises:
+            NotFound: there is no such project.
+            UsageError: the folder is not usable.
         """
         from memsearch_engine.sync.state import opened
 
@@ -156,8 +186,10 @@ class Sync:
         return found[0].id
 
     def _projects(self, *, register: bool = False) -> list[Project]:
-        """*register*: the one that this is asked in takes part from now on, where git says what it
-        is.
+        """The registered projects.
+
+        Args:
+            register: first register the current project if it is in a git repository.
         """
         registry, place = Registry(self._scope.home), self._scope.place
         try:
@@ -168,15 +200,24 @@ class Sync:
             registry.close()
 
     def driver(self) -> DriverState:
-        """Whether git merges this project's notes entry by entry. Raises UsageError where it is in
-        no repository of this user's.
+        """The state of git's merge driver, which merges this project's notes entry by entry.
+
+        Raises:
+            UsageError: the project is in no repository of this user.
         """
         from memsearch_engine.sync import git_driver
 
         return git_driver.state(self._scope.place)
 
     def install_driver(self, *, dry_run: bool = False) -> list[Patch]:
-        """Have git do so; *dry_run*: only say what would change."""
+        """Install the merge driver.
+
+        Args:
+            dry_run: change nothing.
+
+        Returns:
+            The changes.
+        """
         from memsearch_engine.sync import git_driver
 
         place = self._scope.place
@@ -187,14 +228,23 @@ class Sync:
         )
 
     def uninstall_driver(self, *, dry_run: bool = False) -> list[Patch]:
-        """Take it out again, byte for byte."""
+        """Uninstall the merge driver, byte for byte.
+
+        Args:
+            dry_run: change nothing.
+
+        Returns:
+            The changes.
+        """
         from memsearch_engine.sync import git_driver
 
         return git_driver.uninstall(self._scope.home, self._scope.place, dry_run=dry_run)
 
     def merge_files(self, base: str, ours: str, theirs: str, path: str) -> tuple[int, list[str]]:
-        """What git calls: *base* and *theirs* into the file *ours*. Its answer to git, and the
-        notes that were changed on both sides.
+        """Merge the files *base* and *theirs* into the file *ours*, for git.
+
+        Returns:
+            The exit status for git, and the notes that were changed on both sides.
         """
         from memsearch_engine.sync import git_driver
 

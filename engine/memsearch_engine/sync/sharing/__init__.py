@@ -1,3 +1,3 @@
-"""Notes for the project's team: copies of one's own (``copies``), and files of them for people
-without a common repository (``packs``).
+"""Sharing notes with the project's team: copies in the repository (``copies``), and files for
+people without it (``packs``).
 """

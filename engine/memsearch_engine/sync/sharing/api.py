@@ -1,4 +1,4 @@
-"""The verbs of a team: sharing notes, listing what is shared, packs of them."""
+"""The public interface of sharing: share notes, list shared notes, write and import packs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from memsearch_engine.sync.sharing.packs import Packed, Received
 
 
 class Sharing:
-    """Notes for the project's team, in ``.memsearch/shared/``, which goes through its ordinary
-    review.
+    """Notes for the project's team in ``.memsearch/shared/``. They go through the project's usual
+    code review.
 
     >>> with Memory() as memory:
     ...     note = memory.add("Deploys are frozen on Fridays")
@@ -35,12 +35,12 @@ class Sharing:
 
     def author(self, name: str = "") -> str:
         """The name under which notes are shared: *name*, the setting ``share.author``, git's
-        ``user.name``, the login. Raises UsageError.
+        ``user.name``, or the login name. Raises UsageError.
         """
         return copies.author(self._scope, name)
 
     def listed(self) -> list[SharedNote]:
-        """All that is shared, newest day first."""
+        """All shared notes, newest day first."""
         return copies.listed(self._scope)
 
     def plan(
@@ -52,16 +52,19 @@ class Sharing:
         review: str = "",
         for_pack: bool = False,
     ) -> list[Planned]:
-        """What sharing notes would write: their copies without secrets and private paths.
+        """Plan the copies of notes, without secrets and private paths.
 
         Args:
-            names: ids. query: filters, for all notes that they admit.
-            review: the day (``YYYY-MM-DD``) on which they are to be looked at again; in half a
-                year by default.
+            names: ids of notes.
+            query: filters that select further notes.
+            author: the name under which they are shared.
+            review: the day (``YYYY-MM-DD``) on which they are to be reviewed; in half a year by
+                default.
             for_pack: they go into a file (``pack``), which needs no folder of the project.
 
         Raises:
-            NotFound: no such note. UsageError: the project has no folder for it.
+            NotFound: there is no such note.
+            UsageError: the project has no folder for it.
         """
         return copies.plan(
             self._scope,
@@ -72,30 +75,48 @@ class Sharing:
         )
 
     def share(self, planned: list[Planned]) -> list[str]:
-        """Write what was planned into the work tree; one step of undo. Returns the files, which the
-        owner commits. Raises Conflict.
+        """Write planned copies into the work tree, in one step of undo.
+
+        Returns:
+            The files, which the owner commits.
+
+        Raises:
+            Conflict: a copy has changed since.
         """
         return copies.write(self._scope, planned)
 
     def is_ignored(self, path: str) -> bool:
-        """Whether git passes over a file of shared notes, so that it reaches nobody."""
+        """Whether git ignores a file of shared notes, so that nobody receives it."""
         return is_ignored_by_git(path, self._scope.place.root)
 
     def named(self, names: Iterable[str]) -> list[Note]:
-        """The shared notes of these ids, their own or those of the notes they were made of (or a
-        beginning of them). Raises NotFound.
+        """The shared notes with these ids, or prefixes of ids. Ids of the original notes count,
+        too. Raises NotFound.
         """
         return [Note.of(entry, path) for path, entry in copies.named(self._scope, names)]
 
     def withdraw(self, names: Iterable[str]) -> list[Note]:
-        """Take shared notes out of the work tree again, by their own ids or those of the notes they
-        were made of; what they were. Raises NotFound.
+        """Remove shared notes from the work tree.
+
+        Args:
+            names: their ids or those of the original notes.
+
+        Returns:
+            The removed notes.
+
+        Raises:
+            NotFound: there is no such note.
         """
         return [Note.of(entry, path) for path, entry in copies.withdraw(self._scope, names)]
 
     def pack(self, path: str, planned: list[Planned] | None = None) -> Packed:
-        """Write notes into a file for people without this repository: what was planned, or all that
-        is shared. Raises UsageError.
+        """Write notes into a file for people without this repository.
+
+        Args:
+            planned: the notes; None for all shared ones.
+
+        Raises:
+            UsageError: there are no notes, or the file exists.
         """
         if planned is None:
             return packs.pack(self._scope, path, packs.everything(self._scope))
@@ -103,14 +124,22 @@ class Sharing:
         return packs.pack(self._scope, path, [(one.author, one.day, one.lines) for one in chosen])
 
     def open(self, path: str, expected: str | None = None) -> Received:
-        """What importing a pack into this project would do. *expected*: the hash that it has to
-        have. Raises NotFound, UsageError.
+        """Plan the import of a pack into this project.
+
+        Args:
+            expected: the hash that the pack must have.
+
+        Raises:
+            NotFound: there is no such file.
+            UsageError: it is not a valid pack.
         """
         return packs.opened(self._scope, path, expected)
 
     def take(self, received: Received) -> tuple[list[str], list[str]]:
-        """Put a pack's notes beside what is shared; one step of undo. Returns the files, and the
-        ids of notes that were changed here, too.
+        """Add a pack's notes to the shared ones, in one step of undo.
+
+        Returns:
+            The files, and the ids of notes that were changed here, too.
         """
         return packs.take(self._scope, received)
 

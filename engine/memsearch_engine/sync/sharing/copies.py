@@ -1,10 +1,9 @@
-"""Shared copies of one's own notes: what sharing would write, writing it, what is shared, and
-taking it back.
+"""Shared copies of the owner's notes: planning, writing, listing and removing them.
 
-A copy has the note's own words without secrets and without paths of this machine, and of its
-conversation the names alone. It is written into the project's work tree, where the owner commits it
-like any other change: git is never run. Who wrote a copy is known to its home, which tells sessions
-the note itself instead.
+A copy has the note's words without secrets and without paths of this machine. Of its conversation
+it has only the names. It is written into the project's work tree, and the owner commits it like any
+other change; git is never run. The home of the author knows its copies and injects the original
+note instead.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ from memsearch_engine.search.request import is_expired
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 
-#: Marks of a note that hold for its copy, too.
+#: Marks of a note that also apply to its copy.
 _KEPT = ("confidence", "expires", "branch", "verified")
 REVIEW_DAYS = 180
 _MIN_NAME = 4
-_NAME = re.compile(r"[\w.:=-]{1,200}")  # a session's, or a turn's
+_NAME = re.compile(r"[\w.:=-]{1,200}")  # the name of a session or a turn
 
 
 class ShareChange(StrEnum):
-    """What sharing a note, or taking one from a pack, does."""
+    """The effect of sharing a note, or of importing one from a pack."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -55,13 +54,15 @@ class ShareChange(StrEnum):
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """A note as it would be shared.
+    """A planned copy of a note.
 
     Attributes:
-        entry_id, title, day: of the note. author: under whose name. path: the file that its
-            copy goes to. why: where it is refused.
-        lines: its copy, as it will stand there. replaced: placeholders of secrets that are left
-            out.
+        entry_id, title, day: of the note.
+        author: the name under which it is shared.
+        path: the file for the copy.
+        why: why it is refused.
+        lines: the copy's lines in the file.
+        replaced: placeholders of removed secrets.
     """
 
     entry_id: str
@@ -76,17 +77,17 @@ class Planned(msgspec.Struct, frozen=True):
 
 
 class SharedNote(msgspec.Struct, frozen=True):
-    """A shared note as it stands.
+    """A shared note.
 
     Attributes:
-        copy_of: the note that it was made of, on its author's machine. shared, review: ISO
-            days, '' where not said.
-        is_mine: this home wrote it. is_committed: the project's last commit has it as it
-            stands. is_due: it is to be looked at again.
-        waits: why sessions are not told it; None where they may be. since: what has become of
-            the note that it
-            was made of, where this home shared it: ``changed``, ``superseded``, ``gone``; '' for
-            nothing.
+        copy_of: the original note, on its author's machine.
+        shared, review: ISO days; '' if not given.
+        is_mine: this home wrote it.
+        is_committed: the project's last commit contains its current text.
+        is_due: its day of review has come.
+        waits: why it is not injected; None if it may be.
+        since: what has happened to the original note, if this home shared it: ``changed``,
+            ``superseded``, ``gone``; '' for nothing.
     """
 
     path: str
@@ -116,8 +117,8 @@ class Copy(NamedTuple):
 
 
 def author(scope: Scope, name: str = "") -> str:
-    """Under which name this owner shares: *name*, the setting, else what git calls him, else the
-    login. Raises UsageError.
+    """The name under which this owner shares: *name*, the setting, git's name, or the login name.
+    Raises UsageError.
     """
     said = (
         name
@@ -134,7 +135,7 @@ def author(scope: Scope, name: str = "") -> str:
 
 
 def folder(scope: Scope) -> str:
-    """Where this project's shared notes lie. Raises UsageError where nobody could commit them with
+    """The folder of this project's shared notes. Raises UsageError if nobody could commit them with
     the project.
     """
     found, place = shared_beside(scope.place.memory), scope.place
@@ -163,12 +164,12 @@ def plan(
     for_pack: bool = False,
     today: date | None = None,
 ) -> list[Planned]:
-    """What sharing *notes* (path and entry) would write, in the order of time; nothing is written.
+    """Plan the copies of *notes* (path and entry), in the order of time. Writes nothing.
 
     Args:
-        by: as ``author`` has it. review: the day (ISO) on which they are to be looked at again;
-            in half a year by default.
-        for_pack: they go into a file of the owner's: no folder of the project is needed.
+        by: the author, from ``author``.
+        review: the day (ISO) on which they are to be reviewed; in half a year by default.
+        for_pack: they go into a file of the owner, which needs no folder of the project.
     """
     if not for_pack:
         folder(scope)
@@ -187,7 +188,7 @@ def plan(
     places = {entry.id: path for path, entry in there if entry.raw in mine}
     for path, entry in notes:
         day = day_of(path) or now.isoformat()
-        # where it stands already: one without a day of its own has that of its first sharing
+        # a note without a day has that of its first sharing
         to = places.get(shared.shared_id(entry.id)) or shared.path_for(scope.place.memory, by, day)
         why = _refused(scope, path, entry)
         if not why and not for_pack and (other := author_of(to)) != by:
@@ -213,8 +214,13 @@ def plan(
 
 
 def write(scope: Scope, planned: list[Planned]) -> list[str]:
-    """Write what was planned, all in one step of undo. Returns the files. Raises UsageError,
-    Unreachable.
+    """Write planned copies in one step of undo.
+
+    Returns:
+        The files.
+
+    Raises:
+        UsageError, Unreachable: a copy is not writable.
     """
     batch, files = uuid.uuid4().hex, []
     for one in planned:
@@ -225,7 +231,7 @@ def write(scope: Scope, planned: list[Planned]) -> list[str]:
 
 
 def put(scope: Scope, planned: Planned, how: str, batch: str) -> None:
-    """Write one copy, which is then known to have come by *how*."""
+    """Write one copy. *how* records how it came here."""
     base = folder(scope)
     if author_of(planned.path) and os.path.dirname(os.path.dirname(planned.path)) == base:
         if any(map(os.path.islink, (os.path.dirname(planned.path), planned.path))):
@@ -244,8 +250,8 @@ def put(scope: Scope, planned: Planned, how: str, batch: str) -> None:
 
 
 def cleaned(scope: Scope, text: str, entry: Entry) -> CleanText:
-    """The body of a copy: as it is where it can begin no other entry (code keeps its comments),
-    else escaped; without secrets.
+    """The body of a copy without secrets. Text that could begin another entry is escaped; code
+    keeps its comments.
     """
     said = redact(plain(text), scope.home)[0]
     try:
@@ -255,7 +261,7 @@ def cleaned(scope: Scope, text: str, entry: Entry) -> CleanText:
 
 
 def lines_of(copy: Copy) -> list[str]:
-    """A copy as it stands in a file. What is in it can begin no other entry."""
+    """The lines of a copy in a file. Its content cannot begin another entry."""
     anchors = [
         Anchor(anchor.session, anchor.turn, anchor.agent).render()
         for anchor in copy.anchors
@@ -268,7 +274,7 @@ def lines_of(copy: Copy) -> list[str]:
 
 
 def _is_a_name(anchor: Anchor) -> bool:
-    """Whether an anchor says which conversation it was, and nothing else."""
+    """Whether an anchor only names a conversation."""
     return bool(_NAME.fullmatch(anchor.session)) and bool(_NAME.fullmatch(anchor.turn or "-"))
 
 
@@ -318,7 +324,9 @@ def listed(scope: Scope) -> list[SharedNote]:
 
 
 def _files(scope: Scope) -> Iterator[tuple[DayFile, list[Entry]]]:
-    """The shared files with their entries. One that can't be read is left out: `doctor` names it."""
+    """Yield the shared files with their entries. Unreadable files are skipped; `doctor` reports
+    them.
+    """
     for file in scope.files():
         if author_of(file.path):
             with contextlib.suppress(OSError):
@@ -326,7 +334,7 @@ def _files(scope: Scope) -> Iterator[tuple[DayFile, list[Entry]]]:
 
 
 def own_notes(scope: Scope, names: set[str]) -> dict[str, Entry]:
-    """The notes of these ids that stand here, and are no shared ones."""
+    """The notes with these ids that are here and are not shared copies."""
     found: dict[str, Entry] = {}
     for file in scope.files() if names else ():
         if names <= found.keys():
@@ -338,8 +346,13 @@ def own_notes(scope: Scope, names: set[str]) -> dict[str, Entry]:
 
 
 def named(scope: Scope, names: Iterable[str]) -> list[tuple[str, Entry]]:
-    """Shared notes with their files, by their own names or those of the notes that they were made
-    of (or a beginning of them). Raises NotFound.
+    """Find shared notes with their files.
+
+    Args:
+        names: their ids or those of the original notes, or prefixes of ids.
+
+    Raises:
+        NotFound: there is no such note.
     """
     there = [(file.path, entry) for file, entries in _files(scope) for entry in entries]
     gone: list[tuple[str, Entry]] = []
@@ -361,8 +374,13 @@ def named(scope: Scope, names: Iterable[str]) -> list[tuple[str, Entry]]:
 
 
 def withdraw(scope: Scope, names: Iterable[str]) -> list[tuple[str, Entry]]:
-    """Take shared notes out of the work tree again; one step of undo in a project. Returns them.
-    Raises NotFound.
+    """Remove shared notes from the work tree; one step of undo in each project.
+
+    Returns:
+        The removed notes with their files.
+
+    Raises:
+        NotFound: there is no such note.
     """
     gone = named(scope, names)
     by_memory: dict[str, list[Target]] = {}
@@ -374,7 +392,7 @@ def withdraw(scope: Scope, names: Iterable[str]) -> list[tuple[str, Entry]]:
 
 
 def _refused(scope: Scope, path: str, entry: Entry) -> str:
-    """Why a note can't be shared; '' where it can."""
+    """Why a note cannot be shared; '' if it can."""
     if author_of(path):
         return "it is shared already"
     if not scope.project_of(path):
@@ -405,10 +423,11 @@ def _copied(scope: Scope, entry: Entry, marks: dict[str, str]) -> tuple[Copy, tu
 
 
 def without_private(text: str, roots: list[str]) -> str:
-    """*text* with the project's files named from its root, and others in the home folder without
-    its name; also where a path is written
-    otherwise: in JSON, in an address, as the name of a folder of Claude Code's. Sooner too much
-    than too little.
+    """Shorten private paths in *text*.
+
+    Paths of the project become relative to its root. Other paths in the home folder lose the
+    folder's name. Paths inside JSON, URLs and Claude Code's folder names are found, too. In doubt,
+    a path is shortened.
     """
     home = os.path.expanduser("~").rstrip(os.sep)
     places = [(root.rstrip(os.sep), ".", "") for root in roots] + [(home, "~", "~/")]
@@ -434,7 +453,7 @@ def _standing(path: str, name: str) -> Entry | None:
 
 
 def _says_the_same(standing: Entry, lines: list[str], review: str) -> bool:
-    """Whether sharing would change a copy: another text, or a day of review that was asked for."""
+    """Whether a copy would stay unchanged: the same text, and no other day of review."""
     (new,) = parse("\n".join(lines).encode()).entries
     same_marks = all(standing.marks.get(name) == new.marks.get(name) for name in _KEPT)
     return (
@@ -445,7 +464,7 @@ def _says_the_same(standing: Entry, lines: list[str], review: str) -> bool:
 
 
 def _since(scope: Scope, entry: Entry, note: Entry | None) -> str:
-    """What has become of the *note* that a copy was made of."""
+    """What has happened to the original *note* of a copy."""
     if note is None:
         return "gone" if entry.marks.get(COPY_OF) else ""
     if "superseded-by" in note.marks or is_expired(note.marks, date.today().isoformat()):

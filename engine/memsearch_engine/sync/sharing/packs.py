@@ -1,9 +1,9 @@
 """Packs: shared notes in one file, for people without a common repository.
 
-A pack is JSON: notes as they stand in a project's shared folder, and a hash over them by which both
-sides can tell, on another way than the file took, that it is the same. What a pack says is
-untrusted: each note is read, and written anew from its parts. It is put beside what is there by the
-same three-way merge as everything else; what the owner has deleted stays away.
+A pack is JSON: notes in the format of a project's shared folder, and a hash of them. Both sides can
+compare the hash over another channel than the file's. The content is untrusted: each note is parsed
+and written again from its parts. The usual three-way merge adds it to the existing notes. Notes
+that the owner has deleted stay deleted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from memsearch_engine.sync.sharing.copies import (
 FORMAT = 1
 MAX_BYTES = 32 * 1024 * 1024
 _HASH_BYTES = 16
-#: What of a pack's note is taken over beside its text; its trust is this home's to say.
+#: The marks that are imported beside the text. Trust is decided by this home.
 _TAKEN = ("id", COPY_OF, SHARED, REVIEW, "confidence", "expires", "branch", "verified")
 
 
@@ -65,7 +65,7 @@ class _Pack(msgspec.Struct, frozen=True):
 
 
 class Packed(msgspec.Struct, frozen=True):
-    """A pack that was made. ``hash``: to be told to whoever imports it."""
+    """A written pack. ``hash``: to be compared by the person who imports it."""
 
     path: str
     notes: int
@@ -73,8 +73,8 @@ class Packed(msgspec.Struct, frozen=True):
 
 
 class Received(msgspec.Struct, frozen=True):
-    """What importing a pack would do. ``hash``: of what is in it; ``project``, ``made``: as it says
-    itself.
+    """The plan of an import. ``hash``: of the content. ``project``, ``made``: as the pack
+    claims.
     """
 
     project: str
@@ -84,10 +84,10 @@ class Received(msgspec.Struct, frozen=True):
 
 
 def pack(scope: Scope, path: str, notes: Iterable[tuple[str, str, list[str]]]) -> Packed:
-    """Write notes (author, day, lines as ``copies.lines_of`` has them) into a new file.
+    """Write notes (author, day, lines from ``copies.lines_of``) into a new file.
 
     Raises:
-        UsageError: nothing is to be packed, or the file exists.
+        UsageError: there are no notes, or the file exists.
     """
     found = [_Packed(author, day, "\n".join(lines)) for author, day, lines in notes]
     if not found:
@@ -108,14 +108,16 @@ def pack(scope: Scope, path: str, notes: Iterable[tuple[str, str, list[str]]]) -
     try:
         with open(fd, "wb") as out:
             out.write(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
-        os.link(temporary, path)  # never over a file that somebody made meanwhile
+        os.link(temporary, path)  # never replaces a file that somebody created meanwhile
     finally:
         os.unlink(temporary)
     return Packed(path, len(found), made.hash)
 
 
 def everything(scope: Scope) -> list[tuple[str, str, list[str]]]:
-    """All that is shared in this project, as ``pack`` takes it; without what has two texts."""
+    """All shared notes of this project, as input of ``pack``, without those that have a
+    conflict.
+    """
     return [
         (author_of(file.path), file.day, lines_of(_parts(entry, scope)))
         for file in scope.files()
@@ -126,20 +128,20 @@ def everything(scope: Scope) -> list[tuple[str, str, list[str]]]:
 
 
 def hash_of(notes: list[_Packed]) -> str:
-    """What two people compare: in groups of four, as it is read out."""
+    """The hash that two people compare, in groups of four digits for reading aloud."""
     found = digest(msgspec.json.encode(notes), size=_HASH_BYTES)
     return "-".join(found[start : start + 4] for start in range(0, len(found), 4))
 
 
 def opened(scope: Scope, path: str, expected: str | None = None) -> Received:
-    """What importing the pack at *path* into this project would do; nothing is written.
+    """Plan the import of the pack at *path* into this project. Writes nothing.
 
     Args:
-        expected: the hash that it has to have.
+        expected: the hash that it must have.
 
     Raises:
-        NotFound: no such file. UsageError: no pack, a newer format's, damaged, or not the one
-            that was expected.
+        NotFound: there is no such file.
+        UsageError: it is no pack, has a newer format, is damaged, or has another hash.
     """
     folder(scope)
     if expected is not None and not expected.strip("- "):
@@ -180,11 +182,11 @@ def opened(scope: Scope, path: str, expected: str | None = None) -> Received:
 
 
 def take(scope: Scope, received: Received) -> tuple[list[str], list[str]]:
-    """Put the notes of a pack beside what is shared already, all in one step of undo.
+    """Add the notes of a pack to the shared ones, in one step of undo.
 
     Returns:
-        The files, and the ids of notes whose text was changed here as well: both texts stand,
-        `memsearch sync conflicts` decides.
+        The files, and the ids of notes that were changed here as well. Both texts are in the file
+        until `memsearch sync conflicts` decides.
     """
     batch, files, conflicts = uuid.uuid4().hex, [], []
     for one in (
@@ -203,7 +205,9 @@ def take(scope: Scope, received: Received) -> tuple[list[str], list[str]]:
 
 
 def _merge(scope: Scope, one: Planned, batch: str) -> list[str]:
-    """Put a text beside one that was changed here since; ids of what is contested then."""
+    """Add another text beside a note that was changed here. Returns the ids of notes with a
+    conflict.
+    """
     day, ours = Path(one.path).stem, read_day_file(one.path)
     standing = parse(ours, day).find(one.entry_id)
     assert standing is not None
@@ -241,7 +245,7 @@ def _read(path: str) -> _Pack:
 
 
 def _planned(scope: Scope, packed: _Packed) -> Planned:
-    """What becomes of one note of a pack."""
+    """The planned import of one note of a pack."""
     try:
         day = date.fromisoformat(packed.day).isoformat()
     except ValueError:
@@ -276,7 +280,7 @@ def _planned(scope: Scope, packed: _Packed) -> Planned:
 
 
 def _parts(entry: Entry, scope: Scope) -> Copy:
-    """A shared note taken apart: what is not of it is left behind."""
+    """The parts of a shared note. Everything else is dropped."""
     marks = {name: entry.marks[name] for name in _TAKEN if name in entry.marks}
     heading = redact(entry.heading, scope.home)[0]
     anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), scope.home)[1]]
