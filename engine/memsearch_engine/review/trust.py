@@ -53,7 +53,7 @@ class Held(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> Target:
-        """The note's id and hash, for a change."""
+        """The path, id and hash of the note, for a change."""
         return Target(self.path, self.entry_id, self.hash)
 
     @property
