@@ -1,7 +1,6 @@
-"""Finding notes: a query language, lexical search that needs nothing but files, and hybrid search
-over the index.
+"""Search: the query language, lexical search over files, and hybrid search over the index.
 
-``query`` reads what was typed, ``lexical`` answers from the catalog or from the files alone,
-``hybrid`` fuses meaning and words, ``sections`` expands a hit. This room starts no process and
-knows no screen.
+``request`` parses the query. ``lexical`` answers from the catalog or from the files alone.
+``hybrid`` combines meaning and words. ``sections`` returns the whole note of a hit. This package
+starts no process and imports no screen.
 """

@@ -1,4 +1,4 @@
-"""Say of each hit why it is there and how likely it answers."""
+"""Add to each hit the reasons why it was found and the probability that it answers the query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORTH_MENTIONING = 0.02
 
 
 def score_parts(found: Candidates, key: Key) -> dict[str, float]:
-    """The parts of a candidate's score by name, as ``Hit.scores`` has them."""
+    """The parts of a candidate's score by name, in the form of ``Hit.scores``."""
     parts: dict[str, float] = {}
     scores = found.dense.get(key, DenseScores())
     if near := scores.first:
@@ -29,7 +29,12 @@ def score_parts(found: Candidates, key: Key) -> dict[str, float]:
 
 
 def rate(sources: Sources, found: Candidates, coverage: dict[Key, float], hits: list[Hit]) -> None:
-    """Set the confidence of *hits*, which are in order."""
+    """Set the confidence of each hit.
+
+    Args:
+        coverage: share of the query's words that each chunk contains, 0 to 1.
+        hits: best first.
+    """
     background: dict[tuple[str, int], Background] = {}
     for hit in hits:
         key = hit.row.project, hit.row.chunk_id
@@ -54,7 +59,7 @@ def rate(sources: Sources, found: Candidates, coverage: dict[Key, float], hits: 
 
 
 def _judges(found: Candidates, key: Key) -> list[int]:
-    """The places in ``DenseScores`` of the models whose similarity counts for a chunk."""
+    """Indexes into ``DenseScores`` of the models that can judge this chunk."""
     numbers = list(range(len(found.models)))[0 if found.speaks_query else 1 :]
     if key in found.foreign and len(numbers) > 1 and found.dense.get(key, DenseScores()).second:
         return numbers[1:]
@@ -62,8 +67,12 @@ def _judges(found: Candidates, key: Key) -> list[int]:
 
 
 def explain(hits: list[Hit], terms: list[str]) -> None:
-    """Put the reasons why each hit was retrieved before its other reasons. It reads whole texts:
-    only for hits that are shown.
+    """Insert the reasons why each hit was retrieved before its other reasons.
+
+    This analyzes the whole text of each hit, so call it only for hits that are shown.
+
+    Args:
+        terms: terms of the query.
     """
     for hit in hits:
         hit.reasons = [*_retrieved_because(hit, terms), *hit.reasons]

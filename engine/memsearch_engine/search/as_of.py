@@ -1,8 +1,8 @@
-"""Restore notes and long-term memory as they were at the end of a day: what was edited, marked or
-deleted since is undone in the answer.
+"""Answer a search with notes and long-term memory as they were at the end of a day.
 
-A note belongs to its own day, whenever it was written. Changes that the history has forgotten stay.
-Long-term memory of a later day, and agents' own memories of an unknown day, are left out.
+Later edits, marks and deletions are undone in the answer; the files stay unchanged. A note belongs
+to the day of its file, even if it was written later. Changes that are no longer in the history
+can't be undone. Long-term memory of a later day and agent files of an unknown day are left out.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from memsearch_engine.search.rarity import weights
 from memsearch_engine.search.request import SearchRequest
 
 _BEFORE = 1e-9
-_ENOUGH = 0.5  # of what was asked that a note has to have, to come in by its words alone
+_ENOUGH = 0.5  # least coverage of the query for a restored note that was no hit
 
 
 def end_of(day: str) -> float:
-    """The end of an ISO day in local time, in seconds since 1970; infinite where the clock does not
-    reach it.
+    """The end of an ISO day in local time, in seconds since 1970.
+
+    Returns:
+        Infinity for a day beyond the range of the clock, 0 for a day before it.
     """
     try:
         return (
@@ -46,18 +48,17 @@ def end_of(day: str) -> float:
 
 
 class Then:
-    """The notes of some memory folders at the end of *day* (``YYYY-MM-DD``), as far as they were
-    changed since.
+    """The notes that have changed since the end of a day, as they were then.
 
     Args:
-        longterm: (path, id) -> text of the long-term memory of that day that has changed since;
-            empty for text that is still the same.
+        memories: memory folders.
+        day: ``YYYY-MM-DD``.
+        longterm: (path, id) -> text of long-term memory on that day; empty if it is unchanged.
 
     Attributes:
-        known_from: the day from which on the history is complete, where that is after *day*; else
-            empty.
-        entries: (path, id) -> the entry of that day; None where there was none.
-        lasting: (path, id) of long-term memory that is still the same.
+        known_from: first day with a complete history if that is after *day*; else empty.
+        entries: (path, id) -> the entry on that day; None if it did not exist.
+        lasting: (path, id) of long-term memory that is unchanged.
     """
 
     def __init__(
@@ -88,18 +89,18 @@ class Then:
             return
         stood = parse(text, day_of(change.path)).entries if text else []
         if stood:
-            # an entry that has no id of its own is known by what it says: by what it says now
+            # the id of an entry without an id comment is a digest of its text: use today's
             self.entries[change.path, change.entry_id] = msgspec.structs.replace(
                 stood[0], id=change.entry_id
             )
-        elif not text:  # it had been deleted, and was brought back
+        elif not text:  # it had been deleted and was restored later
             self.entries[change.path, change.entry_id] = None
 
     def read(self, file: DayFile, now: list[Entry]) -> list[Entry]:
         """The entries of a day file on that day.
 
         Args:
-            now: its entries as they are.
+            now: its current entries.
         """
         found = []
         known = {entry.id for entry in now}
@@ -122,8 +123,14 @@ def put_back(
     then: Then,
     projects: list[Project],
 ) -> None:
-    """Change an answer that was found among the notes as they are now into that of the day that the
-    request asks for, in place.
+    """Change an answer from the current notes into the answer for an earlier day, in place.
+
+    Args:
+        catalog: used for the rarity of words; None weighs all words equally.
+        answer: hits among the current notes.
+        request: its ``as_of`` is the day.
+        then: the notes that have changed since that day.
+        projects: the projects that were searched.
     """
     of_then = then.lasting | then.entries.keys()
     answer.hits = [hit for hit in answer.hits if hit.day or (hit.row.path, hit.id) in of_then]
@@ -139,7 +146,8 @@ def put_back(
 
     kept = [hit for hit in answer.hits if (hit.row.path, hit.id) not in then.entries]
     for hit in kept:
-        hit.row.stale = hit.row.stale_why = hit.row.unmerged = ""  # of the repository as it is now
+        # these describe the current repository
+        hit.row.stale = hit.row.stale_why = hit.row.unmerged = ""
     for (path, name), entry in then.entries.items():
         of_longterm = os.path.basename(os.path.dirname(path)) if not day_of(path) else None
         project = next(
@@ -159,7 +167,7 @@ def put_back(
         why += (
             [f"what was changed before {then.known_from} is forgotten"] if then.known_from else []
         )
-        # found by words that came later, it was not to be found then
+        # words that were added later must not raise the score
         now = covered(before.row) if before is not None else 0.0
         share = min(1.0, coverage / now) if now else 1.0
         if not share:

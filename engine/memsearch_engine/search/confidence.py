@@ -1,9 +1,9 @@
 """Rate how probable it is that a hit answers the query.
 
-``python -m tests.evaluation.confidence`` fits the model on the evaluation set, with its topics held
-out in turn, and prints how often hits of each confidence were right. Nothing here depends on the
-scale of an embedding model: a cosine counts by how far it is above those of the project's other
-notes.
+``python -m tests.evaluation.confidence`` fits the model on the evaluation set, cross-validated by
+topic, and prints how often hits of each confidence were right. The features do not depend on the
+scale of an embedding model: a cosine is measured in standard deviations above the cosines of the
+project's other notes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,20 @@ MODEL = LogisticModel(
 def features(hits: list[Hit]) -> list[tuple[float, ...]]:
     """The features of each hit of an answer.
 
-    ``above``: how far its similarity is above that of the project's notes, in standard deviations;
-    0 where the model does not know the script of the query (``speaks``). ``coverage``: how much of
-    the query it has. ``lead``: of the first hit, its score minus that of the second, times its
-    coverage: the best of unrelated notes leads, too. ``behind``: of the others, the score minus
-    that of the first. ``newer``: it was put before an older version, with that one's score.
-
     Args:
-        hits: best first. Their ``scores`` have ``coverage`` and, where known, ``above``.
+        hits: best first. ``Hit.scores`` contains ``coverage`` and, if known, ``above``.
+
+    Returns:
+        For each hit the features of ``MODEL``:
+
+        - ``above``: similarity in standard deviations above the project's notes; 0 if unknown.
+        - ``speaks``: 1 if ``above`` is known, which requires a model that knows the query's script.
+        - ``coverage``: share of the query's words that the hit contains.
+        - ``lead``: for the first hit, its score minus the score of the second, times its coverage.
+          Without the factor, the best of several unrelated notes would have a lead, too.
+        - ``behind``: for the other hits, the score minus the score of the first.
+        - ``first``: 1 for the first hit.
+        - ``newer``: 1 if the hit was moved before an older version and took its score.
     """
     rows: list[tuple[float, ...]] = []
     for place, hit in enumerate(hits):
@@ -48,6 +54,10 @@ def features(hits: list[Hit]) -> list[tuple[float, ...]]:
 
 
 def rate(hits: list[Hit]) -> None:
-    """Set the confidence of the hits of an answer, which are in order."""
+    """Set the confidence of the hits of an answer.
+
+    Args:
+        hits: best first.
+    """
     for hit, values in zip(hits, features(hits)):
         hit.confidence = round(MODEL.probability(values), 3)

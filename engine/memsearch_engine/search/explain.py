@@ -21,9 +21,10 @@ class Absence(msgspec.Struct, frozen=True):
     """Why an entry is not among the first hits of a query.
 
     Attributes:
-        rank: its place further down; 0 where it is no hit at all.
-        shared: terms that it shares with the query.
-        reasons: in words, the most important first.
+        rank: its rank among the first 200 hits, from 1; 0 if it is not among them.
+        mode: how the query was answered (``Answer.mode``).
+        shared: terms that occur in both the entry and the query.
+        reasons: sentences, the most important first.
     """
 
     entry_id: str
@@ -44,9 +45,11 @@ def why_not(
     """Find the reasons: another project, not indexed, filtered out, no shared word, outranked.
 
     Args:
+        catalog: None if there is no index.
         scope: the projects that were searched.
-        section: the note that was expected.
-        search: answers a request.
+        section: the expected note.
+        request: the query.
+        search: the function that answers a request.
     """
     entry = section.entry
     reasons: list[str] = []

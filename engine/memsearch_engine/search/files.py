@@ -1,4 +1,4 @@
-"""The files of notes, and what the index knows of them."""
+"""Access to the files that contain notes, and to their state in the index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Files:
-    """The files of notes of these projects.
+    """The note files of the projects in a scope.
 
     >>> with Memory() as memory:
     ...     memory.files.unreadable()
@@ -33,7 +33,7 @@ class Files:
         return self._scope.files()
 
     def copies(self) -> list[tuple[str, str]]:
-        """(copy, original) of each file that a sync program or a file manager has copied."""
+        """(copy, original) for each file that is a copy made by a sync program or file manager."""
         from memsearch_engine.journal.files import original_of
 
         return [(file.path, of) for file in self.all() if (of := original_of(file.path))]
@@ -60,20 +60,25 @@ class Files:
         return self._scope.read(file)
 
     def section(self, name: str) -> Section:
-        """The entry behind an entry or chunk id, with its file. Looks in these projects, then in
-        all.
+        """The entry with an entry id or chunk id, and its file.
+
+        The projects of the scope are searched first, then all projects.
 
         Raises:
-            NotFound: no such entry. UsageError: the id is too short or ambiguous.
+            NotFound: no such entry.
+            UsageError: the id is too short or ambiguous.
         """
         return self._scope.section(name)
 
     def admitted(self, query: str | SearchRequest) -> list[Target]:
-        """All notes that the filters of *query* admit (``agent:codex after:7d is:pinned -draft``),
-        in no order. Words of the query are ignored.
+        """All notes that match the filters of *query*, in no particular order.
+
+        Args:
+            query: filters such as ``agent:codex after:7d is:pinned -draft``. Words are ignored.
 
         Raises:
-            UsageError: the query names an unknown project. Unreachable: the index is damaged.
+            UsageError: the query names an unknown project.
+            Unreachable: the index is damaged.
         """
         from memsearch_engine.journal.write import Target
         from memsearch_engine.search import lexical
@@ -84,7 +89,7 @@ class Files:
         rows = lexical.admitted(scope.catalog, projects, request)
         return [Target(row.path, row.entry_id, row.hash) for row in rows]
 
-    # -- whose a file is
+    # -- owner of a file
 
     def root_of(self, memory: str) -> str:
         """The project folder of a memory folder."""
@@ -92,7 +97,7 @@ class Files:
         return next(found, self._scope.place.root)
 
     def project_of(self, path: str) -> Project | None:
-        """The project to whose notes, own or shared, a file belongs; None where there is none."""
+        """The project that has this file among its own or shared notes; None if there is none."""
         return self._scope.project_of(path)
 
     def memory_of(self, path: str) -> str:
@@ -100,21 +105,24 @@ class Files:
         return self._scope.memory_of(path)
 
     def owns(self, path: str) -> bool:
-        """Whether a file is one of these projects' notes, or of their long-term memory."""
+        """Whether a file contains notes or long-term memory of these projects."""
         path, folder = os.path.normpath(path), self._scope.home.longterm_search
         longterm = (str(folder / project.id[:8]) for project in self._scope.projects)
         return self.project_of(path) is not None or any(
             path.startswith(folder + os.sep) for folder in longterm
         )
 
-    # -- what the index knows
+    # -- state of the index
 
     def counts(self, project: Project | None = None) -> dict[str, int]:
-        """What is indexed of a project (by default the current one).
+        """Count what is indexed of a project.
+
+        Args:
+            project: the current project by default.
 
         Returns:
-            ``files``, ``failed``, ``days``, ``entries``, ``chunks`` and ``distinct`` chunks; {}
-            where there is no index.
+            ``files``, ``failed``, ``days``, ``entries``, ``chunks`` and ``distinct`` chunks; {} if
+            there is no index.
 
         Raises:
             MemsearchError: the index is damaged.
@@ -123,7 +131,10 @@ class Files:
         return catalog.statistics.counts((project or self._scope.project).id) if catalog else {}
 
     def indexed(self) -> dict[str, tuple[int, int, int]]:
-        """Path -> (modification time in ns, bytes, entries) of each file when it was indexed.
+        """State of each file when it was indexed.
+
+        Returns:
+            path -> (modification time in ns, size in bytes, number of entries).
 
         Raises:
             MemsearchError: the index is damaged.
@@ -135,7 +146,7 @@ class Files:
         return found
 
     def titles(self, file: DayFile) -> list[Title] | None:
-        """The first lines of a file's entries; None where the file is not indexed as it is now.
+        """The titles of a file's entries; None if its current version is not indexed.
 
         Raises:
             MemsearchError: the index is damaged.

@@ -1,15 +1,15 @@
-"""Fuse meaning and words into one score per candidate.
+"""Combine similarity of meaning and word matches into one score per candidate.
 
 ``rrf`` is reciprocal rank fusion (Cormack, Clarke, Büttcher 2009; k = 60, equal weights). The
-default, ``weighted``, adds scores. Meaning is the cosine with its hubness correction
-(``index/hubness.py``). Words count half by BM25, as a share of the most that the query could score,
-and half by coverage: how much of the query the chunk has, rare words counting more. A BM25 hit on
-one common word adds next to nothing, however high its rank.
+default, ``weighted``, adds two scores. The score for meaning is the cosine with its hubness
+correction (``index/hubness.py``). Half of the score for words is BM25, as a share of the highest
+possible score of the query. The other half is coverage: the share of the query's words that the
+chunk contains, weighted by rarity. A match of one common word adds almost nothing, even at rank 1.
 
-With a second model (``search.models``), meaning is a weighted sum of both. For a query in a script
-that the first model does not know, the second one decides nearly alone. Notes in such a script are
-less similar to a query in another one than notes in its own script are, for either model: there
-the second model weighs twice as much.
+With a second model (``search.models``), the score for meaning is a weighted sum of both models. If
+the first model does not know the script of the query, almost only the second model counts. Both
+models rate a note lower if its script differs from the script of the query. For notes in a script
+that the first model does not know, the weight of the second model is therefore doubled.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from memsearch_engine.search.retrieve import Candidates, DenseScores, Key
 
 FUSIONS = ("weighted", "rrf")
 _RRF_K = 60
-#: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation): more where
-#: the query has an identifier, less where two models are asked.
+#: Weight of a full word match relative to a cosine of 1 (chosen on tests/evaluation): more for a
+#: query with an identifier, less with two models.
 _WORDS_WEIGHT, _WORDS_WEIGHT_BESIDE_TWO, _IDENTIFIER_WEIGHT = 0.5, 0.25, 1.0
-#: The weight of a model that knows only English, for other scripts.
+#: Weight of a model that knows only English, for other scripts.
 _FOREIGN_DENSE_WEIGHT = 0.05
-#: Weights of the first and the second model: where the first knows both scripts, where it does not
-#: know the note's, and where it does not know the query's (chosen on tests/evaluation: from 0.7 to
-#: 0.85 nothing changes but one question).
+#: Weights of the first and the second model if the first model knows both scripts, if it does not
+#: know the script of the note, and if it does not know the script of the query. Chosen on
+#: tests/evaluation: between 0.7 and 0.85 the result of only one question changes.
 SHARES, _FOREIGN_NOTE, _FOREIGN_QUERY = (0.6, 0.4), (0.6, 0.8), (_FOREIGN_DENSE_WEIGHT, 1.0)
-#: A chunk that is full of a term scores this much for it, times the term's inverse document
-#: frequency: BM25's k1 + 1, lowered for its length.
+#: Highest BM25 score of one term, divided by its inverse document frequency: k1 + 1, lowered for
+#: the length of the chunk.
 _MOST_OF_A_TERM = (1.2 + 1) * 0.6
 
 
@@ -42,9 +42,9 @@ class Fused(NamedTuple):
     """Result of the fusion.
 
     Attributes:
-        scores: by key; candidates without a score are no hits.
-        ranks: list (``dense``, ``bm25``) -> key -> place from 1.
-        coverage: share of the query that a chunk has, 0 to 1; empty unless fused by weights.
+        scores: key -> score; candidates without a score are not hits.
+        ranks: list (``dense``, ``bm25``) -> key -> rank from 1.
+        coverage: key -> share of the query's words in the chunk, 0 to 1; only for ``weighted``.
     """
 
     scores: dict[Key, float]
@@ -52,16 +52,16 @@ class Fused(NamedTuple):
     coverage: dict[Key, float]
 
     def places(self, key: Key) -> dict[str, int]:
-        """The place of a candidate in each list that has it."""
+        """List -> rank of a candidate, for each list that contains it."""
         return {name: places[key] for name, places in self.ranks.items() if key in places}
 
 
-#: What one standard deviation of similarity above the notes of the searched projects scores.
+#: Score for one standard deviation of similarity above the notes of the searched projects.
 _DEVIATION_SCORE = 0.12
 
 
 def fuse(catalog: Catalog, request: SearchRequest, found: Candidates) -> Fused:
-    """The score of every candidate."""
+    """Compute the score of every candidate by the mode and the fusion of the request."""
     dense = {
         key: similarity(_scaled(found, scores), found.speaks_query, key not in found.foreign)
         for key, scores in found.dense.items()
@@ -78,8 +78,8 @@ def fuse(catalog: Catalog, request: SearchRequest, found: Candidates) -> Fused:
     idf = weights(catalog, found.terms)
     most = sum(idf.values()) * _MOST_OF_A_TERM or 1.0
     coverage = _coverage(catalog, found.rows, idf)
-    # a chunk without a vector counts as if it meant what the others mean on average: else a word
-    # that it alone has would not bring it up
+    # a chunk without a vector gets the average similarity of the others: with 0 it would rank last
+    # even if it is the only chunk with a word of the query
     unknown = sum(listed.values()) / len(listed) if listed and found.state.is_incomplete else 0.0
     weight = _words_weight(request, found)
     scores = {
@@ -97,8 +97,10 @@ def _words_weight(request: SearchRequest, found: Candidates) -> float:
 
 
 def _scaled(found: Candidates, scores: DenseScores) -> tuple[float | None, ...]:
-    """The similarity by each model. A model that is asked alone is put on a scale that does not
-    depend on it: deviations above the notes of all searched projects.
+    """The similarity by each model.
+
+    With one model, the scale is standard deviations above the notes of all searched projects, so
+    that it does not depend on the model.
     """
     if len(found.models) > 1:
         return tuple(near.score if near else None for near in scores)
@@ -110,12 +112,12 @@ def _scaled(found: Candidates, scores: DenseScores) -> tuple[float | None, ...]:
 
 
 def similarity(scores: tuple[float | None, ...], speaks_query: bool, speaks_note: bool) -> float:
-    """One similarity from those of one or two models.
+    """Combine the similarities of one or two models.
 
     Args:
-        scores: by each model, None where it has not embedded the note.
-        speaks_query, speaks_note: whether the first model knows the script of the query and of the
-            note.
+        scores: one per model; None if the model has not embedded the note.
+        speaks_query: whether the first model knows the script of the query.
+        speaks_note: whether the first model knows the script of the note.
     """
     first, second = (*scores, None, None)[:2]
     if second is None:

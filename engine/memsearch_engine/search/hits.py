@@ -1,4 +1,4 @@
-"""The answer of a search. Plain values: importing this opens and loads nothing."""
+"""The answer of a search, as plain values. Importing this module opens no file and no model."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from memsearch_engine.index.rows import Row
 if TYPE_CHECKING:
     from memsearch_engine.search.sessions import SessionHits
 
-#: Confidences, see ``search/confidence.py``.
+#: Limits of ``Hit.confidence`` (``search/confidence.py``).
 _DOUBTFUL, _UNSURE = 0.05, 0.32
 _COMMENT = re.compile(r"<!--.*-->")
 
 
 class Hit(msgspec.Struct):
-    """One found entry, by its best chunk.
+    """A found entry, represented by its best chunk.
 
     Attributes:
-        score: only orders the hits of one answer.
-        ranks: place from 1 in each list that has it (``dense``, ``bm25``, ``lexical``).
+        rank: position in the answer, from 1.
+        score: orders the hits of one answer; not comparable between answers.
+        row: the best chunk.
+        ranks: list (``dense``, ``bm25``, ``lexical``) -> rank from 1.
         scores: parts of the score by name.
-        reasons: why it is here, in words.
+        reasons: sentences that explain why the entry was found.
         confidence: probability that it answers the query, 0 to 1, as measured on the evaluation
-            set; None where only words were compared.
-        supersedes: ids of entries before which it was put as their newer version.
-        possibly_supersedes: ids of entries of earlier conversations on the topic, before which it
-            was put.
+            set; None if only words were compared.
+        supersedes: ids of older entries of which it is a newer version. It was moved before them.
+        possibly_supersedes: ids of entries of earlier conversations on the same topic. It was moved
+            before them.
     """
 
     rank: int
@@ -40,42 +42,46 @@ class Hit(msgspec.Struct):
     scores: dict[str, float] = {}
     reasons: list[str] = []
     confidence: float | None = None
-    # an older client of the service knows them by these names
+    # the names that older clients of the service use
     supersedes: list[str] = msgspec.field(default_factory=list, name="overtakes")
     possibly_supersedes: list[str] = msgspec.field(default_factory=list, name="precedes")
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it hardly fits the query: 2 in 100 of such hits are right on the evaluation set."""
+        """Whether the hit hardly fits: 2 % of such hits are right on the evaluation set."""
         return self.confidence is not None and self.confidence < _DOUBTFUL
 
     @property
     def id(self) -> str:
-        """Id of the entry, as ``expand``, ``transcript`` and ``edit`` take it."""
+        """Id of the entry, for ``expand``, ``transcript`` and ``edit``."""
         return self.row.entry_id
 
     @property
     def day(self) -> str:
-        """``YYYY-MM-DD``; empty for a file that is no day file."""
+        """``YYYY-MM-DD``; empty for a file that is not a day file."""
         return self.row.day
 
     @property
     def time(self) -> str:
-        """``HH:MM``, as its heading says; may be empty."""
+        """``HH:MM`` from the heading; may be empty."""
         return self.row.time
 
     @property
     def agent(self) -> str:
-        """The agent whose turn it is from; empty for a note that a person wrote."""
+        """The agent that the note came from; empty for a note that a person wrote."""
         return self.row.agent
 
     @property
     def title(self) -> str:
+        """The first line of the entry, for lists."""
         return self.row.title
 
     @property
     def text(self) -> str:
-        """Text of the best chunk, without heading, anchors and marks. ``expand`` gives the whole entry."""
+        """Text of the best chunk without heading, anchors and marks.
+
+        ``expand`` prints the whole entry.
+        """
         lines = self.row.text.split("\n")
         head = 0
         if self.row.part == 0:
@@ -88,27 +94,28 @@ class Hit(msgspec.Struct):
 
     @property
     def path(self) -> str:
+        """The file that contains the entry."""
         return self.row.path
 
     @property
     def by_meaning(self) -> bool:
-        """Whether it was found by meaning alone: no list of words has it."""
+        """Whether the entry was found by meaning only and matched no word."""
         return bool(self.ranks) and "bm25" not in self.ranks and "lexical" not in self.ranks
 
 
 class Answer(msgspec.Struct):
-    """Hits, best first; iterate over it.
+    """The hits of a search, best first. Iterating over an answer yields its hits.
 
-    There is no lower limit of scores: on the evaluation set, one that catches a third of the
-    questions without an answer hides more right answers than it catches.
+    There is no lower limit for scores. On the evaluation set, a limit that removes a third of the
+    wrong answers to unanswerable questions hides more right answers than it removes wrong ones.
 
     Attributes:
         mode: how it was found: ``hybrid``, ``dense``, ``bm25`` or ``lexical``.
-        reason: what the person should know, such as why words alone were compared.
-        corrected: words that no note has, with the near ones that were searched for instead.
-        absent: words that no note has, without a near one.
-        took_ms: milliseconds.
-        as_of: the ISO day at whose end the notes were searched; empty for now.
+        reason: a remark for the person, such as why only words were compared.
+        corrected: words that no note contains -> similar words that were searched for instead.
+        absent: words that no note contains and that have no similar word.
+        took_ms: duration in milliseconds.
+        as_of: ISO day; the notes were searched as they were at its end. Empty for now.
     """
 
     mode: str
@@ -121,28 +128,27 @@ class Answer(msgspec.Struct):
 
     @property
     def is_unsure(self) -> bool:
-        """Whether perhaps no note fits: the best hit is hardly better than the rest. It is often
-        right all the same.
+        """Whether possibly no note fits, because no hit has a high confidence.
+
+        The first hit may still be right.
         """
         sure = [hit.confidence for hit in self.hits if hit.confidence is not None]
         return bool(sure) and max(sure) < _UNSURE
 
     def by_session(self) -> list[SessionHits]:
-        """The hits grouped by the session that they come from, the most probable first."""
+        """The hits grouped by their session, the most probable session first."""
         from memsearch_engine.search.sessions import by_session
 
         return by_session(self.hits)
 
     @property
     def superseded(self) -> dict[str, Hit]:
-        """Id of each entry before which a newer version was put -> that hit."""
+        """Id of a superseded entry -> the hit that is its newer version."""
         return {older: hit for hit in self.hits for older in hit.supersedes}
 
     @property
     def possibly_superseded(self) -> dict[str, Hit]:
-        """Id of each entry before which a hit of a later conversation on the topic was put -> that
-        hit, of several the newest.
-        """
+        """Id of an entry -> the newest hit from a later conversation on its topic."""
         return {
             older: hit
             for hit in reversed(self.hits)
@@ -157,5 +163,5 @@ class Answer(msgspec.Struct):
         return len(self.hits)
 
     def __bool__(self) -> bool:
-        """An answer without hits is an answer."""
+        """True, also for an answer without hits."""
         return True

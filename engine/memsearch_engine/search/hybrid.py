@@ -1,6 +1,6 @@
 """Search by meaning and words together: retrieve, fuse, order, annotate.
 
-Each step is one function over a :class:`SearchRequest`; this module only joins them.
+Each step is one function in a module of its own. This module calls them in order.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ MODES = ("hybrid", "dense", "bm25", "lexical")
 
 
 def search(sources: Sources, request: SearchRequest) -> Answer:
-    """Answer a request in its mode. Without an open index, or for filters alone, the answer is
-    lexical and says so.
+    """Answer a request in its mode.
+
+    If the vector index is not open, or the query consists of filters only, the answer is lexical.
+    ``Answer.mode`` and ``Answer.reason`` say so.
 
     Raises:
         UsageError: an unknown mode or fusion.
@@ -57,7 +59,7 @@ def _answer(sources: Sources, request: SearchRequest) -> Answer:
         if (score := fused.scores.get(key)) is not None
     ]
     if not hits and (state.is_incomplete or request.filters_after_fetch):
-        # conditions that only the catalog can check may have dropped all that was fetched
+        # the filters that only the catalog can check may have removed all candidates
         return lexical.search(sources.catalog, sources.projects, request, check_files=False)
     hits = order(request, hits, max(request.limit, reorder.CONSIDERED))
     if fused.coverage:

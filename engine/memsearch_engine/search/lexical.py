@@ -1,9 +1,8 @@
-"""Search by words: from the catalog, and from the files themselves where they are newer or there is
-no catalog.
+"""Search by words in the catalog, and in the files that the catalog does not have.
 
-It needs no model, no service and no network, and it only reads: it answers inside an agent's
-read-only sandbox. Files that changed since they were indexed are read at once, so an answer is
-never older than the disk.
+No model, service, network or write access is needed, so it works in an agent's read-only sandbox.
+Files that have changed since they were indexed are read during the search. An answer is therefore
+never older than the files on disk.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from memsearch_engine.search.request import LeftOut, SearchRequest
 from memsearch_engine.search.spelling import absent, correct
 
 _K1, _B = 1.2, 0.75  # BM25's usual parameters
-_WRITTEN_WEIGHT = 0.25  # of words as written, beside their terms
-_MAX_WORDS = 8  # that a reason names
+_WRITTEN_WEIGHT = 0.25  # weight of words as written; their terms have weight 1
+_MAX_WORDS = 8  # words listed in a reason
 _OVERFETCH, _MAX_OVER = 8, 80
-_AT_ONCE = 1000  # rows that are in memory together where all notes are looked at
+_AT_ONCE = 1000  # rows in memory at once while all notes are read
 
 
 def search(
@@ -45,9 +44,9 @@ def search(
     """Answer a request by words.
 
     Args:
-        catalog: as a reader; None to scan every file.
-        check_files: compare the catalog with the files first. A client without the service must;
-            the service, which watches the files, need not.
+        catalog: None to read every file.
+        check_files: compare the catalog with the files first. A process without the service needs
+            this. The service watches the files, so it does not.
     """
     hits: list[Hit] = []
     corrected: dict[str, list[str]] = {}
@@ -68,7 +67,7 @@ def search(
             hits, corrected = _from_catalog(catalog, projects, request, skip, left_out)
             missing_words = [] if changed else absent(catalog, request, corrected)
         except CatalogBroken as error:
-            # damaged pages, or torn by a writer on a mount that can't share
+            # damaged pages, or a concurrent write on a file system without shared memory
             catalog, damage = None, str(error)
             changed = [
                 (project, file) for project in projects for file in list_notes(project.memory).files
@@ -87,7 +86,9 @@ def search(
 def admitted(
     catalog: Catalog | None, projects: list[Project], request: SearchRequest
 ) -> Iterator[Row]:
-    """The first chunk of every note that the filters of a request admit, whatever its words.
+    """The first chunk of every note that matches the filters of a request.
+
+    Words of the request are ignored.
 
     Raises:
         CatalogBroken: the catalog is damaged.
@@ -109,8 +110,8 @@ def changed_files(
     """Compare the catalog with the files on disk.
 
     Returns:
-        The files that the catalog does not have as they are, and the paths of which nothing in the
-        catalog counts.
+        (project, file) of each new or changed file, and the paths to ignore in the catalog because
+        the file was changed or deleted.
     """
     changed: list[tuple[Project, DayFile]] = []
     skip: set[str] = set()
@@ -146,11 +147,12 @@ def _from_catalog(
     if not request.is_empty:
         terms, corrected = correct(catalog, analyze.query_terms(request.text), request)
         expression = _expression(terms, request)
-        if is_latest := _is_one_letter(request):  # half of all notes have it: no score for each
+        # half of all notes match one letter: scoring each would take too long
+        if is_latest := _is_one_letter(request):
             terms = []
     hits: list[Hit] = []
     start = 0
-    while True:  # filters may drop all of the first rows
+    while True:  # filters may remove all of the first rows
         scores: dict[int, float]
         if is_latest:
             latest = words.latest(expression, owners, request.filter, size, start)
@@ -180,11 +182,15 @@ def _from_catalog(
 def ranked(
     catalog: Catalog, project: Project, terms: list[str], limit: int, wanted: Filter
 ) -> list[tuple[str, float]]:
-    """(chunk id, BM25 score) by the catalog alone, best first: the chunks that a Milvus collection
-    would return.
+    """(chunk id, BM25 score) of the best matches in the catalog, best first.
 
-    The scores are near to those of Milvus, not the same: FTS5 counts words over all projects, and a
-    word that half of the notes have weighs nothing here.
+    It replaces the BM25 search of Milvus. The scores differ slightly: FTS5 counts words over all
+    projects, and a word that occurs in half of the notes has no weight.
+
+    Args:
+        terms: terms of the query (``analyze.query_terms``).
+        limit: number of chunks.
+        wanted: filters.
     """
     if not terms:
         return []
@@ -204,7 +210,7 @@ def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:
 
 
 def words_in(row: Row, terms: list[str]) -> list[str]:
-    """Which of *terms* a chunk has, in words: in its text, and in the question that its user asked."""
+    """Sentences that list the *terms* found in a chunk's text and in its prompt."""
     return _reasons(set(analyze.terms(row.embedded)), set(analyze.terms(row.asked)), terms)
 
 
@@ -218,7 +224,7 @@ def _reasons(own: set[str], asked: set[str], terms: list[str]) -> list[str]:
 
 
 def _expression(terms: list[str], request: SearchRequest) -> str:
-    """An FTS5 expression. Every term is quoted; nothing that was typed is read as syntax."""
+    """An FTS5 expression for the query. All words are quoted: none can act as FTS5 syntax."""
     parts = [f"terms : ({_either(terms)})"]
     written = analyze.words(request.text).split()
     last = written[-1] if written else ""
@@ -239,10 +245,11 @@ def _is_one_letter(request: SearchRequest) -> bool:
 
 
 class _Counted(NamedTuple):
-    """A chunk of a file with how often it has each term of the query.
+    """A chunk of a file with the frequency of each term of the query.
 
     Attributes:
-        length: in terms. begins: whether one of its words begins with the unfinished last word.
+        length: number of terms in the chunk.
+        begins: whether a word in it begins with the unfinished last word of the query.
     """
 
     row: Row
@@ -257,7 +264,7 @@ def _from_files(
     request: SearchRequest,
     left_out: LeftOut,
 ) -> list[Hit]:
-    """Hits among files that no index knows yet, by BM25 (Robertson and Zaragoza 2009)."""
+    """Hits in files that are not indexed yet, by BM25 (Robertson and Zaragoza 2009)."""
     rows = [
         row for project, file in files for row in file_rows(project, file) if left_out.admits(row)
     ]
@@ -299,8 +306,10 @@ def _counted(row: Row, terms: list[str], prefix: str) -> _Counted:
 def _frequencies(
     catalog: Catalog | None, terms: list[str], counted: list[_Counted]
 ) -> tuple[dict[str, int], int]:
-    """In how many chunks each term is, and how many chunks there are, those of the catalog
-    included: so the scores of both can be compared.
+    """Count the chunks that contain each term, and all chunks.
+
+    The chunks of the catalog are included, so that scores from files and from the catalog can be
+    compared.
     """
     local = {term: sum(term in one.counts for one in counted) for term in terms}
     if catalog is None:
@@ -315,7 +324,7 @@ def _idf(frequency: int, total: int) -> float:
 
 
 def file_rows(project: Project, file: DayFile) -> list[Row]:
-    """All chunks of one file, read from disk; none for a file that can't be read."""
+    """All chunks of one file, read from disk; [] if the file can't be read."""
     try:
         data = safe_files.read(file.path)
     except OSError:
@@ -325,13 +334,17 @@ def file_rows(project: Project, file: DayFile) -> list[Row]:
 
 
 def rows_of(project: str, entry: Entry, path: str, day: str) -> list[Row]:
-    """The chunks of an entry that the catalog does not have as it is.
+    """Make rows from an entry that was read from a file instead of the catalog.
 
     Args:
         project: id of the entry's project.
-        path, day: of its file.
+        path: the entry's file.
+        day: day of the file; empty if it is not a day file.
+
+    Returns:
+        One row per chunk, with ``Row.id`` 0.
     """
-    title = entry.title  # decodes the whole entry: once, not per chunk
+    title = entry.title  # decodes the whole entry, so it is read once and not per chunk
     return [
         Row(
             id=0,

@@ -1,4 +1,4 @@
-"""A logistic regression as the product ships it. ``python -m tests.evaluation`` fits them."""
+"""Logistic regression models with fixed weights. ``python -m tests.evaluation`` fits them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 
 class LogisticModel(NamedTuple):
-    """Weights of named features.
+    """A logistic regression model.
 
     Attributes:
-        features: names, in the order of ``weights`` and of the values that are rated.
-        bias: the log odds where every value is 0.
+        features: names of the features, in the order of ``weights`` and of the rated values.
+        bias: the log odds if every value is 0.
+        weights: one per feature.
     """
 
     features: tuple[str, ...]
@@ -20,13 +21,14 @@ class LogisticModel(NamedTuple):
     weights: tuple[float, ...]
 
     def log_odds(self, values: Sequence[float]) -> float:
+        """The log odds for the values of the features."""
         return self.bias + sum(weight * value for weight, value in zip(self.weights, values))
 
     def probability(self, values: Sequence[float]) -> float:
-        """Between 0 and 1."""
+        """The probability for the values of the features, 0 to 1."""
         return probability(self.log_odds(values))
 
 
 def probability(log_odds: float) -> float:
-    """The probability of some log odds."""
+    """Convert log odds to a probability, 0 to 1."""
     return 1 / (1 + math.exp(-log_odds))

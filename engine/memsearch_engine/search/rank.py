@@ -1,4 +1,4 @@
-"""Order the hits of a search: small, explainable adjustments of their scores, one hit per entry."""
+"""Order the hits of a search: adjust scores by properties of the notes, one hit per entry."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from memsearch_engine.journal.shared import COPY_OF
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.request import SearchRequest, is_expired
 
-#: What a property of a note adds to its score, as a share of the best score of the answer.
+#: Adjustments of a note's score for its properties, as a share of the best score of the answer.
 _PINNED, _SUPERSEDED, _EXPIRED = 0.03, -0.15, -0.3
 _CONFIDENCE = {"high": 0.02, "low": -0.08}
-#: Nothing that the note names exists any more; the branch of the note was never merged.
+#: All references of the note are stale; the branch of the note was never merged.
 _GONE, _UNMERGED = -0.08, -0.08
-#: For the newest day of the answer, where the request asks for the present; older days get less.
+#: For the newest day of the answer if the request asks for the present; older days get less.
 _RECENT = 0.06
 
 
 def order(request: SearchRequest, hits: list[Hit], limit: int) -> list[Hit]:
-    """Adjust the scores of hits, sort them, and keep the first *limit* entries, numbered from 1."""
+    """Adjust the scores of hits, sort them, and return the first *limit* entries with their ranks.
+
+    Args:
+        hits: any number per entry; scores and reasons are changed in place.
+    """
     top = max((abs(hit.score) for hit in hits), default=1.0) or 1.0
     days = sorted({hit.row.day for hit in hits if hit.row.day} if request.asks_for_present else ())
     recency = {day: place / len(days) for place, day in enumerate(days, 1)}
@@ -38,7 +42,7 @@ def order(request: SearchRequest, hits: list[Hit], limit: int) -> list[Hit]:
 
 
 def numbered(hits: list[Hit]) -> list[Hit]:
-    """Set the rank of each hit to its place, from 1. Returns *hits*."""
+    """Set the rank of each hit to its position, from 1, and return *hits*."""
     for rank, hit in enumerate(hits, 1):
         hit.rank = rank
     return hits
@@ -61,7 +65,7 @@ def _adjustments(request: SearchRequest, row: Row) -> Iterator[tuple[float, str]
     if is_expired(marks, request.day) and "expired" not in request.flags:
         yield _EXPIRED, f"expired on {marks['expires']}"
     if request.as_of:
-        return  # what follows describes the repository as it is now
+        return  # the rest describes the current repository
     if row.stale == "gone" and "stale" not in request.flags and not request.asks_for_past:
         yield _GONE, f"what it names is gone: {row.stale_why}"
     if row.unmerged and not request.branches and "unmerged" not in request.flags:
@@ -76,10 +80,10 @@ def _one_per_entry(request: SearchRequest, hits: list[Hit], limit: int) -> list[
     best: dict[tuple[str, str], Hit] = {}
     for hit in hits:
         if not shows_copies and (hit.row.project, hit.row.marks.get(COPY_OF, "")) in notes:
-            continue  # a shared copy is found only where the note itself is not
+            continue  # a shared copy is shown only if the note itself is not among the hits
         if files.setdefault(_identity(hit.row), hit.row.path) != hit.row.path:
             continue  # the same note in a copy of its file
-        # every project has a copy of the long-term memory that holds everywhere
+        # every project has its own copy of the global long-term memory
         project = "" if hit.row.kind in LONGTERM_KINDS.values() else hit.row.project
         best.setdefault((project, hit.row.entry_id), hit)
         if len(best) == limit:

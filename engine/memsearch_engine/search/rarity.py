@@ -1,4 +1,4 @@
-"""How rare words are among all notes (inverse document frequency)."""
+"""Measure how rare words are in all notes (inverse document frequency)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from memsearch_engine.index.catalog import Catalog
 
 
 def weights(catalog: Catalog, terms: list[str]) -> dict[str, float]:
-    """The inverse document frequency of each term, as Lucene and Milvus compute it. A term that no
-    note has counts like one that a single note has.
+    """The inverse document frequency of each term, by the formula of Lucene and Milvus.
+
+    A term that occurs in no note gets the value of a term that occurs in one.
     """
     if not terms:
         return {}
@@ -18,5 +19,5 @@ def weights(catalog: Catalog, terms: list[str]) -> dict[str, float]:
 
 
 def idf_of(notes: int, total: int) -> float:
-    """The inverse document frequency of a term that *notes* of *total* chunks have."""
+    """The inverse document frequency of a term that occurs in *notes* of *total* chunks."""
     return math.log(1 + (total - notes + 0.5) / (notes + 0.5))

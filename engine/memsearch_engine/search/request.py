@@ -1,13 +1,13 @@
-"""Parse what a person typed into a :class:`SearchRequest`.
+"""Parse a query, as a person typed it, into a :class:`SearchRequest`.
 
-``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:`` (``*`` =
-all), ``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``), ``kind:``,
-``has:evidence``, ``is:pinned``, ``path:``, ``branch:``, ``by:`` (who shared the note), ``as-of:``
-(a date: notes as they were at its end). ``-word`` leaves out notes that contain the word. A word
-that only looks like a filter (unknown key, impossible value) or like an exclusion (``-s``,
-``--flag``) is searched as text.
+Example: ``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:``
+(``*`` = all), ``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``),
+``kind:``, ``has:evidence``, ``is:pinned``, ``path:``, ``branch:``, ``by:`` (who shared the note),
+``as-of:`` (a date: notes as they were at its end). ``-word`` leaves out notes that contain the
+word. A word that only looks like a filter (unknown key, impossible value) or like an exclusion
+(``-s``, ``--flag``) is searched as text.
 
-The text is parsed once, where it enters the program. Everything below works on the request.
+The text is parsed once, where it enters the program. All other modules use the request.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ _TOKEN = re.compile(
     r'(?P<neg>-)?(?:(?P<key>[a-z]+(?:-[a-z]+)?):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))'
 )
 _RELATIVE = re.compile(r"(\d{1,4})(d|w|m|y)$")
-#: Words that ask for the present state: newer notes win among equals.
+#: Words that ask for the present state. Newer notes then get a higher score.
 _NOW = re.compile(
     r"\b(latest|newest|current|currently|now|today|recent|recently|these days|at the moment|anymore|still"
     r"|aktuell|derzeit|jetzt|ahora|actual|actualmente|actuellement|maintenant)\b|现在|目前|最新|当前|如今",
     re.I,
 )
-#: Words that ask for an earlier state: there the newest word is not the answer. Some do so only
-#: where the past is spoken of: "what runs before the tests", "which of them comes first" ask for
-#: what is.
+#: Words that ask for an earlier state. The newest version of a note is then not the answer.
+#: ``_PERHAPS_THEN`` counts only beside a verb in the past tense: "what runs before the tests" and
+#: "which of them comes first" ask for the present state.
 _THEN = re.compile(
     r"\b(originally|initially|at first|previously|formerly|earliest|oldest|back then|used to"
     r"|ursprünglich|anfangs|früher|originalmente|antes|avant)\b|最初|原来|以前|之前|当初",
@@ -89,13 +89,14 @@ _PERHAPS_THEN = re.compile(r"\b(first|earlier|old|before)\b", re.I)
 _PAST = re.compile(
     r"\b(was|were|did|had|been|ran|came|went|decided|chose|said)\b|\b\w{3,}ed\b", re.I
 )
-#: Text that is only ever written one way: an identifier, a path, a ticket, a number, an error name.
+#: Text with one spelling only: an identifier, a path, a ticket, a number, an error name.
 _IDENTIFIER = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 _IDENTIFIER_TERM = re.compile(r"[\d_./]")
-#: A word that may be excluded. ``-s``, ``-rf`` and ``-s/--case-sensitive`` are flags of a command.
+#: A word that can be excluded. ``-s``, ``-rf`` and ``-s/--case-sensitive`` are flags of a command.
 _EXCLUDABLE = re.compile(r"[^\W\d_]{3,}|(?!.*[\x00-\x7f])\w+")
-#: A word of the present asks for the present state in a question, or where the query begins with it
-#: ("latest redis ttl"). Elsewhere it tells of a change: "The parser now keeps comments".
+#: Recognises a question. A word of ``_NOW`` asks for the present state only in a question or at the
+#: beginning of the query ("latest redis ttl"). Elsewhere it describes a change: "The parser now
+#: preserves comments".
 _QUESTION = re.compile(
     r"^\W*(what|which|who|where|how|when|why|is|are|was|were|do|does|did|can|should|was|wie|wer|wo"
     r"|qué|cuál|cómo|quel|quelle|comment)\b|[?？]\s*$|吗|什么|哪|怎么|多少",
@@ -105,24 +106,25 @@ MAX_QUERY = 2_000
 
 
 class SearchRequest(msgspec.Struct):
-    """A parsed query: what to search for, what narrows it, and how to answer.
+    """A parsed query: words, filters and options.
 
     Attributes:
         raw: the query as typed.
         text: the words to search for; empty for filters alone.
-        phrases: texts that a note must contain; excluded: words and phrases that it must not.
+        phrases: texts that a note must contain.
+        excluded: words and phrases that a note must not contain.
         projects: names of the projects to search; empty for the current one.
-        filter: conditions that an index can apply by itself.
+        filter: conditions that the vector index can check.
         has, flags, paths, branches, authors: conditions that only the catalog can check.
         excluded_filters: (key, value) that a note must not match.
-        misread: words that look like a filter and are searched as text.
+        misread: words that look like a filter but are searched as text.
         as_of: ISO day; the notes are searched as they were at its end. Empty for now.
         last_is_partial: whether the last word may be unfinished.
         is_cut: whether the query was longer than ``MAX_QUERY`` characters.
-        is_prompt: whether it is a prompt that a person gave to an agent. Such a text asks nothing
-            about notes: "before" is no question about the past there.
+        is_prompt: whether the text is a prompt to an agent. A prompt is not a question about notes,
+            so a word such as "before" does not ask for the past.
         asks_for_present, asks_for_past: whether it asks for the current or an earlier state.
-        has_identifier: whether it contains text that is only ever written one way.
+        has_identifier: whether the text contains an identifier, a path or a number.
         limit: number of hits.
         mode: ``hybrid``, ``dense``, ``bm25`` or ``lexical``.
         fusion: ``weighted`` or ``rrf``; empty for the configured one.
@@ -154,13 +156,13 @@ class SearchRequest(msgspec.Struct):
 
     @classmethod
     def of_words(cls, text: str, *, is_prompt: bool = False, limit: int = 10) -> SearchRequest:
-        """A request for *text* as it is, without filters."""
+        """A request for *text* without parsing: nothing in it is a filter."""
         request = cls(raw=text, text=text, is_prompt=is_prompt, limit=limit)
         request.classify()
         return request
 
     def classify(self) -> None:
-        """Find out from ``text`` what kind of question it is."""
+        """Set ``has_identifier``, ``asks_for_present`` and ``asks_for_past`` from ``text``."""
         self.has_identifier = bool(_IDENTIFIER.search(self.text))
         if self.is_prompt:
             return
@@ -177,12 +179,12 @@ class SearchRequest(msgspec.Struct):
 
     @property
     def day(self) -> str:
-        """The ISO day on which the notes are looked at: ``as_of``, else today."""
+        """The ISO day for which expiry is checked: ``as_of``, else today."""
         return self.as_of or date.today().isoformat()
 
     @property
     def remark(self) -> str:
-        """What the person should know about how the query was read; empty for nothing."""
+        """A remark for the person about cut or misread parts of the query; empty if none."""
         parts = [f"the query was cut after {MAX_QUERY} characters"] if self.is_cut else []
         for word in self.misread:
             key = word.partition(":")[0]
@@ -192,7 +194,7 @@ class SearchRequest(msgspec.Struct):
 
     @property
     def filters_after_fetch(self) -> bool:
-        """Whether ``admits`` may drop rows that the index returned, so that more must be fetched."""
+        """Whether ``admits`` may remove rows that the index returns, so that more are needed."""
         return bool(
             self.filter.sessions
             or self.has
@@ -207,7 +209,7 @@ class SearchRequest(msgspec.Struct):
 
     @property
     def is_empty(self) -> bool:
-        """No words at all: a query by filters only (or nothing)."""
+        """Whether the query has no words: it has filters only, or nothing."""
         return not self.text.strip()
 
     def admits(self, row: Row) -> bool:
@@ -245,19 +247,19 @@ class SearchRequest(msgspec.Struct):
 
 
 def identifiers(terms: list[str]) -> set[str]:
-    """Those of a query's terms that are only ever written one way: names, paths, numbers."""
+    """The identifiers among the terms of a query: names, paths, numbers."""
     return {term for term in terms if _IDENTIFIER_TERM.search(term)}
 
 
 class LeftOut:
-    """Counts the notes that only an excluded word keeps out of an answer."""
+    """Counts the notes that match a request except for an excluded word."""
 
     def __init__(self, request: SearchRequest) -> None:
         self._request = request
         self._notes: set[tuple[str, str]] = set()
 
     def admits(self, row: Row) -> bool:
-        """Whether the request admits a row; a note that an excluded word keeps out is counted."""
+        """Whether the request admits a row; counts the note if only an excluded word prevents it."""
         if not self._request.admits_but_for_words(row):
             return False
         if self._request.excludes(row):
@@ -267,7 +269,7 @@ class LeftOut:
 
     @property
     def remark(self) -> str:
-        """A sentence for the person; empty where nothing was left out."""
+        """A sentence for the person; empty if nothing was left out."""
         if not self._notes:
             return ""
         words = " or ".join(f"“{word}”" for word in self._request.excluded)
@@ -297,11 +299,12 @@ def _flag(row: Row, flag: str, today: str) -> bool:
 
 
 def _branch(row: Row) -> str:
-    """The branch that the note's turn ran on; '' where that is not known."""
+    """The git branch of the note's turn; '' if unknown."""
     return branch_said(row.marks.get("branch", ""))
 
 
 def is_expired(marks: dict[str, str], today: str) -> bool:
+    """Whether the expiry day of a note is before *today* (ISO day)."""
     return "" < marks.get("expires", "") < today
 
 
@@ -318,11 +321,11 @@ def _matches(row: Row, key: str, value: str) -> bool:
 
 
 def parse(raw: str, today: date | None = None, **options: Any) -> SearchRequest:
-    """Parse a query. Never fails: what makes no sense as a filter is searched as text.
+    """Parse a query. It never fails: an invalid filter is searched as text.
 
     Args:
         raw: the query as typed.
-        today: the day that relative dates count from; today by default.
+        today: the day from which relative dates count; today by default.
         options: ``limit``, ``mode`` and ``fusion`` of the request.
     """
     today = today or date.today()
@@ -378,7 +381,7 @@ def _apply(
     negative: bool,
     today: date,
 ) -> bool:
-    """Use a ``key:value``; False where it is no filter after all."""
+    """Add a ``key:value`` filter to the request; False if it is not a valid filter."""
     if not value:
         return False
     lower = value.lower()
@@ -429,7 +432,7 @@ def _apply(
 
 
 def _nearest(key: str) -> str:
-    """The filter that an unknown one was probably meant to be, or ''."""
+    """The filter key most similar to an unknown one; '' if none is similar."""
     from difflib import get_close_matches  # 3 ms, and a mistyped filter is rare
 
     return next(iter(get_close_matches(key, FILTER_KEYS, 1, 0.75)), "")
@@ -444,8 +447,10 @@ def _put(request: SearchRequest, values: list[str], key: str, value: str, negati
 
 
 def parse_date(text: str, today: date) -> tuple[str, str] | None:
-    """The first and last ISO day that *text* names, both inclusive: ``2026-02-09``, ``2026-02``,
-    ``7d``, ``yesterday``.
+    """Parse a date or period such as ``2026-02-09``, ``2026-02``, ``7d`` or ``yesterday``.
+
+    Returns:
+        The first and the last ISO day, both inclusive; None if *text* is not a date.
     """
     if text in ("today", "yesterday"):
         day = (today - timedelta(days=text == "yesterday")).isoformat()
@@ -475,10 +480,11 @@ def parse_date(text: str, today: date) -> tuple[str, str] | None:
 
 
 def request_of(query: str | SearchRequest, **options: Any) -> SearchRequest:
-    """A query as a request. Arguments of a command may hold any bytes: they become valid text.
+    """Parse a query unless it is a request already.
 
     Args:
-        options: fields of the request, such as ``limit``; ignored where *query* is a request.
+        query: text from a command line; bytes that are not UTF-8 are replaced.
+        options: fields of the request, such as ``limit``; ignored if *query* is a request.
     """
     if isinstance(query, SearchRequest):
         return query

@@ -1,4 +1,4 @@
-"""Retrieve the candidates of a request: by meaning from one or two vector indexes, and by words."""
+"""Retrieve candidates for a request: by meaning from one or two vector indexes, and by words."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from memsearch_engine.search.request import LeftOut, SearchRequest
 from memsearch_engine.search.spelling import correct
 from memsearch_engine.search.supersession.overrides import NONE, Overrides
 
-Key = tuple[str, str]  # (project id, chunk id): two projects may have the same words
+Key = tuple[str, str]  # (project id, chunk id): two projects may contain the same text
 _OVERFETCH = 100
-#: A second model is asked where it has embedded at least this share of the chunks.
+#: The second model is used if it has embedded at least this share of the chunks.
 _KNOWS = 0.98
 
 
 class Sources(NamedTuple):
-    """What a search reads.
+    """The stores and settings that a search reads.
 
     Attributes:
         vectors: index of the first model; None while it is not open.
-        second: vectors of a second model.
-        overrides: what the owner said about which note supersedes which.
+        projects: the projects to search.
+        second: index of a second model, if there is one.
+        overrides: the owner's decisions on which note supersedes which.
     """
 
     catalog: Catalog
@@ -41,15 +42,17 @@ class Sources(NamedTuple):
     overrides: Overrides = NONE
 
     def project(self, project_id: str) -> Project:
+        """The project with this id, which must be one of ``projects``."""
         return next(project for project in self.projects if project.id == project_id)
 
 
 class IndexState(NamedTuple):
-    """How far the vector index has come.
+    """How complete the vector index is.
 
     Attributes:
-        embedded, total: chunks with a vector, and all of them.
-        is_behind: whether vectors exist that the index has not taken in.
+        embedded: number of chunks with a vector.
+        total: number of all chunks.
+        is_behind: whether recent changes of notes are missing in the index.
     """
 
     embedded: int
@@ -58,6 +61,7 @@ class IndexState(NamedTuple):
 
     @property
     def is_incomplete(self) -> bool:
+        """Whether vectors or recent changes are missing."""
         return self.embedded < self.total or self.is_behind
 
     @property
@@ -69,6 +73,7 @@ class IndexState(NamedTuple):
 
     @classmethod
     def of(cls, sources: Sources) -> IndexState:
+        """The state of the first model's index for the searched projects."""
         catalog, projects = sources.catalog, sources.projects
         assert sources.vectors is not None
         collections = [project.collection for project in projects]
@@ -80,7 +85,7 @@ class IndexState(NamedTuple):
 
 
 class DenseScores(NamedTuple):
-    """How similar a chunk is to the query, by each model that was asked."""
+    """The similarity of a chunk to the query by each model; None if it was not compared."""
 
     first: DenseScore | None = None
     second: DenseScore | None = None
@@ -88,10 +93,13 @@ class DenseScores(NamedTuple):
 
 @dataclass
 class ModelResult:
-    """The query as one model embeds it, and the chunks that were compared with it.
+    """The query embedded by one model, with the scores of the chunks compared with it.
 
     Attributes:
-        background: how similar the notes of all searched projects are to the query in general.
+        index: the model's vector index.
+        query: the embedded query.
+        background: mean and deviation of the query's similarity to all searched notes.
+        found: key -> score of each compared chunk.
     """
 
     index: VectorIndex
@@ -102,15 +110,20 @@ class ModelResult:
 
 @dataclass
 class Candidates:
-    """What was retrieved for a request.
+    """The candidates retrieved for a request, with the scores of each.
 
     Attributes:
-        rows: the chunks that the request admits.
-        listed: keys that one of the dense lists has.
-        words: BM25 score by key.
-        terms: the terms that were searched for; corrected: replacements of mistyped words.
+        state: how complete the index was.
+        models: the results of each model.
+        rows: key -> chunk, for all candidates that the request admits.
+        listed: keys among the nearest chunks of a model.
+        words: key -> BM25 score.
+        terms: the terms that were searched for.
+        corrected: mistyped word -> the words searched for instead.
         speaks_query: whether the first model knows the script of the query.
-        foreign: chunks in a script that the first model does not know; only where two were asked.
+        foreign: keys of chunks in a script that the first model does not know; empty if only one
+            model was used.
+        left_out: counts the notes with an excluded word.
     """
 
     state: IndexState
@@ -126,13 +139,17 @@ class Candidates:
 
     @cached_property
     def dense(self) -> dict[Key, DenseScores]:
-        """The scores of every chunk that was compared by meaning."""
+        """Key -> scores of every chunk that was compared by meaning."""
         keys = {key for model in self.models for key in model.found}
         return {key: DenseScores(*(model.found.get(key) for model in self.models)) for key in keys}
 
 
 def retrieve(sources: Sources, request: SearchRequest, state: IndexState) -> Candidates:
-    """Retrieve more candidates than hits are wanted, with the scores of each."""
+    """Retrieve the candidates, several times more than the hits that are requested.
+
+    Args:
+        sources: ``vectors`` must be open.
+    """
     count = max(_OVERFETCH, request.limit * 4) * (10 if request.filters_after_fetch else 1)
     terms, corrected = correct(sources.catalog, analyze.query_terms(request.text), request)
     models = list(_models(sources, request, state)) if request.mode != "bm25" else []
@@ -141,7 +158,7 @@ def retrieve(sources: Sources, request: SearchRequest, state: IndexState) -> Can
     words = _by_words(sources, request, state, terms, count) if request.mode != "dense" else {}
     listed = {key for model in models for key in model.found}
     rows = _rows(sources, listed | words.keys())
-    # a chunk that one list alone has is compared by the other models, too
+    # every candidate gets a score of every model, also if only one list contains it
     compared: Set[Key] = rows.keys() if _compares_all(request) else listed
     for model in models:
         model.found |= _compared(model, sources.projects, compared - model.found.keys())
@@ -169,7 +186,7 @@ def _compares_all(request: SearchRequest) -> bool:
 
 
 def _models(sources: Sources, request: SearchRequest, state: IndexState) -> Iterator[ModelResult]:
-    """The models to ask, each with the embedded query."""
+    """The models to use, each with the embedded query."""
     assert sources.vectors is not None
     yield _asked(sources.vectors, sources.projects, request.text)
     if (second := sources.second) is not None:
@@ -187,7 +204,7 @@ def _asked(index: VectorIndex, projects: list[Project], text: str) -> ModelResul
 def _nearest(
     model: ModelResult, projects: list[Project], request: SearchRequest, count: int
 ) -> dict[Key, DenseScore]:
-    """The chunks of each project that are nearest to the query."""
+    """Scores of the chunks of each project that are nearest to the query."""
     return {
         (project.id, chunk_id): near
         for project in projects
@@ -198,7 +215,7 @@ def _nearest(
 
 
 def _compared(model: ModelResult, projects: list[Project], keys: Set[Key]) -> dict[Key, DenseScore]:
-    """How near given chunks are to the query."""
+    """Scores of the chunks with these keys."""
     return {
         (project.id, chunk_id): near
         for project in projects
@@ -216,7 +233,7 @@ def _by_words(
     assert index is not None
     found: dict[Key, float] = {}
     if request.mode == "hybrid" and state.is_incomplete:
-        # chunks without a vector are found by their words in the catalog
+        # chunks without a vector can be found only by their words in the catalog
         early = lexical.search(
             catalog, sources.projects, request.with_(limit=count), check_files=False
         )

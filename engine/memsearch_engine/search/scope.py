@@ -1,7 +1,7 @@
 """The projects that a caller works with, and the stores that are open for them.
 
-A room of the engine that acts for a caller takes a ``Scope``. The scope opens each store when it is
-first asked for. It imports no client of the service: its owner hands it one.
+Parts of the engine that act for a caller take a ``Scope``. It opens each store on first use. It
+does not import the client of the service; its owner passes one in.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ServiceCall(Protocol):
     """Calls one method of the service and returns its answer as *kind*.
 
     Raises:
-        Unreachable: no service answers, and none may be started (*start*).
+        Unreachable: no service answers, and *start* does not allow to start one.
     """
 
     def __call__(
@@ -50,7 +50,7 @@ class ServiceCall(Protocol):
 
 
 class NoteWriter(Protocol):
-    """Writes notes, as ``Memory`` does: without secrets, undoable, known to the next session."""
+    """Writes notes as ``Memory`` does: secrets are removed, and every change can be undone."""
 
     def add(self, text: str) -> Note: ...
     def edit(self, name: str, text: str, *, if_match: str = "", path: str = "") -> Note: ...
@@ -58,16 +58,17 @@ class NoteWriter(Protocol):
 
 
 class Scope:
-    """One project, or all registered projects.
-
-    Threads may share it.
+    """One project, or all registered projects. Threads may share it.
 
     Args:
         home: the folder with indexes, settings and history.
-        path: a folder inside the project; None where the current folder is gone.
+        path: a folder inside the project; None if the current folder is gone.
         everything: all registered projects instead of one.
         project: the name of a registered project, instead of the one at *path* (``*``: all).
-        call: how the service is called.
+        call: the function that calls the service.
+
+    Attributes:
+        shortfall: why the project registry can't be read; empty if it can.
 
     Raises:
         UsageError: no project has that name.
@@ -84,7 +85,7 @@ class Scope:
     ) -> None:
         self.home, self.call = home, call
         self.everything = everything or project == "*"
-        self.shortfall = ""  # why the registry could not be read
+        self.shortfall = ""
         self._path, self._place = path, None
         self._catalog: Catalog | None = None
         self._journal: Journal | None = None
@@ -108,20 +109,20 @@ class Scope:
 
     @property
     def place(self) -> Place:
-        """Where the project lies. Raises FileNotFoundError where the current folder is gone."""
+        """The project location. Raises FileNotFoundError if the current folder is gone."""
         if self._place is None:
             self._place = locate(self._path, self.home)
         return self._place
 
     @property
     def place_param(self) -> dict[str, str]:
-        """The place as methods of the service take it."""
+        """The project location as parameters for methods of the service."""
         place = self.place
         return {"root": place.root, "memory": place.memory, "common_dir": place.common_dir}
 
     @property
     def project(self) -> Project:
-        """The project at the place; the first of all where it is not registered."""
+        """The project at the project location, or the first project if it is not registered."""
         return next((p for p in self.projects if p.root == self.place.root), self.projects[0])
 
     @property
@@ -130,7 +131,7 @@ class Scope:
         if self._projects is not None:
             return self._projects
         found = self._find_projects()
-        if self._is_known:  # else its identity may still change: with its first commit
+        if self._is_known:  # the identity of an unregistered project changes with its first commit
             self._projects = found
         return found
 
@@ -150,25 +151,25 @@ class Scope:
             registry.close()
 
     def register(self) -> None:
-        """Register the project, so that the service knows it from now on."""
+        """Register the project, so that the service knows it."""
         self._projects = self._find_projects(register=True)
 
     def forget_projects(self) -> None:
-        """Read the registry again when the projects are next asked for."""
+        """Make the next use of ``projects`` read the registry again."""
         self._projects = None
 
     def known(self) -> list[Project]:
-        """Every registered project, one for each path, newest first. Raises Unreachable."""
+        """Every registered project, one per path, newest first. Raises Unreachable."""
         from memsearch_engine.core.project_registry import Registry
 
         with contextlib.closing(Registry(self.home)) as registry:
             return registry.all()
 
     def named(self, names: list[str]) -> list[Project]:
-        """The registered projects of these names, slugs, ids or collections (``*``: all).
+        """The registered projects with these names, slugs, ids or collections (``*``: all).
 
         Raises:
-            UsageError: none has such a name.
+            UsageError: no project has any of these names.
         """
         known = self.known()
         if "*" in names and known:
@@ -185,7 +186,7 @@ class Scope:
 
     @property
     def catalog(self) -> Catalog | None:
-        """The index's catalog, read only; None where there is no index."""
+        """The catalog of the index, read only; None if there is no index."""
         if self._catalog is None:
             from memsearch_engine.index.catalog import Catalog
 
@@ -203,14 +204,14 @@ class Scope:
 
     @property
     def settings(self) -> Settings:
-        """The owner's settings, read now. Raises SettingsError."""
+        """The owner's settings, read from disk at each use. Raises SettingsError."""
         from memsearch_engine.core.settings import load
 
         return load(self.home)
 
     @property
     def folders(self) -> AgentFolders:
-        """The folders in which agents store their sessions, as far as this machine knows them."""
+        """The known folders in which agents on this machine store their sessions."""
         if self._folders is None:
             from memsearch_engine.agents.known_folders import known_folders
             from memsearch_engine.core.home import AgentFolders
@@ -224,7 +225,7 @@ class Scope:
     # -- notes
 
     def days(self) -> list[DayFile]:
-        """Dated files, newest first."""
+        """All day files, newest first."""
         from memsearch_engine.journal.shared import list_dated
 
         found = [day for project in self.projects for day in list_dated(project.memory)]
@@ -255,10 +256,14 @@ class Scope:
                     yield file, entry
 
     def section(self, name: str) -> Section:
-        """The entry behind an entry or chunk id. Looks in these projects, then in all.
+        """The entry with an entry id or chunk id, and its file.
+
+        The projects of the scope are searched first, then all projects, then former chunk ids in
+        the history.
 
         Raises:
-            NotFound: no such entry. UsageError: the id is too short or ambiguous.
+            NotFound: no such entry.
+            UsageError: the id is too short or ambiguous.
         """
         from memsearch_engine.search import sections
 
@@ -279,10 +284,11 @@ class Scope:
         raise missing
 
     def note(self, name: str) -> Note:
-        """The entry behind the id of a hit, an entry or a chunk, as it is now.
+        """The current note with the id of a hit, an entry or a chunk.
 
         Raises:
-            NotFound: no such entry. UsageError: the id is too short or ambiguous.
+            NotFound: no such entry.
+            UsageError: the id is too short or ambiguous.
         """
         from memsearch_engine.journal.note import Note
 
@@ -290,12 +296,12 @@ class Scope:
         return Note.of(section.entry, section.path)
 
     def project_of(self, path: str) -> Project | None:
-        """The project to whose notes, own or shared, a file belongs; None where there is none."""
+        """The project that has this file among its own or shared notes; None if there is none."""
         from memsearch_engine.journal.shared import belongs
 
         return next((project for project in self.projects if belongs(path, project.memory)), None)
 
     def memory_of(self, path: str) -> str:
-        """The memory folder that a file belongs to; the undo history is kept by it."""
+        """The memory folder that a file belongs to, which identifies its undo history."""
         project = self.project_of(path)
         return project.memory if project else os.path.dirname(path)

@@ -1,4 +1,4 @@
-"""From a hit to its whole section (L2), by chunk or entry, with or without an index."""
+"""Find the whole note (L2) of a hit by entry id or chunk id, with or without an index."""
 
 from __future__ import annotations
 
@@ -27,8 +27,13 @@ _MIN_CHUNK, _MAX_CHANGES = 8, 2_000
 
 
 class Section(msgspec.Struct):
-    """An entry as it stands in its file now. ``chunk_id`` is the one that was asked for, if a chunk
-    was.
+    """An entry as it is in its file now.
+
+    Attributes:
+        path: the entry's file.
+        day: ISO day of the file; empty if it is not a day file.
+        project: None if the file belongs to no known project.
+        chunk_id: the requested chunk; empty if an entry was requested.
     """
 
     path: str
@@ -39,12 +44,12 @@ class Section(msgspec.Struct):
 
     @property
     def own_chunk(self) -> str:
-        """The chunk that was asked for, else the entry's first one."""
+        """Id of the requested chunk, else of the entry's first chunk."""
         return self.chunk_id or next((chunk.chunk_id for chunk in chunks_of(self.entry)), "")
 
     @property
     def own_lines(self) -> tuple[int, int]:
-        """First and last line of that chunk in the file, counted from 1."""
+        """First and last line of ``own_chunk`` in the file, counted from 1."""
         own = next(
             (chunk for chunk in chunks_of(self.entry) if chunk.chunk_id == self.own_chunk),
             self.entry,
@@ -53,17 +58,23 @@ class Section(msgspec.Struct):
 
     @property
     def target(self) -> Target:
-        """The entry as it stands, to change it only as long as it does."""
-        from memsearch_engine.journal.write import Target  # a search needs none of it
+        """The entry and its content hash, to change it only if nobody else has changed it."""
+        from memsearch_engine.journal.write import Target  # not loaded for a search
 
         return Target(self.path, self.entry.id, self.entry.hash)
 
 
 def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section:
-    """The entry that *name* names: an entry id, a chunk id, or an unambiguous beginning of one (4
-    characters or more).
+    """Find an entry in its file. The catalog is only used to find the file faster.
 
-    The catalog says where to look; the file decides. Raises NotFound.
+    Args:
+        catalog: None to search all files.
+        projects: the projects to search.
+        name: an entry id, a chunk id, or at least the first 4 characters of one.
+
+    Raises:
+        NotFound: no such entry.
+        UsageError: *name* is too short or ambiguous.
     """
     if len(name) < 4:
         raise UsageError(
@@ -78,8 +89,8 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
     if not found:
         for project in projects:
             files = list_notes(project.memory).files
-            # newest first, the project's own before shared ones (an id can be written by anybody),
-            # copies last
+            # newest first; own notes before shared ones, since anybody can write an id into a
+            # shared note; copies last
             for file in sorted(files, key=_preferred, reverse=True):
                 _in_file(file.path, name, projects, found)
                 if name in found:
@@ -97,8 +108,15 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
 
 
 def id_of_former_chunk(history: History, name: str) -> str:
-    """The entry whose earlier text had the chunk *name* (or one that begins so), as far as the
-    history goes back; '' where there is none. A chunk's id changes with its text, an entry's stays.
+    """Find the entry that had a chunk id before it was changed.
+
+    A chunk's id changes with its text. The id of its entry does not.
+
+    Args:
+        name: a chunk id, or at least the first 8 characters of one.
+
+    Returns:
+        The entry id; '' if the history contains no such chunk.
     """
     if len(name) < _MIN_CHUNK or not history.has_changes:
         return ""
@@ -114,9 +132,7 @@ def _preferred(file: DayFile) -> tuple[bool, bool, str]:
 
 
 def _likely(catalog: Catalog | None, name: str, projects: list[Project]) -> list[tuple[str, str]]:
-    """(file, entry id) that the catalog knows for *name* in *projects*; also for chunks, whatever
-    their size.
-    """
+    """(file, entry id) of the entries in the catalog for an entry id or chunk id *name*."""
     if catalog is None:
         return []
     try:
@@ -126,7 +142,7 @@ def _likely(catalog: Catalog | None, name: str, projects: list[Project]) -> list
 
 
 def _in_file(path: str, name: str, projects: list[Project], found: dict[str, Section]) -> None:
-    """Add to *found* (by entry id) what *name* names in one file."""
+    """Add to *found*, by entry id, the entries of one file that *name* identifies."""
     try:
         data = safe_files.read(path)
     except OSError:

@@ -1,9 +1,9 @@
 """Group hits by the session that they come from.
 
-A session is placed by the probability that at least one of its notes answers, each taken by itself
-(noisy or, Pearl 1988). So a session with many notes on a topic comes before one that names it once,
-and many doubtful hits count for nothing. Where only words were compared, no probability is known,
-and the place of the best note decides.
+Sessions are ordered by the probability that at least one of their notes answers the query. The
+notes are treated as independent (noisy or, Pearl 1988). A session with many notes on a topic
+therefore comes before a session with one. Doubtful hits are not counted. If only words were
+compared, no probability is known and sessions are ordered by the rank of their best note.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from memsearch_engine.search.hits import Hit
 
 
 class SessionHits(msgspec.Struct):
-    """The hits of one session, best first. A note that a person wrote is a group of its own.
+    """The hits of one session. A note that a person wrote is a group by itself.
 
     Attributes:
+        rank: position among the sessions, from 1.
         agent, session: empty for a note that a person wrote.
-        project: id.
-        confidence: probability that one of its notes answers, 0 to 1; None where only words were
-            compared.
+        project: project id.
+        confidence: probability that at least one of its notes answers the query, 0 to 1; None if
+            only words were compared.
+        hits: best first.
     """
 
     rank: int
@@ -34,16 +36,21 @@ class SessionHits(msgspec.Struct):
 
     @property
     def first_day(self) -> str:
-        """ISO day of the oldest hit; empty where none has one."""
+        """ISO day of the oldest hit; empty if no hit has a day."""
         return min((hit.day for hit in self.hits if hit.day), default="")
 
     @property
     def last_day(self) -> str:
+        """ISO day of the newest hit; empty if no hit has a day."""
         return max((hit.day for hit in self.hits), default="")
 
 
 def by_session(hits: list[Hit]) -> list[SessionHits]:
-    """The sessions of *hits*, which are in order."""
+    """Group hits by session, the most probable session first.
+
+    Args:
+        hits: best first.
+    """
     groups: dict[tuple[str, ...], SessionHits] = {}
     for hit in hits:
         row = hit.row
@@ -70,7 +77,7 @@ def by_session(hits: list[Hit]) -> list[SessionHits]:
     found = sorted(
         groups.values(), key=lambda group: (-(group.confidence or 0.0), group.hits[0].rank)
     )
-    for group in list(found):  # the session with the newer version first
+    for group in list(found):  # a session with a newer version goes before the older version's
         replaced = {
             name for hit in group.hits for name in (*hit.supersedes, *hit.possibly_supersedes)
         }

@@ -1,4 +1,4 @@
-"""Correct mistyped words of a query, and name the words that no note has."""
+"""Correct mistyped words of a query, and list the words that no note contains."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import HIDDEN_KINDS
 from memsearch_engine.search.request import SearchRequest
 
-_MIN_LENGTH = 4  # shorter words are near to too many others
-_MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}  # by length; two for longer ones
+_MIN_LENGTH = 4  # shorter words are similar to too many others
+_MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}  # by length of the word; 2 for longer words
 _REPLACEMENTS = 3
-#: Near words that are looked at where some of them may be hidden by default.
+#: Similar words that are checked if some of them may be hidden by default.
 _NEAR = 12
 
 
 class _Vocabulary:
-    """The words that the notes of a request have. Kinds that are hidden by default do not count,
-    unless the request asks for them.
+    """The words in the notes that a request can find.
+
+    Notes of kinds that are hidden by default count only if the request asks for such a kind.
     """
 
     def __init__(self, catalog: Catalog, request: SearchRequest) -> None:
@@ -31,7 +32,7 @@ class _Vocabulary:
         return self._words.has_beginning(prefix, hidden=not self.visible_only)
 
     def written(self, stem: str) -> str:
-        """A word as people write it, for its stem; the stem where there is none."""
+        """A written word that has this stem; the stem itself if no note contains one."""
         first = stem[: max(3, len(stem) - 2)]
         words = self._words.written(first)
         return next((word for word in words if analyze.stem(word) == stem), stem)
@@ -40,12 +41,15 @@ class _Vocabulary:
 def correct(
     catalog: Catalog, terms: list[str], request: SearchRequest
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """Replace terms that no note has by near ones that some note has.
+    """Replace terms that no note contains with similar terms that occur in notes.
 
-    A last word that may be unfinished is left alone, and so is a word that was meant as a filter.
+    An unfinished last word and a word that looks like a filter are not replaced.
+
+    Args:
+        terms: terms of the query (``analyze.query_terms``).
 
     Returns:
-        The terms to search for, and for each replaced word, as typed, its replacements.
+        The terms to search for, and replaced word as typed -> its replacements.
     """
     vocabulary = _Vocabulary(catalog, request)
     last = analyze.words(request.text).split()[-1:] if request.last_is_partial else []
@@ -76,10 +80,10 @@ def correct(
 
 
 def _near(words: dict[int, list[str]], vocabulary: _Vocabulary, term: str) -> list[str]:
-    """The words nearest to a term by edit distance (optimal string alignment).
+    """The words most similar to a term by edit distance (optimal string alignment).
 
     Args:
-        words: all words of the catalog by length.
+        words: length -> all words of the catalog with that length.
     """
     from rapidfuzz.distance import OSA
     from rapidfuzz.process import extract
@@ -99,15 +103,19 @@ def _near(words: dict[int, list[str]], vocabulary: _Vocabulary, term: str) -> li
 
 
 def absent(catalog: Catalog, request: SearchRequest, corrected: dict[str, list[str]]) -> list[str]:
-    """The words of a request that no note has and that were not corrected. A last word that may be
-    unfinished counts as present where some word begins with it.
+    """The words of a request that no note contains and that were not corrected.
+
+    An unfinished last word counts as present if some word begins with it.
+
+    Args:
+        corrected: the replaced words, as ``correct`` returns them.
     """
     vocabulary = _Vocabulary(catalog, request)
     words = [word for word in analyze.words(request.text).split() if word not in corrected]
     unknown = []
     for word in words:
         forms = analyze.terms(word)
-        # the word as written counts, too: `maxRetries` is more than its stem
+        # the word as written counts, too: `maxRetries` differs from its terms
         if forms and not any(vocabulary.has(form) for form in (word, *forms)):
             unknown.append(word)
     is_last_unknown = bool(unknown) and unknown[-1] == words[-1]
@@ -117,13 +125,13 @@ def absent(catalog: Catalog, request: SearchRequest, corrected: dict[str, list[s
 
 
 def _is_unfinished(vocabulary: _Vocabulary, last: list[str], term: str) -> bool:
-    """Whether a term comes from the unfinished last word, and some word begins like it."""
+    """Whether a term comes from the unfinished last word and some word begins with that word."""
     if not last or not (analyze.stem(last[0]) == term or term.endswith(f"_{last[0]}")):
         return False
     return vocabulary.has_prefix(last[0])
 
 
 def _as_typed(request: SearchRequest, term: str) -> str:
-    """The word of the query that a term was made from."""
+    """The word of the query from which a term was made."""
     words = analyze.words(request.text).split()
     return next((word for word in words if analyze.stem(word) == term), term)

@@ -1,8 +1,7 @@
-"""Search results and sections as plain dictionaries: what `--json` prints, and what a renderer
-needs beside it.
+"""Search results and notes as plain dictionaries, for ``--json`` and for renderers.
 
-The service builds them for clients that have the standard library alone; commands build them in
-their own process when no service answers. Both print the same.
+The service builds them for clients that import only the standard library. Commands build them in
+their own process if no service answers. The output is the same.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from memsearch_engine.journal.note import Note
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search.hits import Answer, Hit
 
-#: Key of the values that only a renderer needs. They are no part of the JSON output.
+#: Key of the values that only a renderer needs. They are not part of the JSON output.
 DISPLAY = "display"
 
 
@@ -25,8 +24,9 @@ def answer_view(answer: Answer) -> dict[str, Any]:
     """An answer as a dictionary.
 
     Returns:
-        The fields of ``search --json`` (without ``schema_version``) in their order; ``hits`` are
-        dictionaries of ``hit_view`` with ``DISPLAY``. ``is_unsure``: perhaps no note fits.
+        The fields of ``search --json`` in their order, without ``schema_version``. ``hits`` are
+        dictionaries of ``hit_view``, each with ``DISPLAY`` added. ``is_unsure`` is
+        ``Answer.is_unsure``.
     """
     return {
         "mode": answer.mode,
@@ -81,8 +81,9 @@ def hit_view(hit: Hit, answer: Answer) -> dict[str, Any]:
 
 
 def mark_contradicting(origin: Origin, hits: list[Hit]) -> None:
-    """Mark hits whose file contradicts a decision of the owner: they are shown, and injected
-    nowhere. Hits stay as they are where the decisions can't be read.
+    """Mark the hits with a file that contradicts the owner's decision about the note.
+
+    Such notes are shown but not injected. If the decisions can't be read, nothing is marked.
     """
     with contextlib.suppress(MemsearchError):
         wrong = origin.verdicts((hit.row.hash, hit.row.day) for hit in hits)
@@ -92,11 +93,12 @@ def mark_contradicting(origin: Origin, hits: list[Hit]) -> None:
 
 
 def _display(hit: Hit, answer: Answer) -> dict[str, Any]:
-    """What a renderer needs of a hit beside its JSON keys.
+    """The values of a hit that a renderer needs in addition to its JSON keys.
 
     Returns:
-        ``text``: the note without heading, anchors and marks; ``embedded``: the text that was
-        indexed; ``newer`` and ``later``: rank and day of the hit that replaces it, or None.
+        ``text`` is the note without heading, anchors and marks. ``embedded`` is the text that was
+        indexed. ``newer`` and ``later`` are rank and day of the hit that supersedes or possibly
+        supersedes it, or None.
     """
     row, newer, later = (
         hit.row,
@@ -117,7 +119,7 @@ def _display(hit: Hit, answer: Answer) -> dict[str, Any]:
 
 
 def note_view(note: Note) -> dict[str, Any]:
-    """A note with the keys that every command prints for one."""
+    """A note as a dictionary, with the keys that all commands use for a note."""
     anchor = note.anchor
     return {
         "entry_id": note.id,
