@@ -1,6 +1,6 @@
-"""Keeping secrets out of everything that is written.
+"""Finds secrets in text and replaces them before anything is written.
 
-``scan.redact`` replaces what it finds by ``[REDACTED:rule:fingerprint]``; equal secrets get equal
-fingerprints. The rules are betterleaks' (where it has a wheel) and a few of ours for what it
-misses. Loaded only where scanning happens.
+``scan.redact`` replaces each secret by ``[REDACTED:rule:fingerprint]``. Equal secrets get equal
+fingerprints. The rules are those of betterleaks (if it has a wheel for the platform) and our own
+for what it misses. The package is imported only where text is scanned.
 """

@@ -1,8 +1,8 @@
-"""Secrets that are no single word: keys over many lines, tables, wallets' word lists, files packed
-into base64.
+"""Secrets that are not a single word: keys over many lines, tables, wallets' word lists, files in
+base64.
 
-Everything goes line by line or over bounded stretches, so that time is linear in the text. Each
-finder yields (start, stop, rule); none looks at what another one found.
+All patterns work line by line or over bounded stretches, so the time is linear in the text. Each
+finder yields (start, stop, rule) and is independent of the others.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from memsearch_engine.secrets.judge import is_chosen, is_mixed, is_reference, is
 
 Span = tuple[int, int, str]
 
-# -- private keys: the header, then only lines that look like a key's, so that a key that is cut
-# leaves the prose alone
+# -- private keys: the header, then only lines that look like key data, so that prose after a
+# truncated key is not replaced
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(
     r"(?:\r?\n|\\+n|[ \t>+|\d\"'(-]){0,24}?-----END [A-Z0-9 ]{0,30}KEY(?: BLOCK)?-----"
@@ -40,12 +40,12 @@ _LAST_LINE = re.compile(_LEAD + r"([A-Za-z0-9+/]{1,76}={0,2})[ \t]*[\"'`,)\]}]{0
 _LINE_END = re.compile(r"\n|\\n|\Z")
 _WIDE = linear.compile(r"[A-Za-z0-9+/]{64}")
 _MIN_KEY = 24
-_MIDDLE_LINES, _MIDDLE_WIDTH = 4, 64  # PEM's own width; mail wraps at 76
+_MIDDLE_LINES, _MIDDLE_WIDTH = 4, 64  # the width of PEM lines; mail wraps at 76
 
 
 def private_keys(text: str) -> Iterator[Span]:
-    """Keys from their header on; keys whose header was cut off, by their end; and the middle of one
-    alone.
+    """Private keys from their header on. Keys without a header are found by their end, and the
+    middle of a key by its lines.
     """
     for begin in _BEGIN.finditer(text):
         if short := _SHORT_KEY.match(text, begin.end()):
@@ -69,13 +69,13 @@ def private_keys(text: str) -> Iterator[Span]:
 
 
 def key_pieces(text: str) -> Iterator[Span]:
-    """Runs of lines as wide as a PEM's: up to an end of a private key, or, where neither header nor
-    end stands by, alone.
+    """Runs of lines with the width of PEM: before the end of a private key, or alone without a
+    header and an end.
     """
     if not _WIDE.search(text):
         return
     run: list[tuple[int, int]] = []
-    public = armored = False  # below the header of something that is no secret
+    public = armored = False  # below a header of something that is not secret
     place = 0
     for end in _LINE_END.finditer(text):
         start, line, place = place, text[place : end.start()], end.end()
@@ -117,7 +117,7 @@ def _piece(
 
 
 def _random(packed: str) -> bool:
-    """Whether base64 holds what reads like nothing: no text, no picture."""
+    """Whether base64 decodes to random-looking bytes: no text, no picture."""
     try:
         data = base64.b64decode(packed[: len(packed) // 4 * 4])
     except (binascii.Error, ValueError):
@@ -137,13 +137,14 @@ _SECRET_VALUE = re.compile(r"(?m)^[ \t]+\"?[\w.-]+\"?:[ \t]*\"?([^\s\"{}$<]{4,})
 
 
 def kubernetes(text: str) -> Iterator[Span]:
+    """Values under ``data`` and ``stringData`` of a Kubernetes Secret."""
     if _SECRET_KIND.search(text):
         for data in _SECRET_DATA.finditer(text):
             for value in _SECRET_VALUE.finditer(data[2]):
                 yield data.start(2) + value.start(1), data.start(2) + value.end(1), "k8s-secret"
 
 
-# -- cookies: each of a header's, and those of a program's jar
+# -- cookies: in headers and in the jar of a program
 _COOKIES = re.compile(
     r"(?i)(?:\bcookies?\b[\"']?\s?[:=]|\s(?:-b|--cookie)[ =]|document\.cookie|_session=)[^\n]{0,4000}"
 )
@@ -155,7 +156,7 @@ _COOKIE_NAME = re.compile(
 
 
 def cookies(text: str) -> Iterator[Span]:
-    """Values of cookies that keep somebody logged in."""
+    """Values of session cookies."""
     for line in _COOKIES.finditer(text) if _MAY_HOLD_COOKIES.search(text) else ():
         for match in _COOKIE.finditer(text, *line.span()):
             if (
@@ -170,12 +171,12 @@ def cookies(text: str) -> Iterator[Span]:
 _CODE = re.compile(r"[({]|_id$|\.\w+\(")
 
 
-# -- tables: a column whose heading says that secrets stand in it
+# -- tables: columns with a heading for secrets
 _HEADING = re.compile(
     r"(?i)^[*`\"' ]*(?:[\w ]{0,20}[ _-])?(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|"
     r"mot de passe|senha|пароль|密码|密碼|口令|パスワード|비밀번호)(?: ?\([^)]*\))?[*`\"' ]*$"
 )
-#: What every text with such a heading or row contains.
+#: A part of every text with such a heading or row.
 _MAY_HEAD = linear.compile(
     r"(?im)(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|mot de passe|senha|"
     r"passwort|_pw|пароль|密码|密碼|口令|パスワード|비밀번호)(?: ?\([^)]*\))?[*`\"' ]{0,8}[ \t\r]*(?:$|[|│┃║\t,;]|  )"
@@ -207,12 +208,12 @@ _NAMED_ROW = re.compile(
 
 
 def tables(text: str) -> Iterator[Span]:
-    """Cells below such a heading, in markdown, drawn, tabbed, blank-aligned and comma-separated
-    tables.
+    """Cells below a heading for secrets, in markdown, drawn, tab-separated, blank-aligned and
+    comma-separated tables.
     """
     if not _MAY_HEAD.search(text):
         return
-    columns: set[int] = set()  # of the table that a line stands in; none outside of one
+    columns: set[int] = set()  # columns of the current table; empty outside of a table
     splitter, width, users = _NO_TABLE, 0, False
     place = 0
     for line in text.split("\n"):
@@ -250,21 +251,21 @@ def tables(text: str) -> Iterator[Span]:
         place += len(line) + 1
 
 
-# -- a wallet: its words, its exported key
+# -- wallets: seed phrases and exported keys
 _LENGTHS = (24, 21, 18, 15, 12)
 _MAX_WORDS = 120
 _WIF = re.compile(
     r"(?<![1-9A-HJ-NP-Za-km-z])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![1-9A-HJ-NP-Za-km-z])"
 )
 _MAY_BE_WIF = linear.compile(r"[5KLc9][1-9A-HJ-NP-Za-km-z]{50}")
-#: Twelve words and more of a list's length, one beside the other.
+#: At least twelve words with the length of such words in a row.
 _ROW = linear.compile("(?:[A-Za-z]{3,8}[\\s\u00a0\u3000\\d.,):(\"'|*`-]{1,12}){11,}[A-Za-z]{3,8}")
 _WORD = re.compile("[A-Za-z]+")
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def wallets(text: str) -> Iterator[Span]:
-    """Seed phrases and keys whose checksums are right (BIP39, base58check)."""
+    """Seed phrases and keys with valid checksums (BIP39, base58check)."""
     for match in _WIF.finditer(text) if _MAY_BE_WIF.search(text) else ():
         if _is_wif(match[0]):
             yield *match.span(), "wallet-key"
@@ -280,7 +281,9 @@ def wallets(text: str) -> Iterator[Span]:
 
 
 def _phrases(run: list[tuple[str, int, int]]) -> Iterator[Span]:
-    """The longest phrases first: words before one ("seed phrase:") are of the list, too."""
+    """Find phrases in a run of words, the longest first, because the words before a phrase ("seed
+    phrase:") are also in the list.
+    """
     run = run[:_MAX_WORDS]
     taken: set[int] = set()
     for length in _LENGTHS:
@@ -305,8 +308,8 @@ def _is_seed_word(word: str) -> bool:
 
 
 def _is_phrase(words: list[str]) -> bool:
-    """BIP39: eleven bits a word, the last of them a checksum; twelve times the same word is an
-    example.
+    """Whether words have a valid BIP39 checksum: eleven bits a word, the last bits are the
+    checksum. Twelve times the same word is an example, not a phrase.
     """
     if len(set(words)) < len(words) // 3:
         return False
@@ -328,7 +331,7 @@ def _is_wif(text: str) -> bool:
     )
 
 
-# -- phrases that a name announces, whatever list their words are of
+# -- phrases after a name, whatever their word list
 _ANNOUNCED = linear.compile(
     r"(?i)(?:seed|recovery|mnemonic|backup|secret recovery|wallet)[ _-]?(?:phrase|words|seed)|mnemonic|seedphrase|助记词|ニーモニック|니모닉|"
     r"мнемоник[а-я]{0,3}|сид-?фраз[а-я]{1,2}|phrase de récupération|frase (?:semilla|de recuperación|semente)|wiederherstellungsphrase"
@@ -344,8 +347,8 @@ _GRAMMAR = frozenset(
 
 
 def phrases(text: str) -> Iterator[Span]:
-    """Twelve plain words and more right behind the name of such a phrase; a sentence there has
-    words of grammar.
+    """At least twelve plain words directly after the name of such a phrase. Words of grammar show
+    that it is a sentence.
     """
     for name in _ANNOUNCED.finditer(text):
         if match := _ANNOUNCED_WORDS.match(text, name.end()):
@@ -358,7 +361,7 @@ def phrases(text: str) -> Iterator[Span]:
                 yield *match.span(1), "seed-phrase"
 
 
-# -- codes that let somebody in once
+# -- one-time codes
 _CODES = linear.compile(
     r"(?i)(?:backup|recovery|rescue|scratch|one[- ]time|2fa|mfa|emergency|wiederherstellungs|ersatz|notfall)[ _-]?codes?|codes? de (?:secours|récupération)|"
     r"códigos? de (?:recuperación|respaldo|recuperação|backup)|codici? di (?:recupero|backup)|kody? zapasow[a-z]{1,2}|резервн[а-я]{2,3} код[а-я]{0,2}|"
@@ -373,7 +376,7 @@ _MAX_CODES = 24
 
 
 def backup_codes(text: str) -> Iterator[Span]:
-    """Two codes and more in a row, right behind their name."""
+    """At least two codes in a row, directly after their name."""
     for name in _CODES.finditer(text):
         lead = _CODE_LEAD.match(text, name.end())
         place = lead.end() if lead else name.end()
@@ -390,7 +393,7 @@ def backup_codes(text: str) -> Iterator[Span]:
             yield from ((start, stop, "backup-code") for start, stop in found)
 
 
-# -- files packed into base64
+# -- files in base64
 _PACKED = re.compile(
     r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{24,}={0,2}(?:\r?\n[A-Za-z0-9+/]{16,}={0,2}){0,200}"
 )
@@ -398,7 +401,7 @@ _TEXTUAL = re.compile(r"[\x09\x0a\x0d\x20-\x7e]+")
 
 
 def packed(text: str, has_secret: Callable[[str], bool]) -> Iterator[Span]:
-    """Base64 of a text (a .env) in which *has_secret* finds one."""
+    """Base64 of a text (such as a .env file) in which *has_secret* finds a secret."""
     for match in _PACKED.finditer(text):
         raw = re.sub(r"\s", "", match[0])
         try:
@@ -415,7 +418,7 @@ def packed(text: str, has_secret: Callable[[str], bool]) -> Iterator[Span]:
                 place += len(line) + 1
 
 
-# -- tokens that a terminal or a mail wrapped
+# -- tokens that a terminal or a mail program wrapped
 _WRAP = re.compile(r"(?<=[A-Za-z0-9_+/=-]{12})[ \t]?\\?\r?\n[ \t>|]{0,8}(?=[A-Za-z0-9_+/=-]{4})")
 
 
@@ -424,8 +427,8 @@ _NEW_NAME = re.compile(r"[A-Za-z_][\w.-]*=[^=]")
 
 
 def _goes_on(text: str, place: int) -> bool:
-    """Whether a line is the rest of a token: nothing but its characters, no words, and no name of
-    its own.
+    """Whether a line is the rest of a wrapped token: only token characters, no words, and no name
+    of its own.
     """
     rest = _REST.match(text, place)
     return (
@@ -434,8 +437,11 @@ def _goes_on(text: str, place: int) -> bool:
 
 
 def unwrapped(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """*text* with lines joined where a word seems to run on, and (place in the result, characters
-    left out before it).
+    """Join lines at which a token seems to be wrapped.
+
+    Returns:
+        The text, and (position in the result, number of characters removed before it) for each
+        join.
     """
     parts, removed, end, lost = [], [(0, 0)], 0, 0
     for match in _WRAP.finditer(text):
@@ -449,10 +455,10 @@ def unwrapped(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def is_passphrase(value: str, *, named: bool) -> bool:
-    """Whether words in quotes are a passphrase: four or more, and no sentence.
+    """Whether quoted words are a passphrase: at least four, and no sentence.
 
     Args:
-        named: "passphrase" stands before it; behind "password", sentences are more common than
+        named: the word "passphrase" precedes it. After "password", sentences are more common than
             phrases.
     """
     words = re.split(r"[ -]+", value.strip())

@@ -1,9 +1,9 @@
-"""Short names of secrets, by which equal ones can be seen as equal on this machine and cracked on
-none.
+"""Keyed fingerprints of secrets: equal secrets are recognizable on this machine, and no secret can
+be guessed from one.
 
-Placeholders stand in notes, and notes are committed: a plain digest of a password could be tried
-against a list of passwords. Names are therefore keyed (HMAC, RFC 2104) by a random secret of the
-home that never leaves it.
+Fingerprints appear in notes, and notes are committed to repositories. A plain digest of a password
+could be compared with a list of passwords. Fingerprints are therefore keyed (HMAC, RFC 2104) by a
+random secret of the home that never leaves it.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _KEY_BYTES = 32
 
 
 def fingerprint(home: Home, secret: str) -> str:
-    """Eight hex digits for *secret*; the same in all of this home's notes, another in every other
-    home's.
+    """The fingerprint of *secret*: eight hex digits, equal in all notes of this home and different
+    in other homes.
     """
     data = secret.encode("utf-8", "surrogatepass")
     return hmac.new(_key(str(home.root)), data, hashlib.sha256).hexdigest()[:8]
 
 
 def named(home: Home, purpose: str) -> str:
-    """A name of this home for others' ears: the same for ever, and of no use to learn anything of
-    it. Hex digits.
+    """A stable name of this home for one purpose, to be shown to other programs. It is a keyed hash
+    in hex digits and reveals nothing about the home.
     """
     return hmac.new(_key(str(home.root)), f"name of {purpose}".encode(), hashlib.sha256).hexdigest()
 
 
 def unkeyed(secret: str) -> str:
-    """The name that versions before 0.2 gave; what the owner allowed under it stays allowed."""
+    """The fingerprint that versions before 0.2 used. What the owner allowed by it stays allowed."""
     return digest("secret", secret, size=4)
 
 
@@ -44,8 +44,8 @@ _keys: dict[str, bytes] = {}
 
 
 def _key(root: str) -> bytes:
-    """The home's key, made at its first use. A home that can't be written has one for as long as
-    the process lives.
+    """The home's key, created at its first use. If the home is not writable, the key exists only in
+    this process.
     """
     path = os.path.join(root, "secret.key")
     known = _keys.get(path)
@@ -75,7 +75,7 @@ def _read(path: str) -> bytes | None:
 
 
 def _make(path: str) -> None:
-    """Write it whole or not at all; of two processes at once, one wins."""
+    """Write the file atomically. If two processes do so at once, one wins."""
     temporary = f"{path}.{secrets.token_hex(6)}"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -87,7 +87,7 @@ def _make(path: str) -> None:
             os.link(temporary, path)
         except FileExistsError:
             pass
-        except OSError:  # a file system without links
+        except OSError:  # a file system without hard links
             if not os.path.exists(path):
                 os.rename(temporary, path)
     finally:

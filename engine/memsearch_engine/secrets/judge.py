@@ -1,11 +1,10 @@
-"""Is a value that stands where secrets stand one? Names of things, references and placeholders are
+"""Decides whether a value in the place of a secret is one. Names, references and placeholders are
 not.
 
-The rules that need this know a place ("what follows ``password=``") and not a look. What they find
-is kept out where it
-reads like code or prose: a reference (``$VAR``, ``env:NAME``, ``vault:…``), a placeholder
-(``your-key``, ``****``), a call or an attribute, or words of a language (their runs of letters are
-long; those of random values are not).
+The rules that use this know a place (such as "after ``password=``") but no format. A value is no
+secret if it reads like code or prose: a reference (``$VAR``, ``env:NAME``, ``vault:…``), a
+placeholder (``your-key``, ``****``), a call or an attribute, or words of a language. Words have
+long runs of letters, random values have short ones.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _REFERENCE = re.compile(
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WORD_LENGTH = (
-    3.2  # letters per run: random base64 has about 1.6, identifiers and prose more than 4
+    3.2  # letters per run: random base64 has about 1.6, identifiers and prose have more than 4
 )
 _STRONG = re.compile(
     r"(?i)pass|pwd|psk|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス"
@@ -34,17 +33,17 @@ _NO_VALUE = re.compile(
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_FEW_CHARACTERS = 5  # a token of fewer different characters is an example
+_FEW_CHARACTERS = 5  # a token with fewer different characters is an example
 
 
 def is_reference(value: str) -> bool:
-    """Whether *value* names a secret, or stands for one, instead of being it."""
+    """Whether *value* refers to a secret or is a placeholder for one."""
     return bool(_REFERENCE.search(value) or _PLACEHOLDER.match(value))
 
 
 def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
-    """Whether *value* reads like words or an identifier: its runs of letters have at least *length*
-    in the mean.
+    """Whether *value* reads like words or an identifier: the mean length of its runs of letters is
+    at least *length*.
     """
     digits = sum(char.isdigit() for char in value)
     if digits * 10 > len(value) * 3:
@@ -54,6 +53,7 @@ def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
 
 
 def mixed(value: str) -> bool:
+    """Whether *value* has both digits and letters."""
     return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
 
 
@@ -69,8 +69,8 @@ _SYMBOLS = "!#%&*?+=~^@$§"
 
 
 def is_said(value: str) -> bool:
-    """Whether a word that prose or a table gives as a secret is one: it mixes letters with digits
-    or symbols and is no name, number, date, version, address or path.
+    """Whether a word is a secret that prose or a table gives: it mixes letters with digits or
+    symbols and is no name, number, date, version, address or path.
     """
     if (
         not 6 <= len(value) <= 200
@@ -95,7 +95,7 @@ def is_said(value: str) -> bool:
 
 
 def is_token(rule: str, value: str) -> bool:
-    """Whether what a vendor's or a place's rule found is a secret."""
+    """Whether a match of a vendor's or a place's rule is a secret."""
     if rule == "cli-argument":
         return not value.startswith(("$", "<", "%"))
     if is_reference(value):
@@ -124,8 +124,8 @@ def is_token(rule: str, value: str) -> bool:
 
 
 def is_strong(key: str) -> bool:
-    """Whether a name is a password's, in any language, and not that of something about one (its
-    policy, its file).
+    """Whether a name denotes a password, in any language, and not something about one (its policy,
+    its file).
     """
     return bool(_STRONG.search(key) or _STRONG_MORE.search(key)) and not _NO_VALUE.search(key)
 
@@ -133,12 +133,13 @@ def is_strong(key: str) -> bool:
 def is_assigned(
     key: str, separator: str, value: str, *, quoted: bool, closed: bool, called: bool
 ) -> bool:
-    """Whether what is assigned to a secret's name is one.
+    """Whether the value that is assigned to a secret's name is a secret.
 
     Args:
-        key: the name, with what leads to it (``POSTGRES_PASSWORD``, ``settings.api_key``).
-        closed: brackets or quotes stand between name and separator (``environ["X"] =``).
-        called: an opening bracket follows the value: it is code.
+        key: the name with its prefix (``POSTGRES_PASSWORD``, ``settings.api_key``).
+        quoted: the value is in quotes.
+        closed: a bracket or quote is between name and separator (``environ["X"] =``).
+        called: an opening bracket follows the value, so it is code.
     """
     if key.lower().endswith("sessionid") and _UUID.fullmatch(value):
         return False
@@ -153,7 +154,7 @@ def is_assigned(
         and re.search(r"[A-Z]{3}", key)
         and not re.search(r"[a-z]", key)
     )
-    if shell and not quoted:  # NAME=value: nothing else can stand there
+    if shell and not quoted:  # NAME=value in a shell: the value can be nothing else
         if strong:
             return len(value) >= 6
         return len(value) >= 6 and mixed(value) and not (wordy(value) and len(value) < 24)
@@ -169,8 +170,8 @@ def is_assigned(
     return len(value) >= (6 if strong else 16)
 
 
-#: What stands where a password could and is none: a type, a state, a label, an example, a word of a
-#: sentence.
+#: Values in the place of a password that are not secret: types, states, labels, examples, words of
+#: a sentence.
 _ORDINARY = frozenset(
     "arguments anonymous clause include omit import continue account address admin administrator algorithm already always another anything argument authentication available based because before "
     "between boolean browser bytes cannot capital change changed changeme changeit changes character characters check checked choose client "
@@ -209,8 +210,8 @@ _WORDS_ONLY = re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)+$")
 
 
 def is_chosen(value: str) -> bool:
-    """Whether what stands in a password's own place is one that somebody chose: letters alone may
-    be, what names, refers to or describes a password may not.
+    """Whether a value in the place of a password is a password that a person chose. It may have
+    letters only, but must not name, refer to or describe a password.
     """
     value = value.rstrip(".,;:)")
     if (
@@ -244,23 +245,23 @@ _CODE = re.compile(r"[:/&?%\x24]|^[!@*.+-]|@$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?
 
 
 def is_beside(value: str) -> bool:
-    """Whether a word somewhere in a line that names a password is it: stricter than for one right
-    behind the name.
+    """Whether a word anywhere in a line that names a password is the password. This is stricter
+    than for a word directly after the name.
     """
     return is_said(value) and not _NAMED.fullmatch(value) and not _CODE.search(value)
 
 
 def is_mixed(value: str) -> bool:
-    """Whether a chosen password also has digits or symbols among its letters, and is no name,
-    number or path.
-    """
+    """Whether a chosen password also has digits or symbols, and is no name, number or path."""
     value = value.rstrip(".,;:)")
     return is_chosen(value) and is_said(value)
 
 
 def is_key(value: str, *, hexadecimal: bool) -> bool:
-    """Whether prose that names a key or a token gives one: long, mixed, no words. ``hexadecimal``:
-    digits of hex alone count.
+    """Whether a value in prose about a key or token is a key: long, mixed, no words.
+
+    Args:
+        hexadecimal: accept hex digits only.
     """
     if re.match(r"0x[0-9a-fA-F]{40}$|AAAA[BCE][23]|[A-Z0-9]+(?:_[A-Z0-9]+)+$", value):
         return False

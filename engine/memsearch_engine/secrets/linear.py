@@ -1,8 +1,7 @@
-"""Patterns whose time is linear in the text: RE2 where it has a wheel, else Python's own ``re``
-behind the same call.
+"""Compiles patterns with linear running time: RE2 if it has a wheel, else Python's ``re`` with the
+same interface.
 
-Texts come from pastes and model output; a pattern that backtracks can be made to run for hours,
-with everybody waiting.
+Texts come from pastes and model output. Such a text can make a backtracking pattern run for hours.
 """
 
 from __future__ import annotations
@@ -13,8 +12,11 @@ from typing import Any
 
 
 def compile(pattern: str) -> Any:
-    """A compiled pattern with ``finditer`` and ``search``. Raises an error for what RE2 can't do
-    (look-around, references).
+    """A compiled pattern with ``finditer`` and ``search``.
+
+    Raises:
+        re2.error, re.error: the pattern is not valid. RE2 supports no look-around and no
+            references.
     """
     try:
         import re2
@@ -26,12 +28,13 @@ def compile(pattern: str) -> Any:
 
 
 def any_of(groups: Iterable[tuple[str, ...]]) -> Callable[[str], list[int]]:
-    """A function that gives the numbers of the groups of words of which one stands in a text, in
-    order, by one pass.
+    """Return a function that finds, in one pass, which groups of words occur in a text. It returns
+    their sorted numbers.
     """
     groups = list(groups)
 
     def one_by_one(text: str) -> list[int]:
+        """The same without RE2, word by word."""
         return [at for at, words in enumerate(groups) if any(map(text.__contains__, words))]
 
     try:
@@ -46,9 +49,8 @@ def any_of(groups: Iterable[tuple[str, ...]]) -> Callable[[str], list[int]]:
     found.Compile()
 
     def at_once(text: str) -> list[int]:
-        numbers = found.Match(
-            text
-        )  # None also where its memory was too little: then nothing is known
+        """The same in one pass of RE2."""
+        numbers = found.Match(text)  # also None if RE2 ran out of memory, so search word by word
         return sorted(numbers) if numbers else one_by_one(text)
 
     return at_once

@@ -1,9 +1,9 @@
-"""Passwords that stand in a place of their own: a command's argument, a directive, a call's
-position, a prompt's answer.
+"""Passwords in a known place: an argument of a command, a directive, a parameter of a call, the
+answer to a prompt.
 
-Rules as in ``vendor``: RE2, and words without which a rule costs nothing. ``letters`` rules know
-their place so well that a password of plain letters counts; the others want a value that mixes
-letters with digits or symbols.
+The rules work as in ``vendor``: they use RE2, and a rule runs only if one of its words occurs. The
+places of ``letters`` rules are unambiguous, so passwords of letters only are accepted. The other
+rules require letters mixed with digits or symbols.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PIPED = (
     r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|wrangler\s+secret|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler))"
 )
 
-#: What is judged as a chosen password: letters alone are one.
+#: Judged as chosen passwords, which may have letters only.
 LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
@@ -267,7 +267,7 @@ LETTERS: tuple[Rule, ...] = (
         "password passphrase",
         r"(?m)^[ \t]*\w{0,24}[Pp]ass(?:word|phrase)[ \t(]+[\"']([^\"'\n$<{]{5,100})[\"']\)?;?[ \t]*$",
     ),
-    # -- what a prompt is answered with
+    # -- answers to prompts
     rule(
         "prompt-password",
         "pass",
@@ -278,7 +278,7 @@ LETTERS: tuple[Rule, ...] = (
         "send",
         r"(?i)(?:assw?ord|passphrase|PIN)[^\n]{0,40}\n?[ \t]*(?:[\w.]{1,40}\.)?send(?:line|_slow|_human)?\b[ \t]*\(?[ \t]*(?:-h[ \t]+)?(?:--[ \t]+)?(?:b|f|r)?[\"']([^\"'$\n\\{]{4,100})(?:\\[rn])*[\"']",
     ),
-    # -- positions in calls
+    # -- parameters of calls
     rule(
         "call-password",
         "networkcredential passwordauthentication passwordcredential basicauth basic_auth digestauth authenticationtoken wifi.begin auth=",
@@ -299,7 +299,7 @@ LETTERS: tuple[Rule, ...] = (
         "mysqli mysql_connect getconnection dbi-> new pdo open pg_connect",
         r"(?:\bmysqli|\bmysqli?_connect|getConnection|DBI->connect|new \\?PDO|\bOpen|sql\.Open|newInstance)\s{0,3}\(?\s{0,3}[\"'][^\"'\n]{1,200}[\"']\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
     ),
-    # -- what stands for a variable that is not set
+    # -- default values of variables that are not set
     rule(
         "default-password",
         "env",
@@ -312,7 +312,7 @@ LETTERS: tuple[Rule, ...] = (
     ),
 )
 
-#: What must mix letters with digits or symbols.
+#: Values that must mix letters with digits or symbols.
 MIXED: tuple[Rule, ...] = (
     rule(
         "config-password",
@@ -366,7 +366,7 @@ MIXED: tuple[Rule, ...] = (
     ),
 )
 
-#: Tokens by their own look.
+#: Tokens that are known by their format.
 SHAPES: tuple[Rule, ...] = (
     rule(
         "app-password",

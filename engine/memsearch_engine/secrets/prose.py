@@ -1,8 +1,9 @@
-"""Passwords and keys that prose gives, in the words of many languages.
+"""Passwords and keys in prose, in many languages.
 
-A line that names a password and holds one word that reads like one gives it, whatever the grammar
-between them: "use X as the password", "hasło do bazy to X", "비밀번호는 X입니다". Each name looks at a
-bounded stretch of its own line, so time is linear in the text.
+If a line names a password and contains a word that reads like one, the word is the password,
+whatever the grammar between them: "use X as the password", "hasło do bazy to X", "비밀번호는 X입니다". The
+search around each name is limited to a bounded stretch of its line, so the time is linear in the
+text.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _KEY_NAME = compile(
     r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app) secret|chiave|chave|clave|klucz[a-z]{0,3}|sleutel|nyckel[a-z]{0,2}|"
     r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
 )
-#: A word with a digit or a symbol: what has neither reads like no password.
+#: A word with a digit or a symbol. Other words do not read like passwords.
 _WORD = compile(
     r"[!#$%&*+./0-9:?@A-Z^_a-z~-]{0,99}[!#$%&*+0-9?@^~][!#$%&*+./0-9:?@A-Z^_a-z~-]{0,300}"
 )
@@ -43,7 +44,7 @@ _USER = re.compile(
     r"(?i)(?:\b(?:user(?:name)?|account|benutzer|nutzer|utente|usuario|utilisateur|gebruiker|kullanıcı|użytkownik|användare|e-?mail|host|server|"
     r"version|ticket|issue|branch|file|model)|아이디는?|账号|пользовател[а-я]{1,3})[ \t]*[:=]?[ \t]*[\"'`]?$"
 )
-#: What stands before or behind a word of code, not of prose.
+#: Characters beside a word of code, but not beside a word of prose.
 _OPENS, _CALLS = frozenset("[{|=<\\.$"), frozenset("([{}|=\\")
 _GIVES = re.compile(
     r"(?i)(?:[:=：]|->|→|\b(?:is|ist|lautet|est|es|é|è|to|är|on|now)|[은는이가はを是为為])[ \t]*[\"'`“„«]?$"
@@ -52,12 +53,12 @@ _HEX = re.compile(r"[0-9a-f]+")
 _SEALED = re.compile(r"SealedSecret|encryptedData|ENC\[")
 _BEFORE, _AFTER = 80, 90
 
-#: Names that are no other word.
+#: Names that have no other meaning.
 _FULL = _LATIN.partition("|pwd|")[0]
 _QUOTE = "[\"'`“”„«»‘’]"
 _PLAIN = rf"{_QUOTE}?([A-Za-z][a-z]{{5,39}}){_QUOTE}?"
 _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|a|o|il))?(?: new)?"
-#: Passwords of letters alone, where the words around leave no other reading.
+#: Passwords of letters only, in unambiguous contexts.
 _LETTERS = (
     compile(
         rf"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:{_FULL})(?:$|[^a-z])"
@@ -91,8 +92,7 @@ _LETTERS = (
     ),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )
-#: What a password was changed to, where the grammar leaves no other reading; with a digit or a
-#: symbol in it.
+#: The new value of a changed password, with a digit or a symbol, in unambiguous grammar.
 _TO = r"[\"'`“„«「]?([!-~]{6,100}?)[\"'`”“»」]?"
 _CHANGED = (
     compile(
@@ -115,7 +115,7 @@ _SEVERAL = re.compile(
     r"(?i)(?:ed|en|ing|able|ible|ory|ive|al|ly|ent|ant|ous|ful|less|ary|text|word|tion|ment|ity|ness|where|thing|one|ever|times)$"
 )
 _PARTICIPLE = re.compile(r"(?i)(?:[aiu]t[aeio]|[ai]d[ao]s?|ée?s?|te|de|ne)$")
-_LOOSE = (3, 5, 6)  # numbers of the patterns above that a word of grammar could fill
+_LOOSE = (3, 5, 6)  # indexes of the patterns above that a word of grammar could match
 _PIN = compile(
     r"(?:\bPIN|(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
     r"(?: (?i:is|was|ist|lautet)|:| =)[ \t]{1,2}(\d{4,10})(?:$|[^\d.%])"
@@ -123,8 +123,8 @@ _PIN = compile(
 
 
 def clauses(text: str) -> Iterator[Span]:
-    """Words that read like a password beside a name of one, keys beside a name of one, and plain
-    words in clear grammar.
+    """Words that read like a password near a name for passwords, keys near a name for keys, and
+    plain words in unambiguous grammar.
     """
     if _SEALED.search(text):  # encrypted for somebody else
         return
@@ -166,7 +166,7 @@ def _beside(text: str, names: object, rule: str) -> Iterator[Span]:
             if len(value) < 6 or word[0].endswith(":"):
                 continue
             likely = is_beside(value) if rule == "said" else is_key(value, hexadecimal=not digest)
-            if not likely:  # judged first: it costs less than looking around
+            if not likely:  # checked first, because it costs less than the context
                 continue
             start, end = begin + word.start() + word[0].index(value), begin + word.end()
             before, after = text[start - 1 : start], text[end : end + 1]

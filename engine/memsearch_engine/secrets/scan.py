@@ -1,9 +1,8 @@
-"""Finding secrets in text and replacing them.
+"""Finds secrets in text and replaces them.
 
-Three sources, joined by place: a library made for it (betterleaks, where it has a wheel), tokens
-known by their look (``vendor``), and values known by where they stand, which are judged
-(``judge``). What is found is replaced where it stands; longer ones also wherever else they are
-repeated.
+Three sources are merged by position: the library betterleaks (if it has a wheel), tokens of a known
+format (``vendor``), and values in a known place that ``judge`` accepts. A secret is replaced where
+it was found. Longer secrets are also replaced wherever they recur.
 """
 
 from __future__ import annotations
@@ -40,21 +39,22 @@ _GLUED = re.compile(
     r"(?i)[\[<]redacted(?::[a-z0-9-]{1,40}:[0-9a-f]{8})?[\]>]([^\s\"'`,;)\]}<>@./:&?][^\s\"'`,;)\]}<>@]{5,200})"
 )
 _GO_RESERVES = 2 << 30  # bytes; 1.7 GB of address space were measured
-_ALLOW = re.compile(r"(?:gitleaks|betterleaks):allow")  # a comment in a transcript is nobody's word
+# such a comment in a transcript has no authority
+_ALLOW = re.compile(r"(?:gitleaks|betterleaks):allow")
 _ALLOWED = "secrets-allowed"
 _HALF = re.compile(
     "[\ud800-\udfff]"
-)  # half a surrogate pair is no text, and no pattern can be asked of it
-_REPEATED = 12  # a secret of this length is replaced wherever it stands; shorter ones may be words
+)  # half a surrogate pair is not text, and patterns cannot match it
+_REPEATED = 12  # minimum length of a secret that is replaced everywhere; shorter ones may be words
 
-# -- names and what is assigned to them. No newline is crossed.
+# -- names with an assigned value, on one line
 _NAMES = linear.compile(
     r"(?i)pass(?:word|wd|phrase|code)s?|passwort|kennwort|senha|contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
     r"secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
     r"(?:account|license|master|admin|auth|encryption|deploy|private)[_-]?key|pre?-?shared[_-]?key|token|client-key-data|sessionid|"
     r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호"
 )
-_SHORT_NAMES = linear.compile(r"(?i)pwd|psk|pass|pw|auth|pat")  # where no letter stands beside them
+_SHORT_NAMES = linear.compile(r"(?i)pwd|psk|pass|pw|auth|pat")  # only without a letter beside them
 _MORE_NAMES = linear.compile(
     r"(?i)(?:licence|fernet|hmac|sign(?:ing)?|session|cookie|jwt|aes|crypto?|cipher|server|shared|webhook|signature|stripe|sendgrid|"
     r"mailgun|twilio|openai|google|maps?|consumer|service(?:[_-]?role)?|subscription|storage|recaptcha|security|product|serial)[_-]?key|"
@@ -73,7 +73,7 @@ _QUOTED = re.compile(
 )
 _PSQL = re.compile(r"\s+:'\w+'")
 _SPOKEN = re.compile(r"(?i)pass(?:word|phrase|wd)|secret|api[_-]?key|auth_key")
-# -- URLs: the last @ that a host follows ends the password
+# -- URLs: the last @ before a host ends the password
 _URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\\?/\\?/[^\s/:@\"'<>`]{0,80}:")
 _URL_PASSWORD = re.compile(r"[^\s\"'<>`|,，\\]{3,201}")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9a-fA-F:]{2,40}\])(?=[:/,?#\\\s\"'`)，]|$)")
@@ -82,7 +82,7 @@ _URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})(?::[^\s/@:\"'<>]{
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|$)")
 _NAMES_IN_A_VALUE = 3
 _PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
-# -- what prose calls one, in six languages: a name, a few words, a word that says "is", the value
+# -- prose in six languages: a name, a few words, a word for "is", the value
 _SAID = re.compile(
     r"(?i)(?:(?<![a-z])(?:pass(?:word|wort|wd|phrase|code)|kennwort|zugangsdaten|contraseñ?a|clave|mot de passe|senha|pwd|pw|"
     r"api[ -]?(?:key|schlüssel|キー)|clé d['’]api|credentials?|login)(?![a-z_-])|ключ api|парол[а-я]{1,3}|密码|密碼|口令|密钥|パスワード|비밀번호)"
@@ -97,8 +97,7 @@ _IS = re.compile(
 _BARE = re.compile(
     r"[ \t]{0,2}" + _OPENING + r"{0,2}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})"
 )
-#: What every text in which the pattern above finds something contains; in RE2, which says "no" many
-#: times sooner.
+#: A part of every text that the pattern above matches. RE2 rejects other texts much faster.
 _MAY_SAY = linear.compile(
     r"(?i)pass(?:wor[dt]|wd|phrase|code)|kennwort|zugangsdaten|contrase|clave|mot de passe|senha|pwd|pw|api[ -]?(?:key|schl|キー)|"
     r"clé d|credential|login|ключ api|парол|密码|密碼|口令|密钥|パスワード|비밀번호"
@@ -117,8 +116,11 @@ Span = tuple[int, int, str]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A secret and the rule that found it. ``start``: where it stands; ``fingerprint``: its name in
-    one home.
+    """A secret and the rule that found it.
+
+    Attributes:
+        start: its position in the text, in characters.
+        fingerprint: its name in one home.
     """
 
     rule: str
@@ -128,16 +130,19 @@ class Finding(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, home: Home, rule: str, secret: str, start: int = 0) -> Finding:
+        """The finding of *secret*, with its fingerprint in *home*."""
         return cls(rule, secret, start, fingerprint(home, secret))
 
     @property
     def placeholder(self) -> str:
-        """Equal secrets have equal placeholders: they stay linkable without being readable."""
+        """The text that replaces the secret. Equal secrets have equal placeholders, so they stay
+        recognizable but not readable.
+        """
         return f"[REDACTED:{self.rule}:{self.fingerprint}]"
 
 
 def find(text: str, home: Home) -> list[Finding]:
-    """Every secret in *text*, in the order they stand; what the owner has allowed is none."""
+    """Find every secret in *text* that the owner has not allowed, in the order of positions."""
     text = _HALF.sub("\ufffd", text)
     found = [Finding.of(home, rule, text[start:stop], start) for start, stop, rule in _merged(text)]
     if found and (fine := allowed(home)):
@@ -146,7 +151,7 @@ def find(text: str, home: Home) -> list[Finding]:
 
 
 def allowed(home: Home) -> frozenset[str]:
-    """Fingerprints of what the owner says is no secret, from ``MEMSEARCH_HOME/secrets-allowed``;
+    """Fingerprints that the owner marked as no secrets, from ``MEMSEARCH_HOME/secrets-allowed``,
     one a line.
     """
     path = home.root / _ALLOWED
@@ -164,8 +169,13 @@ def _read_allowed(path: str, stamp: int) -> frozenset[str]:
 
 
 def allow(home: Home, fingerprint: str, *, off: bool = False) -> None:
-    """Say that what has this fingerprint is no secret (or is one after all). Raises ValueError for
-    what is none.
+    """Mark the finding with this fingerprint as no secret.
+
+    Args:
+        off: mark it as a secret again.
+
+    Raises:
+        ValueError: it is not a fingerprint.
     """
     if not re.fullmatch(r"[0-9a-f]{8}", fingerprint):
         raise ValueError(f"{fingerprint!r} is no fingerprint: eight hex digits")
@@ -176,8 +186,10 @@ def allow(home: Home, fingerprint: str, *, off: bool = False) -> None:
 
 
 def redact(text: str, home: Home) -> tuple[str, list[Finding]]:
-    """*text* with every secret replaced, and what was found. What was replaced before stays as it
-    is.
+    """Replace every secret in *text*. Existing placeholders stay unchanged.
+
+    Returns:
+        The clean text, and the findings.
     """
     text = _HALF.sub("\ufffd", text)
     findings = find(text, home)
@@ -191,7 +203,7 @@ def redact(text: str, home: Home) -> tuple[str, list[Finding]]:
 
 
 def _merged(text: str) -> list[Span]:
-    """Spans without overlaps; where rules overlap, the first one's name stands for the whole."""
+    """Spans without overlaps. Overlapping spans are joined under the first one's rule."""
     merged: list[Span] = []
     for start, stop, rule in sorted(_spans(text), key=lambda span: (span[0], -span[1])):
         if merged and start < merged[-1][1]:
@@ -218,12 +230,12 @@ def _merged(text: str) -> list[Span]:
 def _spans(text: str) -> Iterator[Span]:
     for match in _GLUED.finditer(
         text
-    ):  # anybody can write a placeholder; what hangs on one is looked at all the same
+    ):  # anybody can write a placeholder, so text attached to one is checked
         if is_said(match[1]):
             yield *match.span(1), "assigned-secret"
     text = _REDACTED.sub(
         lambda match: "\n" * len(match[0]), text
-    )  # the same length, and nothing is joined across it
+    )  # the same length, and nothing matches across it
     yield from _ours(text)
     yield from blocks.packed(text, lambda inside: any(True for _ in _ours(inside)))
     joined, removed = blocks.unwrapped(text)
@@ -263,7 +275,7 @@ def _tokens(text: str, lower: str) -> Iterator[Span]:
                 yield start, stop, rule.name
 
 
-#: Every rule that has words, and what judges what it finds by the rule's name and the value.
+#: Every rule with words, and a function that judges a match by the rule's name and the value.
 _RULES: tuple[tuple[Rule, Callable[[str, str], bool]], ...] = (
     *((rule, is_token) for rule in (*TOKENS, *PLACES)),
     *((rule, lambda _, value: is_chosen(value)) for rule in places.LETTERS),
@@ -278,9 +290,7 @@ def _words() -> Callable[[str], list[int]]:
 
 
 def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
-    """What is a secret only when the lines it was wrapped into are joined again; each line's part
-    is one of its own.
-    """
+    """Secrets that appear only after wrapped lines are joined. Each line's part becomes a span."""
     places = [place for place, _ in removed]
     for start, stop, rule in (*_tokens(joined, joined.lower()), *_assignments(joined)):
         first, last = bisect.bisect_right(places, start), bisect.bisect_left(places, stop)
@@ -293,7 +303,7 @@ def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
 
 
 def _said(text: str) -> Iterator[Span]:
-    """Values that prose names: "the root password for staging is …"."""
+    """Values that prose gives: "the root password for staging is …"."""
     end = glued = inside = 0
     for name in _SAID.finditer(text) if _MAY_SAY.search(text) else ():
         inside = inside + 1 if name.start() < glued else 0
@@ -321,8 +331,8 @@ def _said(text: str) -> Iterator[Span]:
 
 
 def _values(text: str, place: int, stop: int) -> Iterator[tuple[int, str]]:
-    """What may be the value of a name that ends at *place*: right behind it, or behind a word that
-    says "is".
+    """Yield possible values of a name that ends at *place*: directly after it, or after a word for
+    "is".
     """
     if bare := _BARE.match(text, place, stop):
         yield bare.start(1), bare[1].rstrip(".:!?*)") if bare[1][-1] in ".:*)" else bare[1]
@@ -330,7 +340,7 @@ def _values(text: str, place: int, stop: int) -> Iterator[tuple[int, str]]:
     while (match := _IS.search(text, place, stop)) and match.start() < last:
         value = match[1]
         yield match.start(1), value.rstrip(".:!?*)") if value[-1] in ".:*)" else value
-        if match[0][0] in ":=：＝":  # what follows these is the value, or there is none
+        if match[0][0] in ":=：＝":  # the value follows one of these, or there is none
             return
         place = match.start(1)
 
@@ -377,13 +387,13 @@ def _names(text: str) -> Iterator[Any]:
 
 
 def _assignments(text: str) -> Iterator[Span]:
-    if "SealedSecret" in text:  # encrypted for its cluster: no secret any more
+    if "SealedSecret" in text:  # encrypted for its cluster, so it is no secret
         return
     refused_to, inside = 0, 0
     for name in sorted(_names(text), key=lambda name: name.start()):
         inside = inside + 1 if name.start() < refused_to else 0
         if inside > _NAMES_IN_A_VALUE:
-            continue  # "password=password=…": a value that is made of names
+            continue  # "password=password=…": the value consists of names
         before = _BEFORE.search(text, max(0, name.start() - 40), name.start())
         key = (before[0] if before else "") + name[0]
         if match := _VALUE.match(text, name.end()):
@@ -403,7 +413,7 @@ def _assignments(text: str) -> Iterator[Span]:
             else:
                 refused_to = max(refused_to, match.end())
         if _SPOKEN.fullmatch(name[0]) and (match := _QUOTED.match(text, name.end())):
-            value = match["v"]  # in quotes, blanks may stand in it
+            value = match["v"]  # a quoted value may contain blanks
             shell = (
                 key.isupper()
                 and key.endswith("PASSWORD")
@@ -422,8 +432,8 @@ _END_OF_VALUE = re.compile(
 
 
 def _given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
-    """Whether a name and its value stand as configuration has them: the value in quotes of its own,
-    or up to the line's end.
+    """Whether a name and its value have the form of configuration: the value is in its own quotes,
+    or ends with the line.
     """
     value, end = match["v"], match.end("v")
     if match["q"]:
@@ -445,8 +455,8 @@ def _given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """*text* in pieces that end at a blank and overlap a little: the library's time grows with the
-    square of what it finds in one.
+    """Split *text* at blanks into pieces that overlap slightly. The library's time grows with the
+    square of the number of findings in one piece.
     """
     start = 0
     while len(text) - start > _PIECE:
@@ -459,9 +469,11 @@ def _pieces(text: str) -> Iterator[str]:
 
 @cache
 def _room_for_go() -> None:
-    """The Go runtime in betterleaks ends the process with a dump where it can't reserve its address
-    space. Checked before it is loaded. Raises MemoryError: text that was not scanned is not
-    written.
+    """Check that enough address space is free before betterleaks is loaded. Its Go runtime ends the
+    process otherwise.
+
+    Raises:
+        MemoryError: there is too little. Text that was not scanned is not written.
     """
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
@@ -478,12 +490,13 @@ def _betterleaks(text: str) -> list[tuple[str, str]]:
         import betterleaks
 
         _room_for_go()
-    except (ImportError, OSError):  # no wheel for this platform: our own rules stand alone
+    except (ImportError, OSError):  # no wheel for this platform: only our own rules apply
         return []
     findings = []
     for piece in _pieces(_ALLOW.sub("", text)):
         if len(list(islice(_NAMES.finditer(piece), _MAX_NAMES))) == _MAX_NAMES:
-            # each costs the library milliseconds, and our own rules know assignments and tokens
+            # each name costs the library milliseconds, and our own rules cover assignments and
+            # tokens
             continue
         with contextlib.suppress(betterleaks.BetterleaksError):
             findings += betterleaks.scan_string(piece)

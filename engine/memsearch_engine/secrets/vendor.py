@@ -1,9 +1,8 @@
-"""Tokens that are known by their own look: a vendor's prefix, length and alphabet.
+"""Tokens of a known format: a vendor's prefix, length and alphabet.
 
-Each rule has words that every match contains: a rule whose words are not in the text costs nothing.
-They run in RE2, whose time is linear in the text whatever stands in it
-(https://github.com/google/re2/wiki/WhyRE2), so no rule looks around itself: left edges are part of
-the match, right edges are looked at afterwards.
+Each rule has words, one of which is in every match. A rule without its words in the text is not
+run. The rules run in RE2 with time linear in any text (https://github.com/google/re2/wiki/WhyRE2).
+RE2 has no look-around: a left edge is part of the match, and a right edge is checked afterwards.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any, NamedTuple
 
 from memsearch_engine.secrets.linear import compile
 
-#: A token's left edge: not inside an ASCII word (other scripts stand directly beside tokens), or
-#: behind an escaped newline or an ANSI colour, whose last letter is no word.
+#: A token's left edge: not inside an ASCII word (other scripts may be directly beside tokens), but
+#: also after an escaped newline or an ANSI color code, which end with a letter.
 _LEFT = r"(?:^|[^0-9A-Za-z]|\\[nrt]|[0-9;]m|\[m)"
 _UPPER = frozenset(string.ascii_uppercase + string.digits)
 _WORD = frozenset(string.ascii_letters + string.digits + "_-")
@@ -23,8 +22,11 @@ _BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 
 
 class Rule(NamedTuple):
-    """Group 1 is the secret. ``words``: lower case, one of them is in every text that matches.
-    ``not_before``: signs that must not follow it.
+    """A pattern for a secret, which is group 1.
+
+    Attributes:
+        words: lower case; one of them is in every text that matches.
+        not_before: characters that must not follow the secret.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Rule(NamedTuple):
     not_before: frozenset[str]
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the (start, stop) of each secret in *text*."""
         for match in self.pattern.finditer(text):
             start, stop = match.span(1)
             if stop == len(text) or text[stop] not in self.not_before:
@@ -44,6 +47,7 @@ def _token(name: str, words: str, shape: str, not_before: frozenset[str] = froze
 
 
 def rule(name: str, words: str, pattern: str, not_before: frozenset[str] = frozenset()) -> Rule:
+    """Create a rule. *words* are separated by blanks."""
     return Rule(name, tuple(words.split()), compile(pattern), not_before)
 
 
@@ -153,7 +157,7 @@ TOKENS: tuple[Rule, ...] = (
     _token("azure-secret", "q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
     rule(
         "azure-key", "==", r"(?:^|[^A-Za-z0-9+/-])([A-Za-z0-9+/]{86}==)(?:[\"';\s]|$)"
-    ),  # "sha512-" leads to others
+    ),  # "sha512-" is the prefix of digests
     rule("sas-signature", "sig=", r"[?&;]sig=([A-Za-z0-9%+/=]{40,80})"),
     _token(
         "jwt",
@@ -167,8 +171,7 @@ TOKENS: tuple[Rule, ...] = (
     ),
 )
 
-#: Secrets that stand in a place of their own: a command's option, a header, a query, a file
-#: format's field.
+#: Secrets in a known place: an option of a command, a header, a query, a field of a file format.
 PLACES: tuple[Rule, ...] = (
     rule("bearer", "bearer", r"(?i)(?:^|[^a-z0-9])bearer[ \t]+\\?[\"']?([A-Za-z0-9._~+/=-]{16,})"),
     rule(
