@@ -1,4 +1,5 @@
-"""The coding agents: a package each (what it is, how its sessions are read, how ours is put into
-it, how its model is asked), the
-registry that lists them, and what works on all of them: installing and finding them.
+"""The supported coding agents, one package each.
+
+A package describes its agent, reads its sessions, installs our hooks and skills, and may ask its
+model. The modules beside the packages work on all agents: they install, and they find files.
 """

@@ -1,10 +1,10 @@
-"""Memories that agents keep or read by themselves: their auto memory, CLAUDE.md, AGENTS.md and the
-like.
+"""Agent files: what agents remember or read by themselves (auto memory, CLAUDE.md, AGENTS.md, …).
 
-Which files these are says each agent's package (its part ``memories``); here they are read, never
-written: what stands in them, what of it the agent leaves out when a session starts, what its own
-index does not name. What a project may know of them lies in its folder of derived files, which the
-index reads (kind ``native``); secrets are taken out before. This room knows no note of ours.
+The ``memories`` module of each agent's package names the files. This module reads them and never
+writes them. It finds their sections, the parts that an agent does not read at the start of a
+session, and files that the agent's own index does not name. Their text goes into the project's
+folder of derived files, without secrets, and the index reads it there (kind ``native``). This
+module does not know our own notes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _FRONT = re.compile(r"---\n(.*?\n)(?:---|\.\.\.)(?:\n|\Z)", re.S)
 _COMMENT = re.compile(r"^[ ]{0,3}<!--.*?-->[ \t]*$", re.S | re.M)
 _CALLED = re.compile(r"^name:\s*[\"']?(.+?)[\"']?\s*$", re.M)
 _SAYS = re.compile(r"^(?:description|name):\s*[\"']?(.+?)[\"']?\s*$", re.M)
-_NAMED = 3  # agents of a file
-_LEAD_IN = 120  # characters of a line that announces a list
+_NAMED = 3  # agents of a file that are named
+_LEAD_IN = 120  # longest line that introduces a list, in characters
 
 Author = Literal["agent", "person"]
 
@@ -43,9 +43,9 @@ class Where(NamedTuple):
     """Where an agent's files are looked for.
 
     Attributes:
-        home: the user's home folder. config: its ``.config``, or where ``XDG_CONFIG_HOME`` says.
-        root: the project's root; '' for what holds everywhere alone.
-        sessions: folders that hold the agent's sessions.
+        home: the user's home folder. config: its ``.config``, or the folder in ``XDG_CONFIG_HOME``.
+        root: the project's root; ``""`` to look only for files that apply to all projects.
+        sessions: folders with the agent's sessions.
     """
 
     home: Path
@@ -55,19 +55,18 @@ class Where(NamedTuple):
 
     @property
     def project(self) -> list[Path]:
-        """The project's root, as a list that may be empty."""
+        """Return the project's root as a list, empty if there is none."""
         return [Path(self.root)] if self.root else []
 
 
 class Cap(NamedTuple):
-    """How much of a file is read when a session starts; 0: no such limit.
+    """How much of a file an agent reads at the start of a session. 0 means no limit.
 
     Attributes:
-        lines, chars, max_bytes: counted one after the other; a line that crosses one is left
-            out. chars: UTF-16 units.
-        tail: the share of it that is the file's end; what stands in the middle is left out.
-        stripped: front matter, comments and blank lines at both ends are taken out before
-            anything is counted.
+        lines, chars, max_bytes: limits, applied one after the other. A line that exceeds one is
+            left out. Characters are UTF-16 units.
+        tail: the share of the limit for the end of the file. The middle is left out.
+        stripped: front matter, comments, and blank lines at both ends are removed before counting.
     """
 
     lines: int = 0
@@ -81,10 +80,11 @@ class Source(NamedTuple):
     """A file that an agent reads by itself.
 
     Attributes:
-        author: who writes it. everywhere: it holds for all projects.
-        cap: of what is read when a session starts.
-        named_in: it is not read at a start, but where this file names it; None for one that is
-            read at a start, or when its rule says so.
+        path: the file. title: its kind, for people.
+        author: who writes it. everywhere: it applies to all projects.
+        cap: how much of it is read at the start of a session.
+        named_in: the index file that must name it, since it is not read at the start. None for a
+            file that is read at the start or by its own rule.
     """
 
     path: Path
@@ -96,27 +96,28 @@ class Source(NamedTuple):
 
 
 class MemoriesPart(Protocol):
-    """What an agent's ``memories`` module has."""
+    """The ``memories`` module of an agent's package."""
 
     @staticmethod
     def sources(where: Where) -> Iterable[Source]:
-        """Files that may be there, in the order in which the agent reads them. Globs are made here;
-        nothing is opened.
+        """Yield the files that may exist, in the order in which the agent reads them.
+
+        Glob patterns are expanded here; no file is opened.
         """
 
 
 class NativeSection(msgspec.Struct):
-    """A list item, or the text between two headings or lists, of such a file.
+    """A list item of an agent file, or the text between two headings or lists.
 
     Attributes:
-        id: of its file and its words: it stays as long as both do.
-        text: without secrets. trail: the headings above it. line, end_line: where it stands,
-            from 1, inclusive.
-        unread_by: agents that leave it, or a part of it, out when a session starts, since it
-            stands behind their cap.
-        note: the entry that was made of it, '' where none was.
-        contradicted_by: the entry of a note of ours that says otherwise, with its day and why;
-            '' where none is known.
+        id: depends on the file and the text only.
+        text: without secrets. trail: the headings above it.
+        line, end_line: first and last line, counted from 1.
+        unread_by: agents that do not read all of it at the start of a session, because of their
+            cap.
+        note: the entry that was made from it, or ``""``.
+        contradicted_by: an entry of ours that contradicts it, with its day and the reason, or
+            ``""``.
     """
 
     id: str
@@ -131,13 +132,13 @@ class NativeSection(msgspec.Struct):
 
 
 class NativeMemory(msgspec.Struct):
-    """One file, as it stands now.
+    """The current state of one agent file.
 
     Attributes:
         agents: who reads it. author: who writes it. scope: ``project`` or ``everywhere``.
         modified: ISO 8601, local time. size: bytes.
-        orphaned: its agent reads it where another file names it, and none does.
-        problem: why it can't be read; '' where it can.
+        orphaned: its agent reads it only if another file names it, and no file does.
+        problem: why it cannot be read, or ``""``.
     """
 
     path: str
@@ -154,25 +155,29 @@ class NativeMemory(msgspec.Struct):
 
     @property
     def unread(self) -> int:
-        """Sections that some agent leaves out."""
+        """The number of sections that some agent does not read completely."""
         return sum(bool(section.unread_by) for section in self.sections)
 
 
 def first(folder: Path, names: Iterable[str]) -> list[Path]:
-    """The first of these that a folder has, as a list that may be empty."""
+    """Return the first existing file of *names* in a folder, as a list with at most one path."""
     return first_of(*(folder / name for name in names))
 
 
 def first_of(*paths: Path) -> list[Path]:
-    """The first of these that is there, likewise."""
+    """Return the first existing file, as a list with at most one path."""
     return [path for path in paths if os.path.isfile(path)][:1]
 
 
-Found = dict[str, list[tuple[str, Source]]]  # path -> (agent, source) of all who read it
+Found = dict[str, list[tuple[str, Source]]]  # path -> (agent, source) of each agent that reads it
 
 
 def sources(root: str, folders: AgentFolders) -> Found:
-    """The files that are there, each once, whoever reads them."""
+    """Return the existing agent files, each once, with the agents that read it.
+
+    Args:
+        root: the project's root, or ``""``. folders: the agents' folders.
+    """
     home = user_home()
     config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     found: Found = {}
@@ -182,7 +187,7 @@ def sources(root: str, folders: AgentFolders) -> Found:
             continue
         count = 0
         places = folders.of(agent)
-        # where its own variable says where its home is, it looks nowhere else
+        # An agent with its home variable set looks only in the folder that the variable names.
         moved = os.environ.get(agent_registry.agent(agent).home_variable)
         own = [
             place
@@ -194,8 +199,8 @@ def sources(root: str, folders: AgentFolders) -> Found:
                 break
             if os.path.isfile(source.path) and _stays(source, root):
                 count += 1
-                # a link from the user's own folders is his word; one in a project may have come
-                # with a clone
+                # A link in the user's own folders was made by the user. A link in a project may
+                # come from a clone.
                 path = (
                     os.path.realpath(source.path)
                     if source.everywhere
@@ -208,8 +213,9 @@ def sources(root: str, folders: AgentFolders) -> Found:
 
 
 def _stays(source: Source, root: str) -> bool:
-    """Whether a file of a project's lies in it: a link of its may have come with a clone, and lead
-    to another project's.
+    """Return whether the file of a project really lies in that project.
+
+    A link in a clone could lead to another project's file.
     """
     is_inside = (
         bool(root)
@@ -222,7 +228,9 @@ def _stays(source: Source, root: str) -> bool:
 
 
 def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
-    """What tells whether any of them has changed."""
+    """Return (path, time of change in nanoseconds, size in bytes) of each file, to detect
+    changes.
+    """
     stamped = []
     for path in found:
         try:
@@ -234,7 +242,7 @@ def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
 
 
 def read(found: Found, home: Home) -> list[NativeMemory]:
-    """What stands in them."""
+    """Read the files and return their state."""
     caps = {os.path.realpath(path): readers[0][1].cap for path, readers in found.items()}
     return [_read(path, readers, home, caps) for path, readers in found.items()]
 
@@ -242,9 +250,10 @@ def read(found: Found, home: Home) -> list[NativeMemory]:
 def _read(
     path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[str, Cap]
 ) -> NativeMemory:
-    """
+    """Read one file.
+
     Args:
-        caps: of all files, by real path.
+        readers: the agents that read it. caps: caps of all files, by real path.
     """
     first = readers[0][1]
     try:
@@ -294,7 +303,7 @@ def _memory(
 
 
 def _left_out(text: str, cap: Cap) -> set[int]:
-    """The lines, from 1, that stand behind a cap."""
+    """Return the numbers, from 1, of the lines that exceed a cap."""
     lines = text.split("\n")
     counted = list(range(1, len(lines) + 1))
     if cap.stripped:
@@ -325,11 +334,11 @@ def _left_out(text: str, cap: Cap) -> set[int]:
 def _within(
     lines: list[str], numbers: list[int], limit: float, size: Callable[[str], int]
 ) -> list[int]:
-    """As many of these lines as there is room for."""
+    """Return the first of these lines that fit into the limit."""
     taken: list[int] = []
     for number in numbers:
         limit -= size(lines[number - 1]) + 1
-        if limit < -1:  # the last one needs no line end
+        if limit < -1:  # the last line needs no line end
             break
         taken.append(number)
     return taken
@@ -344,18 +353,19 @@ def _bytes(line: str) -> int:
 
 
 def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:
-    """Whether what is read of a file names another one: by its file, by the name that it gives
-    itself, or by a stem that is no common word.
+    """Return whether the part of *index* that is read names the file *path*.
+
+    It may name the file, the title in the file's front matter, or a stem that is not a common word.
 
     Args:
-        topic: what stands in that other one.
+        topic: the text of *path*.
     """
     try:
         text = safe_files.read(index, _MAX).decode("utf-8", "replace")
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # nobody can tell
+        return True  # unknown: do not report it as orphaned
     behind = _left_out(text, cap)
     said = unquote(
         "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in behind)
@@ -378,7 +388,7 @@ def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:
 
 
 def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:
-    """Its list items, and its texts between headings and lists, without front matter and comments."""
+    """Yield list items, and texts between headings and lists, without front matter and comments."""
     lines = text.split("\n")
     counts: dict[str, int] = {}
     for trail, first, stop in _blocks(lines, _FRONT.match(text)):
@@ -393,8 +403,8 @@ def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:
 
 
 def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[list[str], int, int]]:
-    """(headings above, first line, line after the last) of each piece, lines counted from 0."""
-    from markdown_it import MarkdownIt  # 30 ms, and only who reads such files needs it
+    """Yield (headings above, first line, line after the last) of each section, counted from 0."""
+    from markdown_it import MarkdownIt  # 30 ms, and only needed to read such files
 
     skipped = front[0].count("\n") if front else 0
     body = "\n".join([""] * skipped + lines[skipped:])
@@ -402,7 +412,7 @@ def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[lis
     trail: list[tuple[int, str]] = []
     text: tuple[int, int] | None = None
     lead_in: list[str] = []
-    last = 0  # where the last paragraph of that text begins
+    last = 0  # first line of the last paragraph in that text
     for number, token in enumerate(tokens):
         if token.level > 1 or (token.level == 1 and token.type != "list_item_open"):
             continue
@@ -440,13 +450,8 @@ def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[lis
         yield [name for _, name in trail], *text
 
 
-# -- searched
-
-
 def as_entries(memories: Iterable[NativeMemory], root: str) -> Iterator[str]:
-    """The same as a file of entries that the index reads, each under a heading that says where it
-    is from.
-    """
+    """Yield the sections as entries for the index, each below a heading with its origin."""
     for memory in memories:
         for section in memory.sections:
             where = f"{titles(memory)}: {short(memory.path, root)}, line {section.line}"
@@ -457,7 +462,7 @@ def as_entries(memories: Iterable[NativeMemory], root: str) -> Iterator[str]:
 
 
 def titles(memory: NativeMemory) -> str:
-    """Of its agents, as people call them; of the first of many."""
+    """Return the names of the file's agents for people, shortened if there are many."""
     named = [agent_registry.agent(agent).title for agent in memory.agents]
     return ", ".join(named[:_NAMED]) + (
         f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
@@ -465,7 +470,7 @@ def titles(memory: NativeMemory) -> str:
 
 
 def short(path: str, root: str) -> str:
-    """A path below the project's root, or below the user's home, as people write it."""
+    """Return a path relative to the project's root or to the user's home, as people write it."""
     for base, sign in ((root, ""), (str(user_home()), "~/")):
         if base and path.startswith(base.rstrip(os.sep) + os.sep):
             return sign + os.path.relpath(path, base)

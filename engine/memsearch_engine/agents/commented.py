@@ -1,8 +1,7 @@
-"""JSON with comments (JSON5): read as a table, and changed so that everything else in the text
-stays as it was written.
+"""Reads and changes JSON with comments (JSON5) and leaves the rest of the text unchanged.
 
-OpenClaw's and OpenCode's settings may hold comments, trailing commas and bare keys. The library
-json-five keeps them through a round trip; it is imported only where a file is not plain JSON.
+Settings of OpenClaw and OpenCode may have comments, trailing commas and bare keys. The library
+json-five preserves them. It is imported only if a file is not plain JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 
 def parse(text: str) -> Any:
-    """The value that *text* holds. Raises ValueError where it is not JSON5."""
+    """Return the value of *text*. Raises ValueError if it is not JSON5."""
     from json5.loader import loads
     from json5.utils import JSON5DecodeError
 
@@ -22,8 +21,10 @@ def parse(text: str) -> Any:
 
 
 def changed(text: str, table: dict[str, Any]) -> str:
-    """*text*, changed to hold *table*. Raises ValueError where the outcome would not be read as
-    just that.
+    """Return *text*, changed so that its value is *table*.
+
+    Raises:
+        ValueError: the changed text would have another value.
     """
     from json5.dumper import ModelDumper, dumps
     from json5.loader import ModelLoader, loads
@@ -38,8 +39,10 @@ def changed(text: str, table: dict[str, Any]) -> str:
 
 
 def _merge(node: Any, now: dict[str, Any], wanted: dict[str, Any], depth: int) -> None:
-    """Make the object *node*, which holds *now*, hold *wanted*; *depth* is the indentation of its
-    keys.
+    """Change the object *node* with the value *now* so that its value is *wanted*.
+
+    Args:
+        depth: indentation of its keys, in steps of two blanks.
     """
     names = list(now)
     if len(names) != len(node.keys):
@@ -64,8 +67,8 @@ def _merge(node: Any, now: dict[str, Any], wanted: dict[str, Any], depth: int) -
 
 
 def _put_first(node: Any, name: str, value: Any, depth: int) -> None:
-    """A new pair before all others: what follows an object's last pair may be a comment that
-    belongs to it.
+    """Insert a new pair before all others. Text after the last pair may be a comment that belongs
+    to it.
     """
     import json
 
@@ -85,7 +88,7 @@ def _put_first(node: Any, name: str, value: Any, depth: int) -> None:
 
 
 def _fresh(value: Any, before: list[Any], after: list[Any]) -> Any:
-    """A new node that stands in the room of an old one."""
+    """Return a new node with the white space and comments of the one that it replaces."""
     import json
 
     from json5.loader import ModelLoader, loads

@@ -1,6 +1,4 @@
-"""Settings of agents that are JSON (some with comments), and hooks in them: read, changed and
-written so that nothing else moves.
-"""
+"""Reads and changes agents' settings in JSON, with or without comments, and the hooks in them."""
 
 from __future__ import annotations
 
@@ -18,20 +16,23 @@ from memsearch_engine.core.errors import UsageError
 
 
 class InSettings(Installer):
-    """Ours in an agent whose hooks are Claude Code's in shape, in a ``settings.json`` that may have
-    comments, with its skills beside.
+    """Installs into an agent with Claude Code's format of hooks.
 
-    ``base``: the folder of both.
+    Its hooks are in a ``settings.json`` that may have comments; its skills are beside that file.
+
+    Attributes:
+        base: the folder of both.
     """
 
     base: Path
 
     @property
     def settings(self) -> Path:
+        """The path of the agent's ``settings.json``."""
         return self.base / "settings.json"
 
     def table(self) -> dict[str, Any]:
-        """The agent's own settings."""
+        """Return the agent's settings."""
         return json_table(self.settings, read(self.settings), comments=True)
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
@@ -56,7 +57,12 @@ class InSettings(Installer):
 
 
 def json_table(path: Path, data: bytes | None, *, comments: bool = False) -> dict[str, Any]:
-    """The table in a settings file. *comments*: its own program takes JSON5."""
+    """Return the object in a settings file. Raises UsageError if it is not valid.
+
+    Args:
+        data: the file's bytes, None if it does not exist.
+        comments: the agent accepts JSON5.
+    """
     if data is None or not data.strip():
         return {}
     try:
@@ -76,8 +82,10 @@ def json_table(path: Path, data: bytes | None, *, comments: bool = False) -> dic
 
 
 def table_in(table: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
-    """The table *name* in another, made where it is not there. Raises UsageError where something
-    else stands there.
+    """Return the object *name* in *table*, created if missing.
+
+    Raises:
+        UsageError: the value is not an object.
     """
     found = table.setdefault(name, {})
     if not isinstance(found, dict):
@@ -86,12 +94,14 @@ def table_in(table: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
 
 
 def json_like(table: dict[str, Any], before: bytes | None) -> bytes:
-    """*table* as the file would be written; the very bytes of *before* where nothing changed in it."""
+    """Return the bytes of a settings file with the value *table*, or *before* if nothing
+    changed.
+    """
     if before is None or not before.strip():
         return json_text(table, before)
     try:
         return before if json.loads(before) == table else json_text(table, before)
-    except ValueError:  # with comments, since it could be read
+    except ValueError:  # it has comments, since it was readable before
         text = before.decode()
         try:
             return (
@@ -107,7 +117,11 @@ def json_like(table: dict[str, Any], before: bytes | None) -> bytes:
 
 
 def merge_hooks(table: dict[str, Any], bundle: Path) -> None:
-    """Our hooks, as *bundle* has them, beside the user's own; older ones of ours give way."""
+    """Put our hooks from *bundle* beside the user's own hooks, and remove older ones of ours.
+
+    Raises:
+        UsageError: the hooks in *table* have an unknown shape.
+    """
     wanted = json.loads((bundle / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
     program = " ".join(map(quoted, hook_argv()))
     for groups in wanted.values():
@@ -134,6 +148,7 @@ def merge_hooks(table: dict[str, Any], bundle: Path) -> None:
 
 
 def drop_hooks(table: dict[str, Any], which: re.Pattern[str]) -> None:
+    """Remove the hooks with a command that matches *which*, and the lists that become empty."""
     hooks = table.get("hooks")
     if not isinstance(hooks, dict):
         return
@@ -162,12 +177,14 @@ def drop_hooks(table: dict[str, Any], which: re.Pattern[str]) -> None:
 
 
 def without_hooks(path: str, now: bytes, *, comments: bool = False) -> bytes:
+    """Return a settings file without our hooks."""
     table = json_table(Path(path), now, comments=comments)
     drop_hooks(table, OURS)
     return json_like(table, now)
 
 
 def commands(table: dict[str, Any]) -> list[str]:
+    """Return the commands of all hooks in *table*."""
     hooks = table.get("hooks")
     groups = (
         [g for value in hooks.values() if isinstance(value, list) for g in value]
@@ -186,12 +203,10 @@ def commands(table: dict[str, Any]) -> list[str]:
 
 
 def starts(table: dict[str, Any]) -> list[list[str]]:
-    """How our hooks in *table* are started: each program once, with what follows it up to the word
-    ``hook``.
-    """
+    """Return how our hooks in *table* are started: each distinct argument list before ``hook``."""
     found: dict[tuple[str, ...], None] = {}
     for line in commands(table):
         if OURS.search(line):
-            with contextlib.suppress(ValueError):  # quotes that nobody closed
+            with contextlib.suppress(ValueError):  # an unclosed quote
                 found[tuple(shlex.split(line)[:-3])] = None
     return [list(argv) for argv in found]

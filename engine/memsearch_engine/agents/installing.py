@@ -1,8 +1,8 @@
-"""What an installer is: the lines of its own configuration that an agent needs, and our skills
-beside its own.
+"""The base class of installers, and what all of them need: paths, commands and skills.
 
-Nothing is fetched. memsearch's own plugins do the same work: beside one of them ours is not
-installed, unless it takes its place.
+An installer adds the lines to an agent's configuration that the agent needs, and puts our skills
+beside its own. Nothing is downloaded. memsearch's own plugins do the same work, so ours is not
+installed beside one of them unless it replaces it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from memsearch_engine.core.home import user_home
 
 BY_MARKETPLACE = "memsearch@memsearch-tui"
 SKILLS = ("memory-recall", "memory-config", "remember", "forget")
-#: The agent whose skills are written by hand; those of the others are made from them.
+#: The agent with the hand-written skills. The skills of other agents are made from them.
 _SKILLS_OF = "claude-code"
-#: A hook of ours in an agent's settings, and memsearch's own.
+#: The command of a hook of ours in an agent's settings.
 OURS = re.compile(
     rf"memsearch(?:\.exe|_engine/hook_entry\.py)?['\"]? hook (?:{'|'.join(map(re.escape, agent_registry.names()))}) \w+$"
 )
@@ -37,13 +37,13 @@ PEERS = re.compile(
 
 
 def bundled() -> Path:
-    """The plugins that this installation brings: in the wheel, or beside the sources."""
+    """Return the folder of the bundled plugins: in the wheel, or beside the sources."""
     here = Path(__file__).parent / "bundled"
     return here if here.is_dir() else Path(__file__).parents[3] / "plugins"
 
 
 def skill_text(skill: str, agent: str) -> str:
-    """The ``SKILL.md`` of one of ``SKILLS`` for an agent.
+    """Return the ``SKILL.md`` of one of ``SKILLS`` for an agent.
 
     All agents have the same text. Only Claude Code reads more than ``name`` and ``description`` in
     the front matter, so the other keys are left out for the rest.
@@ -60,16 +60,18 @@ def skill_text(skill: str, agent: str) -> str:
 
 
 def command() -> str:
-    """The whole path of the ``memsearch`` command: an agent started by a dock or an editor has not
-    the PATH of a shell.
+    """Return the absolute path of the ``memsearch`` command.
+
+    An agent that a dock or an editor started does not have the PATH of a shell.
     """
     own = Path(sys.executable).parent / "memsearch"
     return str(own) if own.exists() else os.path.abspath(shutil.which("memsearch") or own)
 
 
 def hook_argv() -> list[str]:
-    """How an agent starts a hook: by the interpreter and the file themselves, whatever its
-    environment is.
+    """Return the arguments with which an agent starts a hook.
+
+    They name the interpreter and the file, so they do not depend on the agent's environment.
     """
     return [
         sys.executable,
@@ -81,14 +83,14 @@ def hook_argv() -> list[str]:
 
 
 def with_programs(text: str) -> str:
-    """A plug-in's source that knows how this installation is started."""
+    """Return a plug-in's source with the programs of this installation filled in."""
     for name, argv in (("MEMSEARCH", [command()]), ("HOOK", hook_argv())):
         text = text.replace(f'const {name} = ["memsearch"]', f"const {name} = {json.dumps(argv)}")
     return text
 
 
 def missing(argv: list[str]) -> str:
-    """Why a hook can't be started by *argv*; '' where it can."""
+    """Return why *argv* cannot be started, ``""`` if it can."""
     for number, part in enumerate(argv):
         if os.sep in part and not (
             os.access(part, os.X_OK) if number == 0 else os.path.isfile(part)
@@ -100,82 +102,95 @@ def missing(argv: list[str]) -> str:
 
 
 class Installer(abc.ABC):
-    """One agent's own configuration: the class ``Installer`` of the module ``installer`` of its
-    package is one of these.
+    """Installs into one agent. The ``installer`` module of its package has a subclass
+    ``Installer``.
+
+    Attributes:
+        name: the agent's name.
+        one_way_out: how to remove one of two installations.
     """
 
     name = ""
-    #: How one of two goes, where ours is here twice.
+    #: How to remove one, if we are installed twice.
     one_way_out = ""
 
     def bundle(self) -> Path:
-        """The folder of the files that we bring for it."""
+        """Return the folder with the files that we ship for this agent."""
         return bundled() / self.name
 
     @abc.abstractmethod
     def patches(self, *, replace_peer: bool) -> list[Patch]:
-        """What installing changes, nothing where all of it stands. *replace_peer*: switch
-        memsearch's own plugin off.
+        """Return the patches of an installation. They change nothing if it is complete.
+
+        Args:
+            replace_peer: also switch memsearch's own plugin off.
         """
 
     def peer(self) -> list[str]:
-        """Where memsearch's own plugin is active."""
+        """Return where memsearch's own plugin is active."""
         return []
 
     def problems(self) -> list[str]:
-        """What keeps ours from working, as it stands in its configuration."""
+        """Return what in the agent's configuration prevents our hooks from working."""
         return []
 
     def plugin(self) -> str:
-        """The version of ours that came by a marketplace of the agent's own; '' where none is
+        """Return the version of our plugin from the agent's marketplace, ``""`` if none is
         active.
         """
         return ""
 
     def plugin_problems(self) -> list[str]:
-        """The same, of what came by a marketplace."""
+        """Return the problems of our plugin from the agent's marketplace."""
         return []
 
     def hooked(self) -> bool:
-        """Whether hooks of ours stand in the agent's configuration."""
+        """Return whether hooks of ours are in the agent's configuration."""
         return False
 
     def starts(self) -> list[list[str]]:
-        """How the hooks that are installed now are started: the program and what follows it, up to
-        the word ``hook``.
-        """
+        """Return how the installed hooks are started: the arguments before ``hook``."""
         return []
 
     def notes(self) -> list[str]:
-        """What could be, and is not wrong."""
+        """Return hints about optional improvements."""
         return []
 
     def trust_planned(self) -> list[Patch]:
-        """What ``trusted`` will change, as far as that is known before ours is installed."""
+        """Return the patches of ``trusted``, as far as they are known before the installation."""
         return []
 
     def trusted(self, *, plugins: bool) -> list[Patch]:
-        """What says to the agent that its user trusts ours; *plugins*: that which came by a
-        marketplace.
+        """Return patches that record the user's trust in our hooks for the agent.
+
+        Args:
+            plugins: the hooks of our plugin from a marketplace.
         """
         return []
 
     def rules(self) -> list[str]:
-        """What lets it look things up without asking each time, in its own words; nothing where it
-        doesn't ask.
+        """Return the agent's rules that allow recall without a question each time, empty if it
+        never asks.
         """
         return []
 
     def lacks_rules(self) -> bool:
+        """Return whether such rules are missing."""
         return False
 
     def with_rules(self, patches: list[Patch]) -> list[Patch]:
-        """*patches*, and what lets the agent look things up without asking each time."""
+        """Return *patches* with the rules that allow recall without a question each time."""
         return patches
 
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
-        """*now*, which somebody changed, without what is ours; None where all of it is. A skill
-        that was edited stays.
+        """Return an edited file without our part.
+
+        Args:
+            path: the file. now: its bytes. before: its bytes before the installation, None if it
+                was new.
+
+        Returns:
+            The bytes to write, None to delete the file. An edited skill stays.
         """
         return now if path.endswith("SKILL.md") else None
 
@@ -185,8 +200,8 @@ class Installer(abc.ABC):
             text = skill_text(skill, self.name)
             path = folder / skill / "SKILL.md"
             found = link(folder / skill)
-            # The link leads to another program's skill of this name: replace the link, not the
-            # file behind it.
+            # The link leads to another program's skill of this name: replace the link, not the file
+            # behind it.
             if found:
                 made.append(Patch(str(folder / skill), found, None, f"link to {found.to}"))
             made.append(own_file(path, with_command(text), "skill", anew=found is not None))
@@ -194,32 +209,36 @@ class Installer(abc.ABC):
 
 
 def moved_or(variable: str, folder: Path) -> Path:
-    """The folder that a variable names, absolute: it is taken out of the same one from wherever
-    that is asked; else *folder*.
+    """Return the folder that an environment variable names, as an absolute path, else *folder*.
+
+    The path is absolute so that removal from another folder finds the same one.
     """
     moved = os.environ.get(variable, "")
     return Path(os.path.abspath(os.path.expanduser(moved))) if moved else folder
 
 
 def own_file(path: Path, text: str, why: str, *, anew: bool = False) -> Patch:
-    """A file that is wholly ours. A link in its place gives way; *anew*: its folder is made by an
-    earlier patch.
+    """Return a patch for a file that belongs to us. A link at its path is replaced.
+
+    Args:
+        why: the purpose, for people. anew: an earlier patch removes what is at its folder's path.
     """
     before: bytes | Link | None = None if anew else link(path) or read(path)
     if isinstance(before, Link) and read(path) == text.encode():
-        before = text.encode()  # the user's own link to the very same file
+        before = text.encode()  # the user's own link to an identical file
     return Patch(str(path), before, text.encode(), why, own=True)
 
 
 def with_command(text: str) -> str:
-    """A skill whose commands name the program as this machine finds it."""
+    """Return a skill with commands that name the program by its path on this machine."""
     name = quoted()
     return text.replace("`memsearch ", f"`{name} ").replace("Bash(memsearch ", f"Bash({name} ")
 
 
 def quoted(name: str = "") -> str:
-    """A program's path (the command's own where none is given) as a shell reads it, in one way
-    everywhere: a rule allows just what is written as the rule is.
+    """Return a program's path, quoted for a shell; the ``memsearch`` command's if *name* is empty.
+
+    The quoting is always the same, because a permission rule only allows the text that it contains.
     """
     name = name or command()
     if re.search(r"[\"$`\\]", name):
@@ -228,27 +247,30 @@ def quoted(name: str = "") -> str:
 
 
 def starts_in(source: bytes | None) -> list[list[str]]:
-    """How a plug-in's source starts this program: once for its hooks, and once for its tools where
-    it has any.
-    """
+    """Return how a plug-in's source starts this program, once for hooks and once for tools."""
     found = []
     for text in re.findall(rb"(?m)^const (?:HOOK|MEMSEARCH) = (.+)$", source or b""):
         try:
             value = json.loads(text)
         except ValueError:
             continue
-        argv = [value] if isinstance(value, str) else value  # a string in older versions
+        argv = [value] if isinstance(value, str) else value  # older versions have a string
         if isinstance(argv, list) and argv and all(isinstance(part, str) for part in argv):
             found.append(argv)
     return found
 
 
 class Client(NamedTuple):
-    """Where a client of the Model Context Protocol lists its servers: ``CLIENT`` in the module
-    ``mcp_entry`` of an agent's package.
+    """Where a client of the Model Context Protocol lists its servers.
 
-    ``file``: below the user's home, unless *variable* names the folder; ``under``: the tables that
-    lead to the entry.
+    The ``mcp_entry`` module of an agent's package has one as ``CLIENT``.
+
+    Attributes:
+        title: its name for people.
+        file: path below the user's home. under: the tables that lead to the entry.
+        entry: makes the entry from the path of our program.
+        variable: environment variable that replaces the file's folder. comments: the file is JSON5.
+        moved_within: the file's folder below the one that *variable* names.
     """
 
     title: str
@@ -260,6 +282,7 @@ class Client(NamedTuple):
     moved_within: str = ""  # the file's folder below the one that *variable* names
 
     def path(self) -> Path:
+        """Return the path of the client's list of servers."""
         own = user_home() / self.file
         if not self.variable or not os.environ.get(self.variable):
             return own
@@ -267,12 +290,14 @@ class Client(NamedTuple):
 
 
 def plain_entry(program: str) -> dict[str, Any]:
+    """Return the entry in the shape that most clients use."""
     return {"command": program, "args": ["mcp"], **({"env": moved()} if moved() else {})}
 
 
 def moved() -> dict[str, str]:
-    """What a server has to be told where our home was moved: clients hand little of their own
-    environment on.
+    """Return the environment that our server needs if the home folder was moved.
+
+    Clients pass only a small part of their own environment to servers.
     """
     home = os.environ.get("MEMSEARCH_HOME", "")
     return {"MEMSEARCH_HOME": os.path.abspath(os.path.expanduser(home))} if home else {}

@@ -1,4 +1,4 @@
-"""The folders in which agents store their sessions, as hooks have named them."""
+"""The folders in which agents store their sessions, as hooks reported them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from memsearch_engine.core.migrations import Database
 
 
 def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
-    """The agents' homes that hooks have named, newest first, and known projects for those that keep
-    their sessions there; only *roots*, which are projects, too, where that can't be read.
+    """Return the agents' folders that hooks reported, newest first.
+
+    Agents that store sessions in projects get the known projects and *roots*; only *roots* if the
+    database cannot be read.
     """
     projects = [
         *roots,
@@ -27,7 +29,7 @@ def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
 
 
 def _looked_up(home: Home, query: str) -> list[tuple[str, ...]]:
-    """What ``state.db`` has; nothing where it has no such table, or can't be read."""
+    """Return rows of ``state.db``; none if the table is missing or the database cannot be read."""
     if not home.state_db.exists():
         return []
     for mode in ("mode=ro", "mode=ro&immutable=1"):

@@ -1,8 +1,8 @@
-"""Where clients of the Model Context Protocol list their servers, and putting `memsearch mcp` there
-(and out again, byte for byte).
+"""Adds `memsearch mcp` to the server lists of Model Context Protocol clients, and removes it again.
 
-Shapes and places as the clients' own documentation has them (November 2026). What a client needs
-beside the entry (a restart, a word of its user's) it asks for itself.
+Removal restores the same bytes. Formats and paths follow the clients' own documentation (November
+2026). If a client needs more than the entry (a restart, the user's consent), the client asks for
+it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from memsearch_engine.core.home import Home
 NAME = "memsearch"
 
 
-#: Clients that are none of the agents whose sessions we read; those have their place in their own
-#: package (``mcp_entry``).
+#: Clients whose sessions we do not read. Agents have their entry in the ``mcp_entry`` module of
+#: their package.
 _OTHERS = {
     "windsurf": Client(
         "Windsurf", ".codeium/windsurf/mcp_config.json", ("mcpServers",), plain_entry
@@ -32,7 +32,7 @@ _OTHERS = {
 
 
 def clients() -> dict[str, Client]:
-    """All whose list of servers we know, by name."""
+    """Return all known clients by name."""
     ours = {
         name: part.CLIENT
         for name in agent_registry.names()
@@ -42,6 +42,7 @@ def clients() -> dict[str, Client]:
 
 
 def client(name: str) -> Client:
+    """Return a client by name. Raises UsageError if it is unknown."""
     known = clients()
     if name not in known:
         raise UsageError(
@@ -52,7 +53,14 @@ def client(name: str) -> Client:
 
 
 def install(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
-    """Write our entry into a client's own list. Returns what changed (or would)."""
+    """Write our entry into a client's list.
+
+    Args:
+        dry_run: change nothing.
+
+    Returns:
+        The patches that changed (or would change) something.
+    """
     patches = [_patch(client(name))]
     if dry_run:
         return [patch for patch in patches if patch.changes]
@@ -60,7 +68,11 @@ def install(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
 
 
 def uninstall(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
-    """Take it out: the file is as it was, or, where it was changed meanwhile, without our entry."""
+    """Remove our entry from a client's list, and restore the file if nobody changed it meanwhile.
+
+    Returns:
+        The patches that changed (or would change) something.
+    """
     known = client(name)
     return revert(
         home, _record(name), lambda path, now, before: _without(known, now, before), dry_run=dry_run
@@ -68,7 +80,9 @@ def uninstall(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
 
 
 def entry(name: str = "") -> dict[str, Any]:
-    """The entry as a client of that name wants it, in its tables; as most do where none is named."""
+    """Return the entry for a client, inside its tables; in the most common shape if *name* is
+    empty.
+    """
     known = client(name or "cursor")
     found: dict[str, Any] = {NAME: known.entry(command())}
     for table in reversed(known.under):
@@ -77,7 +91,7 @@ def entry(name: str = "") -> dict[str, Any]:
 
 
 def entry_text(name: str = "") -> str:
-    """The same as text, for a person to put where it belongs."""
+    """Return the entry as text that a person can paste."""
     if name and client(name).file.endswith(".toml"):
         import tomlkit
 
@@ -105,8 +119,13 @@ def _patch(known: Client) -> Patch:
 
 
 def _without(known: Client, now: bytes, before: bytes | None) -> bytes | None:
-    """A client's list without our entry, and without the tables that were made for it; None where
-    the file was.
+    """Return a client's list without our entry and the tables that were made for it.
+
+    Args:
+        now: the file's bytes. before: its bytes before the installation, None if it did not exist.
+
+    Returns:
+        None if nothing is left of a file that we created.
     """
     path = known.path()
     if path.suffix == ".toml":
@@ -130,7 +149,7 @@ def _without(known: Client, now: bytes, before: bytes | None) -> bytes | None:
 
 
 def _toml(path: Path, before: bytes | None, known: Client, wanted: dict[str, Any] | None) -> bytes:
-    """The file with our entry, or without it; its comments stay."""
+    """Return the TOML file with our entry, or without it if *wanted* is None. Comments stay."""
     import tomlkit
 
     text = (before or b"").decode("utf-8", "surrogateescape")

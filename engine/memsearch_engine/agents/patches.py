@@ -1,9 +1,8 @@
-"""Changing files that belong to the user's agents: planned, shown, backed up, atomic, and exactly
-reversible.
+"""Changes files of the user's agents: planned, shown, backed up, atomic and exactly reversible.
 
-An installation is a set of patches, each a file with its bytes before and after. They are kept in
-``MEMSEARCH_HOME/plugins/<agent>.json``, so that removing it puts back the very bytes that stood
-there; where somebody has changed a file since, only what is ours is taken out of it.
+An installation is a set of patches, each a file with its bytes before and after. They are stored in
+``MEMSEARCH_HOME/plugins/<agent>.json``, so that removal restores the same bytes. If somebody has
+changed a file meanwhile, only our part is removed from it.
 """
 
 from __future__ import annotations
@@ -29,15 +28,24 @@ _MAX_FILE = 16 * 1024 * 1024
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A symbolic link, by where it points."""
+    """A symbolic link.
+
+    Attributes:
+        to: its target as written.
+    """
 
     to: str
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """One file: ``before`` is None where it does not exist, ``after`` None where it goes. A link in
-    ``before`` gives way itself; what it points to is somebody else's. ``own``: the file is wholly
-    ours. ``by_agent``: the agent writes it itself, what will stand there is not known before.
+    """The change of one file.
+
+    Attributes:
+        before: its bytes, or the link that is replaced (not its target); None if it does not exist.
+        after: its new bytes; None deletes it.
+        why: the purpose, for people.
+        own: the whole file is ours.
+        by_agent: the agent writes it; the new bytes are not known before.
     """
 
     path: str
@@ -49,23 +57,27 @@ class Patch(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> bool:
+        """Whether the patch changes anything."""
         return self.before != self.after
 
 
 class Kept(msgspec.Struct):
-    """A file as it was written, and what stood there before (base64)."""
+    """A file as we wrote it, and its earlier content (base64)."""
 
     path: str
     before: str | None
     after: str | None
-    link: str = ""  # where a link pointed that stood there before
-    # somebody changed it between two of our writes: ``before`` is no longer all that is his
+    link: str = ""  # target of a link that was at this path before
+    # Somebody changed the file between two of our writes, so ``before`` lacks that change.
     edited: bool = False
 
 
 class Record(msgspec.Struct):
-    """What an installation did. ``files``: every file it wrote, with what stood there before the
-    first time.
+    """What an installation did.
+
+    Attributes:
+        version: our version. at: seconds since 1970.
+        files: every file that it wrote, with the content before the first installation.
     """
 
     agent: str
@@ -75,9 +87,13 @@ class Record(msgspec.Struct):
 
 
 def read(path: str | os.PathLike[str]) -> bytes | None:
-    """The bytes of a file, None where there is none. Raises Unreachable where it can't be read."""
+    """Return the bytes of a file, None if it does not exist.
+
+    Raises:
+        Unreachable: it cannot be read, is not a regular file, or is too large.
+    """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would keep us
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would block
         with open(fd, "rb") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise Unreachable(f"{path} is no regular file", "nothing was changed")
@@ -94,8 +110,17 @@ def read(path: str | os.PathLike[str]) -> bytes | None:
 
 
 def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
-    """Write the patches that change something; all are checked before the first is written. Returns
-    those.
+    """Write the patches that change something, after all of them are checked.
+
+    Args:
+        agent: the name of the record.
+
+    Returns:
+        The written patches.
+
+    Raises:
+        Unreachable: a file changed meanwhile or cannot be written. All files are restored.
+        Conflict: a file is read-only.
     """
     wanted = [patch for patch in patches if patch.changes]
     removed = tuple(
@@ -141,7 +166,7 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
         if old:
             _save(home, old)
         else:
-            _path(home, agent).unlink(missing_ok=True)  # nothing of it stands
+            _path(home, agent).unlink(missing_ok=True)  # nothing of it is installed
         raise Unreachable(
             f"{error.filename or 'a file'} can't be written: {error.strerror}",
             "everything was put back",
@@ -159,8 +184,8 @@ def _put_back(patches: list[Patch]) -> None:
 
 
 def _link_again(path: str, target: str) -> bool:
-    """Put a link back, in the place of a file of ours, of an empty folder or of nothing. Returns
-    whether it could be.
+    """Restore a link in place of our file, an empty folder or nothing. Return whether that
+    worked.
     """
     if os.path.isdir(path) and not os.path.islink(path):
         try:
@@ -178,7 +203,7 @@ def _standing(patch: Patch) -> bytes | Link | None:
 
 
 def link(path: str | os.PathLike[str]) -> Link | None:
-    """The link that stands at *path* itself; None where there is none."""
+    """Return the link at *path* itself, or None."""
     try:
         return Link(os.readlink(path))
     except OSError:
@@ -186,7 +211,9 @@ def link(path: str | os.PathLike[str]) -> Link | None:
 
 
 def _check_writable(path: str) -> None:
-    """Raises Conflict where the owner has made a file read-only: replacing it would pass over that."""
+    """Raise Conflict if the owner has made a file read-only, because replacing it would ignore
+    that.
+    """
     with contextlib.suppress(OSError):
         if not os.stat(path).st_mode & 0o200:
             raise Conflict(
@@ -201,9 +228,18 @@ def revert(
     *,
     dry_run: bool = False,
 ) -> list[Patch]:
-    """Undo an installation: files that still stand as they were written get their old bytes back;
-    from others *strip* (path, the bytes now, those before us) takes what is ours. All is looked at
-    before the first is written. Returns what changed.
+    """Undo an installation.
+
+    Files that nobody changed get their old bytes back. All changes are planned before the first
+    write.
+
+    Args:
+        strip: removes our part from a changed file. Its arguments are the path, the current bytes
+            and the bytes before the installation.
+        dry_run: change nothing.
+
+    Returns:
+        The patches that changed (or would change) something.
     """
     kept = record(home, agent)
     if kept is None:
@@ -213,11 +249,11 @@ def revert(
         before, after = _decode(file.before), _decode(file.after)
         if file.link:
             if after is not None and read(file.path) not in (None, after):
-                continue  # the link is back, or what stands in its place was edited
+                continue  # the link is back, or the file at its path was edited
             planned.append((file, Patch(file.path, None, b"", f"link to {file.link}")))
             continue
         now = read(file.path)
-        if now is None or now == before:  # gone, or put back by a run that was interrupted
+        if now is None or now == before:  # deleted, or restored by an interrupted run
             continue
         untouched = now == after and not file.edited
         then = before if untouched else strip(file.path, now, before)
@@ -239,13 +275,16 @@ def revert(
         if not file.link:
             _write(patch.path, patch.after)
         elif not _link_again(file.path, file.link):
-            continue  # somebody has put files of his there
+            continue  # the folder contains files of somebody else
         done.append(patch)
     _path(home, agent).unlink(missing_ok=True)
     return done
 
 
 def record(home: Home, agent: str) -> Record | None:
+    """Return the record of an agent's installation, or None. Raises Unreachable if it cannot be
+    read.
+    """
     try:
         return msgspec.json.decode(_path(home, agent).read_bytes(), type=Record)
     except FileNotFoundError:
@@ -257,7 +296,7 @@ def record(home: Home, agent: str) -> Record | None:
 
 
 def was_edited(kept: Kept) -> bool:
-    """Whether a file is not as it was written any more, or is gone."""
+    """Return whether a file was changed or deleted after we wrote it."""
     try:
         return safe_files.read(kept.path, _MAX_FILE) != _decode(kept.after)
     except OSError:
@@ -265,7 +304,7 @@ def was_edited(kept: Kept) -> bool:
 
 
 def forget(home: Home, agent: str) -> None:
-    """Keep no record of what was done."""
+    """Delete the record of an installation."""
     _path(home, agent).unlink(missing_ok=True)
 
 
@@ -281,8 +320,11 @@ def _save(home: Home, value: Record) -> None:
 
 
 def _write(path: str, data: bytes | None, mode: int | None = None) -> None:
-    """Put *data* in place of a file in one step, through links, with the mode that it had; None
-    removes it and the folders that it leaves empty.
+    """Replace a file in one step, through links, with the mode that it had.
+
+    Args:
+        data: None deletes the file and the folders that become empty.
+        mode: instead of the old mode.
     """
     target = Path(os.path.realpath(path))
     if data is None:
@@ -319,7 +361,11 @@ def _decode(text: str | None) -> bytes | None:
 
 
 def json_text(value: object, like: bytes | None) -> bytes:
-    """*value* as JSON in the indentation of the file that it goes into."""
+    """Return *value* as JSON with the indentation of the file *like*.
+
+    Raises:
+        UsageError: it contains a number that JSON does not allow.
+    """
     indent: int | str = 2
     for line in (like or b"").decode("utf-8", "replace").splitlines():
         space = line[: len(line) - len(line.lstrip())]

@@ -1,4 +1,4 @@
-"""What the package of an agent says of how long the agent keeps its sessions."""
+"""How long an agent keeps its sessions, as its package says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Protocol
 
 
 class Retention(Protocol):
-    """The module ``retention`` of the package of an agent that deletes its sessions."""
+    """The ``retention`` module of the package of an agent that deletes sessions."""
 
     def days_kept(self, sessions: Path) -> int:
-        """After how many days it deletes what lies in that folder; 0: never."""
+        """Return the number of days after which sessions in that folder are deleted, 0 for
+        never.
+        """

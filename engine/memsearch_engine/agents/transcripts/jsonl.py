@@ -81,8 +81,7 @@ class Offsets(msgspec.Struct):
         size: how far the file was read, in bytes.
         ids, starts: id and offset in bytes of each turn.
         after: turns that do not follow the turn before them in the file -> what they follow, in a
-            form
-            that the reader defines.
+            form that the reader defines.
     """
 
     layout: int

@@ -59,8 +59,7 @@ def complete(
         model: used instead of the provider's own model.
         max_tokens: limit of the answer, if the protocol has one.
         schema: JSON schema of the answer, if the protocol can enforce it. The caller checks the
-            answer
-            anyway.
+            answer anyway.
         once: accept an answer that was cut. Otherwise the question is asked again with more room.
 
     Raises:
