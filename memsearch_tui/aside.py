@@ -92,7 +92,7 @@ def away(work: Callable[[], T]) -> asyncio.Future[T]:
 
 
 def _do(future: asyncio.Future[T], work: Callable[[], T]) -> None:
-    def tell(take: Callable[[Any], None], what: object) -> None:
+    def deliver(take: Callable[[Any], None], what: object) -> None:
         with contextlib.suppress(RuntimeError):  # the app has ended
             loop.call_soon_threadsafe(lambda: None if future.done() else take(what))
 
@@ -100,9 +100,9 @@ def _do(future: asyncio.Future[T], work: Callable[[], T]) -> None:
     try:
         result = work()
     except BaseException as error:  # the awaiting code handles it
-        tell(future.set_exception, error)
+        deliver(future.set_exception, error)
     else:
-        tell(future.set_result, result)
+        deliver(future.set_result, result)
 
 
 async def write(
@@ -185,11 +185,11 @@ class WorkingScreen(ModalScreen[bool]):
         yield Static(markup=False)
 
     def on_mount(self) -> None:
-        self._tell()
-        self.set_interval(1, self._tell)
+        self._show_elapsed()
+        self.set_interval(1, self._show_elapsed)
         self._future.add_done_callback(lambda _: self.call_later(self._done))
 
-    def _tell(self) -> None:
+    def _show_elapsed(self) -> None:
         leaves = "escape lets it go on by itself" if self._is_write else "escape leaves it"
         self.query_one(Static).update(
             f"{self._what} … {time.monotonic() - self._began:.0f} s · {leaves}"

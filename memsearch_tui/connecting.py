@@ -75,8 +75,10 @@ def connect(memory: Memory, name: str) -> str:
     """
     plugins = memory.plugins
     done, problems = plugins.install(name), plugins.status(name).problems
-    said = f"{agent_named(name).title} is connected: {many(len(done), 'file')} written"
-    return f"{said}, but {problems[0]}" if problems else f"{said}. Its next session is captured."
+    message = f"{agent_named(name).title} is connected: {many(len(done), 'file')} written"
+    return (
+        f"{message}, but {problems[0]}" if problems else f"{message}. Its next session is captured."
+    )
 
 
 def disconnect(memory: Memory, name: str) -> str:

@@ -49,11 +49,11 @@ def keep(home: Home, draft: Draft) -> None:
 
     file = home.draft(draft.path, draft.entry_id)
     with contextlib.suppress(OSError):
-        kept = msgspec.structs.replace(
+        redacted = msgspec.structs.replace(
             draft, text=redact(draft.text, home)[0], base=redact(draft.base, home)[0]
         )
         home.ensure()
-        home.put(file, msgspec.json.encode(kept))
+        home.put(file, msgspec.json.encode(redacted))
 
 
 def load(home: Home, path: str, entry_id: str) -> Draft | None:

@@ -351,9 +351,9 @@ class Library:
         if item.as_of:
             if self._then is None or self._then.day != item.as_of:
                 self._then = self.memory.queries.then(item.as_of)
-            stood = self._then.entries.get((item.path, item.entry_id))
-            if stood is not None:
-                return stood
+            earlier_text = self._then.entries.get((item.path, item.entry_id))
+            if earlier_text is not None:
+                return earlier_text
         return self.entry_at(item.path, item.entry_id)
 
     def entry_at(self, path: str, entry_id: str) -> Entry:

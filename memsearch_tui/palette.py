@@ -83,12 +83,14 @@ class Actions(Provider):
         return [*found.values(), *more]
 
     async def discover(self) -> Hits:
+        """Yield all actions, for an empty search."""
         for command in self._commands():
             yield DiscoveryHit(
                 Content(command.title), command.run, text=command.title, help=command.note
             )
 
     async def search(self, query: str) -> Hits:
+        """Yield the actions that match a query."""
         matcher = self.matcher(query)
         asked = query.casefold().split()
         for command in self._commands():

@@ -87,7 +87,7 @@ class Plain:
         commands: dict[str, Callable[[str], None]] = {
             "days": self._list_days,
             "day": self._day,
-            "talk": self._talk,
+            "talk": self._show_conversation,
             "edit": self._edit,
             "delete": self._delete,
             "more": lambda _: self._more(),
@@ -209,7 +209,7 @@ class Plain:
                 + (f": talk {number} opens it" if evidence != "lost" else "")
             )
 
-    def _talk(self, number: str) -> None:
+    def _show_conversation(self, number: str) -> None:
         item = self._item(number)
         found = self.library.conversation(self.library.entry(item), item.day)
         if found.is_near:

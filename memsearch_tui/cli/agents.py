@@ -112,13 +112,13 @@ def not_written_here(memory: Memory) -> str:
     Returns:
         The number of notes, the evidence and the commands; '' if there are no such notes.
     """
-    held = [note for note in memory.trust.held() if note.why is Waits.ARRIVED]
-    if not held:
+    arrived = [note for note in memory.trust.held() if note.why is Waits.ARRIVED]
+    if not arrived:
         return ""
-    cited = sum(bool(note.conversation) for note in held)
+    cited = sum(bool(note.conversation) for note in arrived)
     proof = f" ({cited} of them cite a conversation that is on this machine)" if cited else ""
     return (
-        f"{many(len(held), 'note')} not written by this program{proof}: no session is given them."
+        f"{many(len(arrived), 'note')} not written by this program{proof}: no session is given them."
         " `memsearch review` shows them, `memsearch review accept quarantine` releases all"
     )
 

@@ -220,9 +220,11 @@ def context(
             output.say(f"{', '.join(found)}: {how}")
         return 0
     if prompt:
-        return _told(memory.injection.preview(prompt, agent=agent, session=session), json_)
+        return _print_injection(
+            memory.injection.preview(prompt, agent=agent, session=session), json_
+        )
     if compacted:
-        return _told(memory.injection.preview_after_compaction(agent, compacted), json_)
+        return _print_injection(memory.injection.preview_after_compaction(agent, compacted), json_)
     if log_ or session:
         return _log(memory.injection.log(session), json_)
     made = memory.context(agent)
@@ -248,48 +250,48 @@ def context(
     return 0
 
 
-def _told(telling: Telling, json_: bool) -> int:
+def _print_injection(injection: Telling, json_: bool) -> int:
     if json_:
         from msgspec import to_builtins
 
-        output.emit(to_builtins(telling))
+        output.emit(to_builtins(injection))
         return 0
-    if telling.text:
-        output.echo(output.safe(telling.text))
-    for seen in telling.considered:
+    if injection.text:
+        output.echo(output.safe(injection.text))
+    for seen in injection.considered:
         state = seen.held or "told"
         output.say(
             f"{seen.confidence:4.0%} sure  {seen.id}  {seen.day}  {state:16s} "
             f" {output.safe(seen.title)[:70]}"
         )
     output.say(
-        f"about {telling.tokens} tokens"
-        if telling.text
-        else f"nothing is injected{': ' * bool(telling.reason)}{telling.reason}"
+        f"about {injection.tokens} tokens"
+        if injection.text
+        else f"nothing is injected{': ' * bool(injection.reason)}{injection.reason}"
     )
     return 0
 
 
-def _log(receipts: list[Receipt], json_: bool) -> int:
+def _log(injections: list[Receipt], json_: bool) -> int:
     if json_:
         from msgspec import to_builtins
 
-        output.emit({"injections": to_builtins(receipts)})
-        return 0 if receipts else 1
-    for receipt in receipts:
-        when = datetime.fromtimestamp(receipt.at).strftime("%Y-%m-%d %H:%M:%S")
+        output.emit({"injections": to_builtins(injections)})
+        return 0 if injections else 1
+    for injection in injections:
+        when = datetime.fromtimestamp(injection.at).strftime("%Y-%m-%d %H:%M:%S")
         output.echo(
-            f"{when}  {receipt.agent:12s} {output.safe(receipt.session)}  {receipt.tokens} tokens"
-            f" {receipt.moment}  {output.safe(receipt.cwd)}"
+            f"{when}  {injection.agent:12s} {output.safe(injection.session)}  {injection.tokens} tokens"
+            f" {injection.moment}  {output.safe(injection.cwd)}"
         )
-        for note in receipt.notes:
+        for note in injection.notes:
             came = note.outcome or "not used so far"
             sure = f"{note.confidence:.0%} sure, " if note.confidence < 1 else ""
             output.echo(f"    {note.entry}  {sure}{came}  ({output.safe(note.why)})")
-            output.echo(f"      {output.safe(receipt.words(note))}")
-    if not receipts:
+            output.echo(f"      {output.safe(injection.words(note))}")
+    if not injections:
         output.say("no session was told anything yet")
-    return 0 if receipts else 1
+    return 0 if injections else 1
 
 
 @click.command(epilog="\b\nExample:\n  memsearch status --cost --since 30d")

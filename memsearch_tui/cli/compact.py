@@ -100,7 +100,7 @@ def compact(
     compact = memory.compact(engine.Compact.WEEK if week else source or day, asked)
     planned = compact.plan
     if not json_:
-        _tell(planned)
+        _print_plan(planned)
     if dry_run:
         (
             output.emit({"would": _plan_json(planned)})
@@ -142,7 +142,7 @@ def compact(
     output.say(f"written to {note.path} - {seen} `memsearch undo {note.id}` takes it back")
 
 
-def _tell(planned: Any) -> None:
+def _print_plan(planned: Any) -> None:
     days = len({note.day for note in planned.notes})
     output.say(
         f"{many(len(planned.notes), 'note')} of {many(days, 'day')}:"

@@ -76,12 +76,12 @@ def _sync(memory: Memory) -> list[dict[str, Any]]:
     if not state.remote:
         return []
     wrong = [*state.last.problems, state.last.error] if state.last else []
-    said = next(filter(None, wrong), "")
+    problem = next(filter(None, wrong), "")
     return [
         _check(
             "sync",
-            not said,
-            said or f"{state.remote} was met" if state.worked else "not met yet",
+            not problem,
+            problem or f"{state.remote} was met" if state.worked else "not met yet",
             "memsearch sync status",
         )
     ]

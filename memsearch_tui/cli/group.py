@@ -29,22 +29,26 @@ class Root(LazyGroup):
     """All commands. Older names work but are not listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the listed commands."""
         groups = commands.listed(everything=True)
         return [name for group in groups.values() for name in group]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import a command or an alias; None for an unknown name."""
         found = commands.found(name)
         return loaded(found) if found else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of *args*; for an older name, a remark gives the new one."""
         alias = commands.ALIASES.get(args[0]) if args else None
         if alias and alias.instead and "--json" not in args:
             click.echo(f"note: `memsearch {args[0]}` is now `memsearch {alias.instead}`", err=True)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands of ``memsearch --help``."""
         write_groups(formatter, everything=False)
 
 
@@ -102,9 +106,9 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         import io
 
-        said = io.StringIO()
-        error.show(said)
-        echo(said.getvalue(), err=True, nl=False)
+        printed = io.StringIO()
+        error.show(printed)
+        echo(printed.getvalue(), err=True, nl=False)
         context = getattr(error, "ctx", None)  # only a usage error has one
         hint = f"{context.command_path} --help" if context else ""
         report_json(arguments, error.format_message(), hint, error.exit_code)

@@ -49,7 +49,7 @@ def agents(versions: bool, json_: bool) -> int:
         output.echo(f"{output.style(row.agent, 'strong')}  {output.safe(version)}")
         for folder in row.folders:
             output.echo(f"  {output.safe(folder)}")
-        told = [word for word in row.can if word not in ("sessions", "capture", "native", "mcp")]
+        moments = [word for word in row.can if word not in ("sessions", "capture", "native", "mcp")]
         output.echo(
             output.style(
                 "  "
@@ -58,7 +58,7 @@ def agents(versions: bool, json_: bool) -> int:
                     if "capture" in row.can
                     else "sessions read and imported"
                 )
-                + (f"; told at {', '.join(told)}" if told else "")
+                + (f"; told at {', '.join(moments)}" if moments else "")
                 + ("; its own model can write notes" if "native" in row.can else "")
                 + ("; MCP" if "mcp" in row.can else ""),
                 "dim",
@@ -352,18 +352,18 @@ def evidence_archive(json_: bool) -> int:
     """Keep every conversation that a memory cites and its agent still has."""
     progress = output.Progress()
     try:
-        kept, failed = Memory(everything=True).evidence.archive(progress.told)
+        archived, failed = Memory(everything=True).evidence.archive(progress.told)
     finally:
         progress.close()
     if json_:
         output.emit(
             {
-                "kept": kept,
+                "kept": archived,
                 "failed": [{"where": where, "reason": reason} for where, reason in failed],
             }
         )
     else:
-        output.echo(f"{many(kept, 'turn')} kept")
+        output.echo(f"{many(archived, 'turn')} kept")
         for where, reason in failed[:20]:
             output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
     return 5 if failed else 0
@@ -391,12 +391,12 @@ def evidence_prune(
     limits = memory.settings.evidence
     size = limits.max_mb if max_mb is None else max_mb
     age = limits.max_days if max_days is None else max_days
-    kept = memory.evidence
-    gone, only = kept.prune(max_bytes=int(size * 1e6), max_days=age, dry_run=True)
+    archive = memory.evidence
+    gone, only = archive.prune(max_bytes=int(size * 1e6), max_days=age, dry_run=True)
     lost = f", {only} of them the only copy: their agent has deleted it" if only else ""
     if gone and not dry_run:
         output.confirm(f"Forget {gone} kept conversations{lost}?", yes)
-        gone, _ = kept.prune(max_bytes=int(size * 1e6), max_days=age)
+        gone, _ = archive.prune(max_bytes=int(size * 1e6), max_days=age)
     if json_:
         output.emit({"pruned": gone, "only_copies": only, "dry_run": dry_run})
     else:

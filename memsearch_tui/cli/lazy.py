@@ -30,9 +30,11 @@ class LazyGroup(click.Group):
         self.table = table or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
         return [*self.table, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import a command; None for an unknown name."""
         if name in self.table:
             return loaded(self.table[name])
         return super().get_command(ctx, name)
@@ -40,6 +42,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of *args*; an unknown name suggests similar ones."""
         if args and self.get_command(ctx, args[0]) is None:
             import difflib
 
@@ -50,6 +53,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands for help without importing them."""
         rows = [(name, command.help) for name, command in self.table.items()]
         for name in super().list_commands(ctx):
             if (command := super().get_command(ctx, name)) and not command.hidden:

@@ -172,7 +172,7 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
     if json_:
         output.emit(msgspec.to_builtins(report))
     else:
-        _tell(report)
+        _print_report(report)
     extracted, made = report.extracted, report.consolidated
     if (
         session
@@ -189,7 +189,7 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
     )
 
 
-def _tell(report: Any) -> None:
+def _print_report(report: Any) -> None:
     if report.forgotten:
         output.echo(f"forgotten, since nobody used them: {', '.join(report.forgotten)}")
     if read := report.extracted:

@@ -21,7 +21,7 @@ from memsearch_tui.cli.options import as_json
 
 #: Measured by `python -m tests.evaluation.recall`: the share of prompts with an injection, without
 #: and with a relevant note, and the tokens of an injection.
-_TOLD_AT, _TOLD_TOKENS = (0.08, 0.38), 140
+_INJECTED_AT, _INJECTED_TOKENS = (0.08, 0.38), 140
 _MCP = "mcp"
 
 
@@ -117,7 +117,7 @@ def plugins_install(
         )
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
         if not json_:
-            _tell(
+            _print_changes(
                 agent, changes, "would change" if dry_run else "installed", "is installed already"
             )
             state = plugins.status(agent) if not dry_run else None
@@ -128,7 +128,7 @@ def plugins_install(
     if json_:
         output.emit({"changed": done, "dry_run": dry_run})
     elif not dry_run:
-        _say_what_is_told(memory)
+        _say_what_is_injected(memory)
         output.say("new sessions are captured from now on; `memsearch agents coverage` shows it")
 
 
@@ -151,7 +151,9 @@ def _install_mcp(
             }
         )
         return
-    _tell(title, changes, "would change" if dry_run else "installed", "is installed already")
+    _print_changes(
+        title, changes, "would change" if dry_run else "installed", "is installed already"
+    )
     if importlib.util.find_spec("mcp") is None:
         output.say(f"! serving it needs the library mcp: {install_command('mcp')}")
     if not dry_run:
@@ -217,7 +219,7 @@ def _choose_summaries(
         turns, tokens = _a_day(memory, names)
         output.say("")
         if turns and memory.settings.recall.prompt:
-            least, most = (round(share * _TOLD_TOKENS * turns, -1) for share in _TOLD_AT)
+            least, most = (round(share * _INJECTED_TOKENS * turns, -1) for share in _INJECTED_AT)
             output.say(
                 f"You send about {turns:.0f} prompts a day: what bears on them would be told in"
                 f" {least:,.0f} to {most:,.0f} tokens."
@@ -243,7 +245,7 @@ def _choose_summaries(
         )
 
 
-def _say_what_is_told(memory: Memory) -> None:
+def _say_what_is_injected(memory: Memory) -> None:
     recall = memory.settings.recall
     parts = (
         [f"notes at their start (at most {recall.max_tokens:,} tokens)"] if recall.inject else []
@@ -303,7 +305,7 @@ def plugins_uninstall(
                 }
             )
         else:
-            _tell(
+            _print_changes(
                 clients.title(client),
                 gone,
                 "would change" if dry_run else "taken out",
@@ -315,7 +317,9 @@ def plugins_uninstall(
         changes = memory.plugins.uninstall(agent, dry_run=dry_run)
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
         if not json_:
-            _tell(agent, changes, "would change" if dry_run else "taken out", "is not installed")
+            _print_changes(
+                agent, changes, "would change" if dry_run else "taken out", "is not installed"
+            )
             if changes and not dry_run:
                 output.say(f"  {agent} is captured no more; memories stay")
     if json_:
@@ -350,7 +354,7 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
     return 5 if any(row.problems for row in rows) else 0
 
 
-def _tell(agent: str, changes: list[Any], done: str, nothing: str) -> None:
+def _print_changes(agent: str, changes: list[Any], done: str, nothing: str) -> None:
     if not changes:
         output.echo(f"{output.style(agent, 'strong')} {nothing}")
         return

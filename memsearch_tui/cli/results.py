@@ -373,10 +373,10 @@ def section_lines(section: dict[str, Any], width: int, *, raw: bool = False) -> 
         lines.append(style(f"Unmerged: {safe(section['unmerged'])}", "warn"))
     content = section["content"]
     lines += ["", content] if raw else ["", *markdown_lines(without_anchor(content), width)]
-    said: Lines = [("out", "\n".join(lines))]
+    printed: Lines = [("out", "\n".join(lines))]
     if anchor and anchor["path"]:
-        said.append(("err", f"`memsearch transcript {name}` opens the conversation"))
-    return said
+        printed.append(("err", f"`memsearch transcript {name}` opens the conversation"))
+    return printed
 
 
 _COMMENT = r"\s*<!--.*-->\s*"

@@ -194,11 +194,11 @@ def _decide(
         if accept and case.asks:
             output.confirm(case.asks.removesuffix(" Type yes"), yes)
         try:
-            said = memory.review.decide(case, accept, text).said
+            message = memory.review.decide(case, accept, text).said
         except MemsearchError as error:
             failed.append({"id": case.id, "title": case.title, "error": str(error)})
         else:
-            done.append({"id": case.id, "title": case.title, "said": said})
+            done.append({"id": case.id, "title": case.title, "said": message})
     if json_:
         output.emit({"decided": done, "failed": failed})
     else:
@@ -219,8 +219,8 @@ def _decide(
 @as_json
 def review_undo(everything: bool, json_: bool) -> None:
     """Undo the last answer, also one that the app gave."""
-    done, said = Memory(everything=everything).review.undo()
+    done, message = Memory(everything=everything).review.undo()
     if json_:
-        output.emit({"undone": {"title": done.title, "said": done.said}, "said": said})
+        output.emit({"undone": {"title": done.title, "said": done.said}, "said": message})
     else:
-        output.say(f"{output.clip(done.title, 60)}: {said}")
+        output.say(f"{output.clip(done.title, 60)}: {message}")

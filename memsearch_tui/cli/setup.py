@@ -41,9 +41,9 @@ def tui(
     """Open the terminal app."""
     if plain:
         from memsearch_tui.library import Library
-        from memsearch_tui.plain import run as talk
+        from memsearch_tui.plain import run as run_plain
 
-        return talk(Library(Memory(everything=everything, project=project)))
+        return run_plain(Library(Memory(everything=everything, project=project)))
     if not is_interactive():
         raise Unreachable(
             "the app needs a terminal", "the commands do all that it does: `memsearch --help`"

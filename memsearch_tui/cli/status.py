@@ -86,8 +86,8 @@ def gathered(memory: Memory) -> dict[str, Any]:
     warnings += service.alarms
     if waiting or (waiting is None and len(days) <= _MAX_DAYS):
         with contextlib.suppress(MemsearchError):
-            if said := not_written_here(memory):
-                warnings.append(said)
+            if remark := not_written_here(memory):
+                warnings.append(remark)
     return {
         "version": __version__,
         "home": str(memory.home.root),

@@ -98,12 +98,12 @@ def amends(newer: str | None, older: str | None, verdict: str | None, json_: boo
                 "a word on what amends what needs both notes", "memsearch amends NEWER OLDER --no"
             )
         return _show_amendments(memory.supersession.amendments(newer or ""), json_)
-    said = {"no": False, "off": None, None: True}[verdict]
-    before = memory.supersession.amends(newer, older, said)
+    override = {"no": False, "off": None, None: True}[verdict]
+    before = memory.supersession.amends(newer, older, override)
     if json_:
-        output.emit({"newer": newer, "older": older, "amends": said, "before": before})
+        output.emit({"newer": newer, "older": older, "amends": override, "before": before})
     else:
-        what = {True: "amends", False: "does not amend", None: "may or may not amend"}[said]
+        what = {True: "amends", False: "does not amend", None: "may or may not amend"}[override]
         output.say(f"{newer} {what} {older}")
     return 0
 

@@ -151,17 +151,17 @@ def _say_remote() -> None:
         return
     try:
         syncing.round()
-        said = (
+        remark = (
             f"{remote} has it no more in what stands there now; the other machines take it out at"
             " their next sync"
         )
     except MemsearchError as error:
-        said = (
+        remark = (
             f"{remote} still has it: {error}. The next `memsearch sync` takes it out of what stands"
             " there"
         )
     output.say(
-        f"{output.safe(said)}. Its history still holds it: `memsearch sync rewrite` begins a"
+        f"{output.safe(remark)}. Its history still holds it: `memsearch sync rewrite` begins a"
         " new one"
     )
 
@@ -317,8 +317,8 @@ def _contradicting(
     if bool(names) == bool(files):
         raise UsageError("name entries, or --file", "`memsearch trust review` lists what waits")
     wanted = {os.path.realpath(path) for path in files}
-    held = memory.trust.held()
-    wrong = [note for note in held if note.why is engine.Waits.CONTRADICTS]
+    pending = memory.trust.held()
+    wrong = [note for note in pending if note.why is engine.Waits.CONTRADICTS]
     if files:
         return [note.target for note in wrong if os.path.realpath(note.path) in wanted]
     found = []

@@ -65,7 +65,7 @@ class Demo(msgspec.Struct):
         root: the folder of the demo.
         projects: project roots by name.
         entries: number of entries.
-        told: the turns that have an entry.
+        told: the turns with an entry.
         chatter: the turns without one.
     """
 
@@ -202,7 +202,7 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
                     f"{json.dumps(line, ensure_ascii=False)}\n"
                     for line in _claude(story, project, end)
                 )
-    _keep(agents, projects["orders-api"])
+    _write_agent_files(agents, projects["orders-api"])
     return Demo(root, projects, len(told), told, chatter)
 
 
@@ -227,7 +227,7 @@ def _chatter(story: Story) -> list[Story]:
     return found
 
 
-def _keep(agents: Path, project: Path) -> None:
+def _write_agent_files(agents: Path, project: Path) -> None:
     """Write Claude Code's agent files: project instructions and its auto memory, partly
     outdated.
     """

@@ -47,7 +47,7 @@ _LESSONS = {
 
 
 #: (prompt, story of the injected note); every second answer cites its note
-_TOLD = (
+_INJECTED = (
     ("raise catalog cache ttl", "orders-cache-ttl-1800"),
     ("add a dependency to atlas", "atlas-pnpm"),
     ("store the shipping fee", "orders-money-cents"),
@@ -64,14 +64,14 @@ _CONTESTED = (
 
 def fill(root: Path, made: Demo, end: date) -> None:
     """Fill ``root/home`` with the data that a first look at the app needs."""
-    home, told, projects = Home(root / "home").ensure(), made.told, made.projects
+    home, turns, projects = Home(root / "home").ensure(), made.told, made.projects
     archive = Archive(home)
-    for story in told:
+    for story in turns:
         if story.agent != "claude-code" and (story.id in _LESSONS or story.tools):
             archive.put(_turn(story, projects[story.project], end))
     archive.close()
     actions = Actions(home)
-    for story in told:
+    for story in turns:
         folder = projects[story.project]
         turn = _turn(story, folder, end)
         for tool in turn.tools:
@@ -99,7 +99,7 @@ def fill(root: Path, made: Demo, end: date) -> None:
     learned = datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp()
     hunks: list[review.Hunk] = []
     with using(home, SCHEMA) as db:
-        for story in told:
+        for story in turns:
             if lesson := _LESSONS.get(story.id):
                 project = names[story.project]
                 name = id_of(story.agent, story.session_id)
@@ -146,10 +146,10 @@ def _contest(home: Home, made: Demo, end: date) -> None:
 
 def _weeks(home: Home, made: Demo, end: date) -> None:
     """Write the last weeks for the activity page: captured turns, cost of summaries, injections."""
-    told, projects = made.told, made.projects
-    recent = [story for story in told if story.day < _SHOWN_DAYS]
+    turns, projects = made.told, made.projects
+    recent = [story for story in turns if story.day < _SHOWN_DAYS]
     ledger = Ledger(home)
-    for agent in dict.fromkeys(story.agent for story in told):
+    for agent in dict.fromkeys(story.agent for story in turns):
         ledger.capturing(agent, _moment(end, _SHOWN_DAYS))
     outcomes: list[tuple[Outcome, list[Story]]] = [("captured", recent), ("trivial", made.chatter)]
     for outcome, stories in outcomes:
@@ -179,8 +179,8 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
             agent=story.agent,
             at=_moment(end, story.day, story.time),
         )
-    by_id = {story.id: story for story in told}
-    for number, (prompt, name) in enumerate(_TOLD):
+    by_id = {story.id: story for story in turns}
+    for number, (prompt, name) in enumerate(_INJECTED):
         note = by_id[name]
         line = (
             f"- {end - timedelta(days=note.day)} {note.agent}:"

@@ -52,7 +52,7 @@ _SHARED = {
 }
 
 
-def make(project: Path, told: Iterable[Story], end: date) -> None:
+def make(project: Path, stories: Iterable[Story], end: date) -> None:
     """Write the repository.
 
     Args:
@@ -61,7 +61,7 @@ def make(project: Path, told: Iterable[Story], end: date) -> None:
         end: the last day of the year.
     """
     repo = Repo.init(str(project), default_branch=b"main")
-    here = [story for story in told if story.project == project.name]
+    here = [story for story in stories if story.project == project.name]
     days: dict[int, list[tuple[str, str]]] = {}  # day -> (path, text)
     named: set[str] = set()
     for story in here:

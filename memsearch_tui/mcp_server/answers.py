@@ -267,8 +267,8 @@ def _opened(
             facts += [f"unmerged: {standing.unmerged}"] if standing.unmerged else []
     facts += [] if is_live else ["from the kept copy: its agent has it no more"]
     more = f"\n\n(the rest: start={go_on})" if go_on is not None else ""
-    said = fence(memory, f"[mem:{note.id[:12]}] {' · '.join(facts)}\n{text}{more}")
-    return Opened(said, note.id, note.day, note.agent, trust, go_on, is_live)
+    fenced_text = fence(memory, f"[mem:{note.id[:12]}] {' · '.join(facts)}\n{text}{more}")
+    return Opened(fenced_text, note.id, note.day, note.agent, trust, go_on, is_live)
 
 
 def _found(memory: Memory, note: Note) -> Found:
@@ -317,25 +317,25 @@ def _within(
     Args:
         more: there are further notes that were not examined.
     """
-    kept: list[Found] = []
+    taken: list[Found] = []
     lines: list[str] = []
     left = tokens
     for note, text in found:
         facts = _facts(note)
         room = max(_MIN_TEXT, min(_MAX_TEXT, (left - estimate(facts)) * _PER_TOKEN))
         line = f"{facts}\n{text[:room]}{' […]' if len(text) > room else ''}"
-        if kept and estimate(line) > left:
+        if taken and estimate(line) > left:
             break
         note.is_cut = len(text) > room
         left -= estimate(line)
-        kept.append(note)
+        taken.append(note)
         lines.append(line)
-    left_out = len(found) - len(kept) + more
+    left_out = len(found) - len(taken) + more
     if left_out:
         lines.append("(there are more: raise `tokens` or `limit`, or narrow the question)")
     lines += [f"({remark})"] if remark else []
     return Notes(
-        fence(memory, "\n\n".join(lines) or "nothing is noted on that"), kept, remark, left_out
+        fence(memory, "\n\n".join(lines) or "nothing is noted on that"), taken, remark, left_out
     )
 
 

@@ -53,11 +53,11 @@ def token(home: Home) -> str:
     read.
     """
     path = home.private(TOKEN_FILE)
-    kept = path.read_text(encoding="ascii").strip()
-    if not kept:
-        kept = secrets.token_urlsafe(32)
-        path.write_text(f"{kept}\n", encoding="ascii")
-    return kept
+    found = path.read_text(encoding="ascii").strip()
+    if not found:
+        found = secrets.token_urlsafe(32)
+        path.write_text(f"{found}\n", encoding="ascii")
+    return found
 
 
 class Gate:
@@ -81,13 +81,13 @@ class Gate:
         await self._app(scope, receive, send)
 
 
-def over_http(home: Home, port: int, folder: str, said: Callable[[str], None]) -> None:
+def over_http(home: Home, port: int, folder: str, announce: Callable[[str], None]) -> None:
     """Serve Streamable HTTP on loopback until the process ends. Host and Origin are checked.
 
     Args:
         port: 0 for any free port.
         folder: the project of a client that names none.
-        said: called with the address once the server listens.
+        announce: called with the address once the server listens.
 
     Raises:
         Unreachable: the port is in use.
@@ -110,5 +110,5 @@ def over_http(home: Home, port: int, folder: str, said: Callable[[str], None]) -
     )
     app = Gate(build(folder).streamable_http_app(transport_security=checked), token(home))
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
-    said(f"http://127.0.0.1:{port}/mcp")
+    announce(f"http://127.0.0.1:{port}/mcp")
     anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))

@@ -173,6 +173,7 @@ class Server(MCPServer):
     """The SDK's server, with one plain sentence for each wrong argument."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool; wrong arguments raise an error with one sentence each."""
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -206,7 +207,7 @@ def _sentence(tool: str, error: Any) -> str:
     return f"{tool}: {what} is wrong: {error['msg'][:200]}."
 
 
-def _told(value: Notes | Opened) -> CallToolResult:
+def _result(value: Notes | Opened) -> CallToolResult:
     return CallToolResult(
         content=[TextContent(type="text", text=value.memory)], structured_content=asdict(value)
     )
@@ -287,7 +288,7 @@ def _tools(server: MCPServer, memories: Memories) -> None:
             raise ToolError("agent, after and before are one word each")
         memory = await _run(memories.of, roots, project)
         found = await _run(answers.recall, memory, " ".join([query, *filters]), limit, tokens)
-        return _told(found)
+        return _result(found)
 
     @server.tool(name="open", title="Open", annotations=_READS)
     async def open_(
@@ -312,7 +313,7 @@ def _tools(server: MCPServer, memories: Memories) -> None:
             opened = await _run(answers.open_note, memory, id, start, tokens)
         else:
             opened = await _run(answers.open_conversation, memory, id, turn, context, start, tokens)
-        return _told(opened)
+        return _result(opened)
 
     @server.tool(title="Timeline", annotations=_READS)
     async def timeline(
@@ -332,7 +333,7 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         found = await _run(
             answers.timeline, memory, day or since, day or until, path, limit, tokens
         )
-        return _told(found)
+        return _result(found)
 
     @server.tool(title="Note", annotations=_ADDS)
     async def note(

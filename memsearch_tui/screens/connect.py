@@ -138,8 +138,8 @@ class ConnectScreen(Screen[None]):
             await self._carry_out(f"disconnecting {agent.title}", work)
 
     async def _carry_out(self, what: str, work: partial[str]) -> None:
-        def done(said: str) -> None:
-            self.say(said)
+        def done(message: str) -> None:
+            self.say(message)
             self.run_worker(self._read(), group="read")
 
         await write(self, what, work, done, self._complain)
@@ -193,12 +193,12 @@ class ConnectScreen(Screen[None]):
         if answer != "yes":
             return
         try:
-            said = await _IMPORTS.run(
+            message = await _IMPORTS.run(
                 partial(
                     connecting.take_in, self._memory, agent.name, made, self._progress, stop.is_set
                 )
             )
-            self.say(f"{'stopped: ' if stop.is_set() else ''}{said}")
+            self.say(f"{'stopped: ' if stop.is_set() else ''}{message}")
         except Exception as error:
             self._complain(error)
 

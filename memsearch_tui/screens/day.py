@@ -57,14 +57,14 @@ class DayScreen(ModalScreen[str]):
         self._day = self._read(event.value)
         if self._day:
             self._calendar.stand(self._day)
-        self._tell(self._day or ("" if not event.value.strip() else None))
+        self._show_day(self._day or ("" if not event.value.strip() else None))
 
-    def _tell(self, day: str | None) -> None:
+    def _show_day(self, day: str | None) -> None:
         if day is None:
-            said = "no date: 2026-02-09, 2026-02, yesterday, 7d"
+            text = "no date: 2026-02-09, 2026-02, yesterday, 7d"
         else:
-            said = f"{day}: {many(self._counts.get(day, 0), 'note')}" if day else _HOW
-        self.query_one("#how", Static).update(said)
+            text = f"{day}: {many(self._counts.get(day, 0), 'note')}" if day else _HOW
+        self.query_one("#how", Static).update(text)
 
     def _read(self, text: str) -> str:
         """Return the last day that *text* names; '' if it names none."""
@@ -74,9 +74,9 @@ class DayScreen(ModalScreen[str]):
         return found[1] if found else ""
 
     @on(Calendar.Moved)
-    def _stood(self, event: Calendar.Moved) -> None:
+    def _cursor_moved(self, event: Calendar.Moved) -> None:
         self._day = event.day
-        self._tell(event.day)
+        self._show_day(event.day)
 
     @on(Calendar.Picked)
     def _picked(self, event: Calendar.Picked) -> None:

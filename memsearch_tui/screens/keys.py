@@ -100,7 +100,9 @@ class KeysScreen(Screen[None]):
                 )
                 return
             beside = [
-                other for other in self._defaults if other != name and not _apart(name, other)
+                other
+                for other in self._defaults
+                if other != name and not _never_together(name, other)
             ]
             taken = [other for other in beside if key in self._keys_of(other)[0]]
             if key in _RESERVED:
@@ -157,7 +159,7 @@ def _types(key: str) -> bool:
     return character is not None and character.isprintable()
 
 
-def _apart(one: str, other: str) -> bool:
+def _never_together(one: str, other: str) -> bool:
     """Return whether two actions never apply at once: moves in a list, and moves in a text."""
     return {one.partition(".")[0], other.partition(".")[0]} == {"list", "text"}
 

@@ -120,7 +120,7 @@ class RelatedScreen(Screen[Item]):
             await self._say(self._answers.pop(), lambda before: None, "taken back")
 
     async def _say(
-        self, answer: list[tuple[str, str, bool | None]], then: Callable[[Any], None], told: str
+        self, answer: list[tuple[str, str, bool | None]], then: Callable[[Any], None], message: str
     ) -> None:
         amends = self._library.memory.supersession.amends
 
@@ -129,7 +129,7 @@ class RelatedScreen(Screen[Item]):
 
         def done(before: list[tuple[str, str, bool | None]]) -> None:
             then(before)
-            self._status.update(told)
+            self._status.update(message)
             self.run_worker(self._look(), group="related")
 
         def failed(error: Exception) -> None:

@@ -236,7 +236,7 @@ class ReviewScreen(Screen[Item]):
             return
         if yes and case.asks:
             self._ask(
-                case, case.asks, "", lambda said: None if said.strip().lower() == "yes" else ""
+                case, case.asks, "", lambda reply: None if reply.strip().lower() == "yes" else ""
             )
         else:
             await self._carry_out(case, yes)
@@ -251,7 +251,7 @@ class ReviewScreen(Screen[Item]):
                 case,
                 "Accept it in these words",
                 " ".join(case.text.splitlines()),
-                lambda said: said.strip() or "",
+                lambda reply: reply.strip() or "",
             )
 
     def _ask(
@@ -265,8 +265,8 @@ class ReviewScreen(Screen[Item]):
         """
         from memsearch_tui.screens.ask import AskScreen
 
-        def decided(said: str | None) -> None:
-            words = text(said) if said else ""
+        def decided(reply: str | None) -> None:
+            words = text(reply) if reply else ""
             if words != "":
                 self.run_worker(self._carry_out(case, True, words), group="decide")
 
@@ -302,8 +302,8 @@ class ReviewScreen(Screen[Item]):
             self.say("The last answer can't be taken back.")
             return
 
-        def done(said: str) -> None:
-            self.say(said)
+        def done(reply: str) -> None:
+            self.say(reply)
             if case is None:
                 self.run_worker(self.action_reload(), group="read")
                 return

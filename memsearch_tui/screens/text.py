@@ -141,8 +141,10 @@ def help_rows(screen: Screen) -> list[Row]:
             group = next((name for name, ids in _GROUPS.items() if first in ids), "Here")
             if group == _ELSEWHERE and first != item.id:
                 group = "Here"
-            said = item.tooltip or item.description
-            keys.setdefault(group, {}).setdefault(said, []).append(screen.app.get_key_display(item))
+            words = item.tooltip or item.description
+            keys.setdefault(group, {}).setdefault(words, []).append(
+                screen.app.get_key_display(item)
+            )
     names = [" ".join(dict.fromkeys(found)) for rows in keys.values() for found in rows.values()]
     width = max(map(len, names), default=10) + 2
     rows: list[Row] = []
@@ -155,9 +157,9 @@ def help_rows(screen: Screen) -> list[Row]:
     for group in ("Here", *_GROUPS):
         if group in keys:
             rows.append([(group, "strong")])
-            for said, found in keys[group].items():
+            for words, found in keys[group].items():
                 rows.append(
-                    [(f"{' '.join(dict.fromkeys(found)):>{width}}  ", "accent"), (said, "text")]
+                    [(f"{' '.join(dict.fromkeys(found)):>{width}}  ", "accent"), (words, "text")]
                 )
             rows.append([])
     return [*rows, *([(line, "dim")] for line in _about().splitlines())]

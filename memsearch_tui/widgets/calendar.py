@@ -152,6 +152,7 @@ class Calendar(Lines):
         return self._drawn[drawn]
 
     def notify_style_update(self) -> None:
+        """Drop the cache of drawn lines."""
         super().notify_style_update()
         self._drawn.clear()
 

@@ -176,6 +176,7 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         )
 
     def notify_style_update(self) -> None:
+        """Drop the caches of styles and painted lines."""
         super().notify_style_update()
         self._styles.clear()
         self._painted.clear()

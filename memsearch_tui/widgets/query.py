@@ -57,6 +57,7 @@ class QueryBox(InOrder, Input):
         self.action_cursor_right()
 
     async def action_submit(self) -> None:
+        """Go from the box to the hits."""
         await self.screen.run_action("do('deeper')")
 
     async def _on_key(self, event: events.Key) -> None:

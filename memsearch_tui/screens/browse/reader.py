@@ -118,7 +118,7 @@ class Reader:
         if self._desk.is_wide:
             if not keep_place:
                 self._panes.said.show([])  # never show the conversation of another note
-            start(partial(self._show_said, entry), "said", only=True)
+            start(partial(self._show_conversation, entry), "said", only=True)
 
     def _draw(self, amendments: Sequence[Supersession] = (), *, keep_place: bool = False) -> None:
         state, view = self._state, self._panes.reader
@@ -179,7 +179,7 @@ class Reader:
         if found and state.entry is entry and state.level != "turn" and not state.editing:
             self._draw(found, keep_place=True)
 
-    async def _show_said(self, entry: Entry) -> None:
+    async def _show_conversation(self, entry: Entry) -> None:
         """Show the turn behind the note, once the cursor rests on it."""
         await asyncio.sleep(_SAID_REST_S)
         rows: list[Row] = []

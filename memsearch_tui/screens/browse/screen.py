@@ -216,7 +216,7 @@ class BrowseScreen(Screen[None]):
         self.listing.begin(position, near)
         self.call_after_refresh(self.desk.painted.set)
         self.call_after_refresh(self.listing.look)
-        self.desk.start(self._tell_of_draft, "drafts")
+        self.desk.start(self._mention_draft, "drafts")
         if self._is_live:
             self.call_after_refresh(self.follower.start)
 
@@ -229,7 +229,7 @@ class BrowseScreen(Screen[None]):
         key = self.state.before_search if self.state.query else self.panes.entries.key
         self.desk.saved.set_position(self.state.library.today(), key)
 
-    async def _tell_of_draft(self) -> None:
+    async def _mention_draft(self) -> None:
         """Show a message about an unsaved edit of an earlier run."""
         await self.desk.painted.wait()
         memory = self.state.library.memory
