@@ -176,7 +176,7 @@ class LongTerm:
             UsageError: the text is not allowed in the document.
         """
         done = review.decide(self._home, verdict, numbers, text=text, proposal_id=proposal)
-        self._tell_sessions()
+        self._refresh_injected()
         return done
 
     def reopen(self, before: Proposal, numbers: Iterable[int]) -> bool:
@@ -206,7 +206,7 @@ class LongTerm:
                 )
             store.restore(found.id)
             count = 1
-        self._tell_sessions()
+        self._refresh_injected()
         return count
 
     def set_mode(self, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
@@ -224,8 +224,8 @@ class LongTerm:
         from memsearch_engine.longterm import pipeline
 
         backup = pipeline.clear(self._home)
-        self._tell_sessions()
+        self._refresh_injected()
         return backup
 
-    def _tell_sessions(self) -> None:
+    def _refresh_injected(self) -> None:
         injected.refresh(self._home, load(self._home))

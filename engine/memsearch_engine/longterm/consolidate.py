@@ -123,9 +123,7 @@ def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]
                 for row in catalog.of_session(memory.project, memory.agent, memory.session, _NOTES):
                     pairs = listing.of_note(catalog, spoken, memory.project, row.entry_id)
                     folder = folders.get(memory.project, "")
-                    if not pairs or origin.arrived(
-                        folder, _standing(folder, origin, row), row.path
-                    ):
+                    if not pairs or origin.arrived(folder, _current(folder, origin, row), row.path):
                         continue  # the note's author is free to claim any session
                     for pair in mark_withheld(pairs, folder, origin):
                         later = sessions.get((pair.newer.agent, pair.newer.session))
@@ -145,7 +143,7 @@ def _known(home: Home) -> list[Project]:
         registry.close()
 
 
-def _standing(memory: str, origin: Origin, row: Row) -> list[Entry]:
+def _current(memory: str, origin: Origin, row: Row) -> list[Entry]:
     entry = NoteFiles(memory, origin).current_entry(row)
     return [entry] if entry is not None else []
 
@@ -442,15 +440,15 @@ def without_memories(text: str, gone: set[str]) -> str:
             del lines[start:stop]
         elif any(name in gone for name in ids):
             lines[start:stop] = re.sub(
-                r"[ \t]?\[mem:([^\]]*)\]", lambda match: _still(match[1], gone), block
+                r"[ \t]?\[mem:([^\]]*)\]", lambda match: _remaining(match[1], gone), block
             ).split("\n")
     return "\n".join(lines) + ("\n" if text.endswith("\n") else "")
 
 
-def _still(ids: str, gone: set[str]) -> str:
+def _remaining(ids: str, gone: set[str]) -> str:
     """A citation without the ids in *gone*."""
-    kept = ", ".join(name for name in re.findall(r"[0-9a-f]+", ids) if name not in gone)
-    return f" [mem:{kept}]" if kept else ""
+    rest = ", ".join(name for name in re.findall(r"[0-9a-f]+", ids) if name not in gone)
+    return f" [mem:{rest}]" if rest else ""
 
 
 class FileTools:

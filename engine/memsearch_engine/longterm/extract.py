@@ -428,15 +428,15 @@ def transcript(turns: list[Turn], max_tokens: int) -> str:
                 parts.append((3, len(parts), f"[{number + 1} {word}] {_cut(tool.output, 2000)}"))
         if turn.assistant.strip():
             parts.append((1, len(parts), f"[{number + 1} agent] {_cut(turn.assistant, 6000)}"))
-    left, kept = max_tokens, set()
+    left, included = max_tokens, set()
     for _, place, text in sorted(parts, key=lambda part: (part[0], -part[1])):
         cost = estimate(text) + 1
         if cost <= left:
             left -= cost
-            kept.add(place)
+            included.add(place)
     lines, gap = [], 0
     for _, place, text in parts:
-        if place in kept:
+        if place in included:
             lines += [f"[… {gap} parts left out …]"] if gap else []
             lines.append(text)
             gap = 0

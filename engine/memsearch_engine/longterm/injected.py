@@ -60,13 +60,13 @@ def injected_page(home: Home, settings: Settings, memory: str, project: str) -> 
             home, settings, Project(project, "", "", root, memory), "project"
         ).splitlines()
         left = settings.documents.max_tokens - estimate(_PAGE_HEAD)
-        kept = list(
+        fitting = list(
             takewhile(
                 lambda size: size >= 0,
                 accumulate((-estimate(line) - 1 for line in lines), initial=left),
             )
         )
-        lines = lines[: len(kept) - 1]
+        lines = lines[: len(fitting) - 1]
         while lines and (lines[-1].startswith("#") or not lines[-1].strip()):
             lines.pop()
         return without_citations("\n".join([_PAGE_HEAD, *lines])) if lines else ""
@@ -81,12 +81,12 @@ def _learned(home: Home, project: str, max_tokens: int) -> str:
     lines += workspace.part_for(
         workspace.read(home.longterm, workspace.SUMMARY), scope
     ).splitlines()
-    kept, left = (
+    fitting, left = (
         _within(lines, max_tokens - estimate(_HEAD))
         if any(line.strip() for line in lines)
         else ([], max_tokens)
     )
-    checked = "\n".join([_HEAD, "", *kept]) if len(kept) > 1 else ""
+    checked = "\n".join([_HEAD, "", *fitting]) if len(fitting) > 1 else ""
     theirs = [f"- {fact.text} (noted by {fact.by}) [mem:{fact.id}]" for fact in here if fact.by]
     theirs = _within(theirs, (left if checked else max_tokens) - estimate(_BY_AGENTS))[0]
     return "\n\n".join(filter(None, ["\n".join([_BY_AGENTS, *theirs]) if theirs else "", checked]))
@@ -94,13 +94,13 @@ def _learned(home: Home, project: str, max_tokens: int) -> str:
 
 def _within(lines: list[str], tokens: int) -> tuple[list[str], int]:
     """The first lines within *tokens*, and the number of tokens left."""
-    kept: list[str] = []
+    fitting: list[str] = []
     for line in lines:
         if (size := estimate(line) + 1) > tokens:
             break
         tokens -= size
-        kept.append(line)
-    return kept, tokens
+        fitting.append(line)
+    return fitting, tokens
 
 
 def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:

@@ -235,12 +235,12 @@ class Jobs:
             until = time.monotonic() + LEASE_S
             while not over.wait(BEAT_S):
                 try:
-                    kept = self.heartbeat(claim)
+                    is_valid = self.heartbeat(claim)
                 except MemsearchError:  # the database is busy; the lease is valid for a while
                     if time.monotonic() < until - BEAT_S:
                         continue
-                    kept = False
-                if not kept:
+                    is_valid = False
+                if not is_valid:
                     lost.set()
                     return
                 until = time.monotonic() + LEASE_S

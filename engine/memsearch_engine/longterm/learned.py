@@ -59,7 +59,7 @@ def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
         now: seconds since 1970; 0 for the current time.
     """
     now = now or time.time()
-    uses, kept = totals(home), pinned(home)
+    uses, pinned_ids = totals(home), pinned(home)
     rows = []
     for memory in SessionMemories(home).all():
         use = uses.get(memory.id)
@@ -75,11 +75,11 @@ def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
                 cited=use.cited if use else 0,
                 read=use.read if use else 0,
                 last_used=_day(last),
-                pinned=memory.id in kept,
+                pinned=memory.id in pinned_ids,
                 weighed=bool(memory.selected),
                 forgotten=_day(memory.forgotten),
                 forget_on=""
-                if memory.forgotten or memory.id in kept
+                if memory.forgotten or memory.id in pinned_ids
                 else _day(last + unused_days * DAY_S),
                 gone_on=_day(memory.forgotten + max(unused_days, 1) * DAY_S)
                 if memory.forgotten

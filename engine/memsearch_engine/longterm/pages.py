@@ -138,17 +138,17 @@ def accepted_text(home: Home, settings: Settings, project: Project, page: Page) 
     headings. Secrets, and lines that read like an order to an agent, are removed.
     """
     known = lines_of(home, project, page)
-    kept: list[str] = []
+    permitted: list[str] = []
     above: tuple[str, ...] = ()
     for trail, line in spots_of(read(settings, project, page)):
         if (trail, line) not in known or orders(line, his_words=False) or "memsearch:" in line:
             continue
         headings = tuple(trail.split(_UNDER)) if trail else ()
-        kept += headings[len(os.path.commonprefix([above, headings])) :]
-        kept.append(line)
+        permitted += headings[len(os.path.commonprefix([above, headings])) :]
+        permitted.append(line)
         above = headings
-    text = redact("\n".join(kept), home)[0]
-    return "" if orders(" ".join(kept), his_words=False) else text
+    text = redact("\n".join(permitted), home)[0]
+    return "" if orders(" ".join(permitted), his_words=False) else text
 
 
 def strange(home: Home, settings: Settings, project: Project, page: Page) -> list[Spot]:

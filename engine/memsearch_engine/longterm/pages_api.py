@@ -112,7 +112,7 @@ class Pages:
             UsageError: the text is not allowed in the page.
         """
         done = self._review(page).decide(verdict, numbers, text=text, seen=draft)
-        self._tell_sessions()
+        self._refresh_injected()
         return done
 
     def reopen(self, draft: Draft) -> bool:
@@ -128,7 +128,7 @@ class Pages:
             off: withdraw the permission instead.
         """
         documents.release(self._home, self._scope.project, page, lines, off=off)
-        self._tell_sessions()
+        self._refresh_injected()
 
     def newest(self, page: Page) -> int:
         """The number of the last accepted change; 0 if there is none."""
@@ -147,10 +147,10 @@ class Pages:
             Conflict: another change is the last one by now, or the page was changed since.
         """
         path = self._review(page).undo(number)
-        self._tell_sessions()
+        self._refresh_injected()
         return path
 
-    def _tell_sessions(self) -> None:
+    def _refresh_injected(self) -> None:
         injected.refresh(self._home, load(self._home))
         try:
             self._scope.call(
@@ -172,12 +172,12 @@ class Pages:
         path = self._instructions(name)
         parts = []
         for page in pages:
-            told = without_citations(
+            accepted = without_citations(
                 documents.accepted_text(self._home, load(self._home), self._scope.project, page)
             )
             lines = [
                 f"#{line}" if line.startswith("#") else line
-                for line in told.splitlines()
+                for line in accepted.splitlines()
                 if not line.startswith("# ")
             ]
             if any(line.strip() for line in lines):

@@ -92,7 +92,7 @@ def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Mater
     try:
         for file in sorted(list_days(folder), key=lambda file: file.day, reverse=True):
             lines = []
-            for entry in reversed(_tellable(project, file, origin)):
+            for entry in reversed(_injectable(project, file, origin)):
                 line = _shown(material, file.day, entry)
                 if estimate(line) > left:
                     left = 0
@@ -109,7 +109,7 @@ def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Mater
     return material
 
 
-def _tellable(project: Project, file: DayFile, origin: Origin) -> list[Entry]:
+def _injectable(project: Project, file: DayFile, origin: Origin) -> list[Entry]:
     try:
         entries = read_day(file.path).entries
     except OSError:
@@ -174,7 +174,7 @@ class _Search:
                 if not hit.day or len(found) == _HITS:
                     continue
                 entries = {
-                    e.id: e for e in _tellable(material.project, DayFile.at(hit.path), origin)
+                    e.id: e for e in _injectable(material.project, DayFile.at(hit.path), origin)
                 }
                 if hit.id in entries:
                     found.append(_shown(material, hit.day, entries[hit.id]))

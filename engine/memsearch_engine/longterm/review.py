@@ -55,14 +55,18 @@ def hunks_between(
 ) -> list[Hunk]:
     """The changes between two sets of files, without those that the owner rejected before."""
     found: list[Hunk] = []
-    unwanted, kept = store.refused("+"), store.refused("-")
+    refused_additions, refused_removals = store.refused("+"), store.refused("-")
     for path in sorted({*before, *after}):
         for section, leads, old, new in _pieces(path, before.get(path, ""), after.get(path, "")):
             added = [line for line in new if plain_line(line) and line not in old]
             removed = [line for line in old if plain_line(line) and line not in new]
-            if added and all(plain_line(line) in unwanted for line in added):
+            if added and all(plain_line(line) in refused_additions for line in added):
                 continue
-            if removed and not added and all(plain_line(line) in kept for line in removed):
+            if (
+                removed
+                and not added
+                and all(plain_line(line) in refused_removals for line in removed)
+            ):
                 continue
             ids = list(dict.fromkeys(cited("\n".join([*new, *old]))))
             found.append(Hunk(len(found) + 1, path, section, leads, old, new, ids))

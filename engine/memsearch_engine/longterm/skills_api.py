@@ -87,7 +87,7 @@ class Skills:
         Args:
             checked: include the errors that the specification's validator finds.
         """
-        found = skills.all_of(self._home, self._scope.project, self._stands)
+        found = skills.all_of(self._home, self._scope.project, self._note_state)
         for candidate in found:
             self._look(candidate)
             candidate.problems = skills.validated(candidate.name, candidate.text) if checked else []
@@ -95,21 +95,23 @@ class Skills:
 
     def get(self, name: str) -> Candidate:
         """The draft with this name. Raises NotFound."""
-        return self._look(skills.get(self._home, self._scope.project, name, self._stands))
+        return self._look(skills.get(self._home, self._scope.project, name, self._note_state))
 
     def _look(self, candidate: Candidate) -> Candidate:
         """Add where this home has installed a draft, and whether somebody has edited it there."""
-        kept = patches.record(self._home, self._record(candidate.name, candidate.of_consolidation))
-        candidate.installed = [file.path for file in kept.files] if kept else []
+        written = patches.record(
+            self._home, self._record(candidate.name, candidate.of_consolidation)
+        )
+        candidate.installed = [file.path for file in written.files] if written else []
         if (
             candidate.state == "installed"
-            and kept
-            and any(patches.was_edited(file) for file in kept.files)
+            and written
+            and any(patches.was_edited(file) for file in written.files)
         ):
             candidate.state = "edited"
         return candidate
 
-    def _stands(self, note: str) -> str:
+    def _note_state(self, note: str) -> str:
         """The state of a note that supports a skill."""
         try:
             found = self._scope.note(note)

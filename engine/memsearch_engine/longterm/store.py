@@ -113,9 +113,9 @@ class SessionMemories:
         ).fetchone()
         if old and old[0] > memory.watermark:
             return
-        kept = msgspec.structs.replace(memory, selected=old[1] if old else 0.0)
+        updated = msgspec.structs.replace(memory, selected=old[1] if old else 0.0)
         marks = ",".join("?" * len(_COLUMNS))
-        values = [getattr(kept, name) for name in _COLUMNS]
+        values = [getattr(updated, name) for name in _COLUMNS]
         db.execute(f"INSERT OR REPLACE INTO longterm_memories ({_LIST}) VALUES ({marks})", values)
 
     @staticmethod
@@ -215,8 +215,12 @@ class SessionMemories:
         excluded = {
             (agent, session) for (agent, session), mode in self.modes().items() if mode != "enabled"
         }
-        kept = [m for m in self.all() if not m.forgotten and (m.agent, m.session) not in excluded]
-        return sorted(sorted(kept, key=rank, reverse=True)[:most], key=lambda memory: memory.id)
+        candidates = [
+            m for m in self.all() if not m.forgotten and (m.agent, m.session) not in excluded
+        ]
+        return sorted(
+            sorted(candidates, key=rank, reverse=True)[:most], key=lambda memory: memory.id
+        )
 
     @staticmethod
     def mark_selected(db: sqlite3.Connection, chosen: Iterable[SessionMemory]) -> None:

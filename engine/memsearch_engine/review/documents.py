@@ -156,13 +156,13 @@ def decide_page(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple
     page, number, seen = case.subject
     if not number:
         memory.pages.release(page, seen)
-        said = f"{many(len(seen), 'line')} released: sessions are given them"
-        return said, ["withhold-lines", page, [list(spot) for spot in seen]]
+        message = f"{many(len(seen), 'line')} released: sessions are given them"
+        return message, ["withhold-lines", page, [list(spot) for spot in seen]]
     before = memory.pages.draft(page)
     memory.pages.decide(page, "accepted" if yes else "rejected", [number], text=text, draft=seen)
     version = memory.pages.newest(page) if yes else 0
-    said = "accepted: sessions are given it" if yes else "rejected"
-    return said, ["page", page, version, msgspec.to_builtins(before)]
+    message = "accepted: sessions are given it" if yes else "rejected"
+    return message, ["page", page, version, msgspec.to_builtins(before)]
 
 
 def withhold_lines(memory: Parts, page: Page, spots: list[list[str]]) -> str:

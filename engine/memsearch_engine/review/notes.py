@@ -139,10 +139,10 @@ def decide_quarantined(
         memory.delete_each([note.target])
         return "deleted", ["note", note.entry_id]
     (entry,) = memory.trust.release([note.target])
-    said = "released: sessions are given it"
+    message = "released: sessions are given it"
     if note.author:  # a shared note is not changed for one reader
-        return said, ["trust", "hold", note.path, entry.id, entry.hash]
-    return said, ["note", note.entry_id]
+        return message, ["trust", "hold", note.path, entry.id, entry.hash]
+    return message, ["note", note.entry_id]
 
 
 def trust_again(memory: Parts, verb: str, path: str, name: str, hash_: str) -> str:
@@ -298,9 +298,9 @@ def decide_secret(
     report = ours.scrub([one for one in ours.wanted(rule=rule) if one.fingerprint == fingerprint])
     left = sum(place.count for place in report.left)
     others = many(len(report.others), "file")
-    said = f"{left} left in {report.looked_at} places"
+    message = f"{left} left in {report.looked_at} places"
     more = f"; also found in {others} that memsearch does not own" if report.others else ""
-    return said + more, None
+    return message + more, None
 
 
 def report_secret(memory: Parts, fingerprint: str) -> str:

@@ -118,7 +118,7 @@ def scrub(
         json.dumps({"at": time.time(), "fingerprints": sorted({s.fingerprint for s in secrets})})
     )
     launch.stop(home)
-    with _service_held_off(home), learning(home, alone=True):
+    with _without_service(home), learning(home, alone=True):
         for number, place in enumerate(changed):
             if progress:
                 progress("scrubbing", number, len(changed))
@@ -374,7 +374,7 @@ def _others(
 
 
 @contextlib.contextmanager
-def _service_held_off(home: Home) -> Iterator[None]:
+def _without_service(home: Home) -> Iterator[None]:
     """Hold the lock that a service needs, so that none starts while files are rewritten."""
     end = time.monotonic() + _LOCK_S
     while (fd := lock(home.service_lock)) is None:

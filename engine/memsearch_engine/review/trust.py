@@ -91,7 +91,9 @@ class Trust:
             for entry, why, lines in held_back(
                 origin, self._scope.memory_of(file.path), entries, file.path
             ):
-                said = self._decision_of(entry, file.day) if why is Waits.CONTRADICTS else ""
+                contradicted = (
+                    self._decision_of(entry, file.day) if why is Waits.CONTRADICTS else ""
+                )
                 found.append(
                     Held(
                         file.path,
@@ -103,7 +105,7 @@ class Trust:
                         entry.title,
                         why,
                         lines,
-                        said,
+                        contradicted,
                         _conversation_of(entry),
                     )
                 )
@@ -136,7 +138,7 @@ class Trust:
         refuse_agents()
         entries = []
         for target in targets:
-            entry = _standing(target)
+            entry = _unchanged_entry(target)
             self._scope.journal.origin.answer(day_of(target.path), entry, True)
             entries.append(entry)
         return entries
@@ -158,7 +160,7 @@ class Trust:
         refuse_agents()
         done = []
         for target in targets:
-            entry, day = _standing(target), day_of(target.path)
+            entry, day = _unchanged_entry(target), day_of(target.path)
             origin, folder = self._scope.journal.origin, self._scope.memory_of(target.path)
             moved = origin.contradicting([entry], day).get(entry.id) is Verdict.MOVED
             change, text = self._decided(entry)
@@ -187,8 +189,8 @@ class Trust:
         refuse_agents()
         entries, origin = [], self._scope.journal.origin
         for target in targets:
-            entry, day = _as_it_is(target), day_of(target.path)
-            is_wrong = bool(origin.contradicting([_standing(target)], day))
+            entry, day = _shared_entry(target), day_of(target.path)
+            is_wrong = bool(origin.contradicting([_unchanged_entry(target)], day))
             if entry is None or entry.marks.get("trust") in UNTRUSTED:
                 word = (
                     RELEASED if entry is None else None
@@ -254,7 +256,7 @@ class Trust:
         """
         origin, entries = self._scope.journal.origin, []
         for target in targets:
-            entry = _as_it_is(target)
+            entry = _shared_entry(target)
             if entry is not None and origin.released([entry]):
                 origin.take_back([entry.raw])
             else:
@@ -324,7 +326,7 @@ class Trust:
         )
 
 
-def _standing(target: Target) -> Entry:
+def _unchanged_entry(target: Target) -> Entry:
     """The current entry, if it is unchanged since it was read. Raises Conflict, NotFound."""
     entry = read_day(target.path).find(target.entry_id)
     if entry is None:
@@ -348,13 +350,13 @@ def refuse_agents() -> None:
         )
 
 
-def _as_it_is(target: Target) -> Entry | None:
+def _shared_entry(target: Target) -> Entry | None:
     """The current entry of a shared note, which is not changed for one reader; None for other
     notes. Raises Conflict, NotFound.
     """
     if not author_of(target.path):
         return None
-    return _standing(target)
+    return _unchanged_entry(target)
 
 
 def sources(turn: Turn) -> list[str]:

@@ -75,8 +75,8 @@ def decide_pair(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple
     """Decide on a pair of notes. Returns a message and the step that undoes it."""
     newer, older = case.subject
     before = memory.supersession.amends(newer, older, yes)
-    said = "noted: it supersedes" if yes else "noted: it is about something else"
-    return said, ["pair", newer, older, before]
+    message = "noted: it supersedes" if yes else "noted: it is about something else"
+    return message, ["pair", newer, older, before]
 
 
 def pair_again(memory: Parts, newer: str, older: str, before: bool | None) -> str:
@@ -121,7 +121,7 @@ def decide_stale(memory: Parts, case: Case, yes: bool, text: str | None) -> tupl
     ground, (name,) = memory.staleness, case.notes
     verb = ground.holds if not yes else ground.superseded if case.subject else ground.moved
     verb(name)
-    said = (
+    message = (
         "still true" if not yes else "not true any more" if case.subject else "it has the new path"
     )
-    return said, ["note", name]
+    return message, ["note", name]

@@ -257,7 +257,7 @@ def _ours(text: str) -> Iterator[Span]:
     if "@" in text:
         yield from _urls(text)
     yield from _assignments(text)
-    yield from _said(text)
+    yield from _in_prose(text)
     yield from prose.clauses(text)
     yield from blocks.cookies(text)
     yield from blocks.kubernetes(text)
@@ -302,7 +302,7 @@ def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
             yield here + lost, there + lost, rule
 
 
-def _said(text: str) -> Iterator[Span]:
+def _in_prose(text: str) -> Iterator[Span]:
     """Values that prose gives: "the root password for staging is …"."""
     end = glued = inside = 0
     for name in _SAID.finditer(text) if _MAY_SAY.search(text) else ():

@@ -61,13 +61,13 @@ def outline(
             names and numbers are removed first, then those with the lowest rating, then the oldest.
     """
     found: dict[str, list[str]] = {kind: [] for kind in ORDER}
-    said: set[str] = set()
+    seen: set[str] = set()
     for note in notes:
         for line in _lines(note):
             words = _NAMES.sub(" ", line)
             kind = next((name for name, pattern in _KINDS.items() if pattern.search(words)), "")
-            if kind and line.casefold() not in said:
-                said.add(line.casefold())
+            if kind and line.casefold() not in seen:
+                seen.add(line.casefold())
                 found[kind].append(
                     f"- {f'{note.day}: ' if note.day else ''}{clipped(line, _LONGEST)} [mem:{note.id[:12]}]"
                 )

@@ -120,16 +120,16 @@ def author(scope: Scope, name: str = "") -> str:
     """The name under which this owner shares: *name*, the setting, git's name, or the login name.
     Raises UsageError.
     """
-    said = (
+    chosen = (
         name
         or scope.settings.share.author
         or repository.user_name(scope.place.common_dir)
         or getpass.getuser()
     )
-    found = author_name(said)
+    found = author_name(chosen)
     if not found:
         raise UsageError(
-            f"{said!r} is no name for a folder", "memsearch config set share.author ana"
+            f"{chosen!r} is no name for a folder", "memsearch config set share.author ana"
         )
     return found
 
@@ -198,11 +198,11 @@ def plan(
             continue
         copy, replaced = _copied(scope, entry, marks)
         lines = lines_of(copy)
-        standing = None if for_pack else _standing(to, shared.shared_id(entry.id))
+        existing = None if for_pack else _existing_copy(to, shared.shared_id(entry.id))
         change = ShareChange.NEW
-        if standing is not None:
+        if existing is not None:
             change = (
-                ShareChange.SAME if _says_the_same(standing, lines, review) else ShareChange.CHANGED
+                ShareChange.SAME if _is_same_copy(existing, lines, review) else ShareChange.CHANGED
             )
         (new,) = parse("\n".join(lines).encode()).entries
         found.append(
@@ -253,11 +253,11 @@ def cleaned(scope: Scope, text: str, entry: Entry) -> CleanText:
     """The body of a copy without secrets. Text that could begin another entry is escaped; code
     keeps its comments.
     """
-    said = redact(plain(text), scope.home)[0]
+    clean = redact(plain(text), scope.home)[0]
     try:
-        return render.body_of(said, entry)
+        return render.body_of(clean, entry)
     except UsageError:
-        return scope.journal.clean(said)
+        return scope.journal.clean(clean)
 
 
 def lines_of(copy: Copy) -> list[str]:
@@ -412,14 +412,14 @@ def _refused(scope: Scope, path: str, entry: Entry) -> str:
 
 def _copied(scope: Scope, entry: Entry, marks: dict[str, str]) -> tuple[Copy, tuple[str, ...]]:
     roots = [scope.place.root, *repository.worktrees(scope.place.common_dir)]
-    said, heading = (
+    clean, heading = (
         redact(without_private(text, roots), scope.home) for text in (entry.body, entry.heading)
     )
-    kept = {name: entry.marks[name] for name in _KEPT if name in entry.marks}
+    copied_marks = {name: entry.marks[name] for name in _KEPT if name in entry.marks}
     own = {"id": shared.shared_id(entry.id), COPY_OF: entry.id}
     anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), scope.home)[1]]
-    copy = Copy(heading[0], anchors, own | marks | kept, cleaned(scope, said[0], entry))
-    return copy, tuple(one.placeholder for one in said[1])
+    copy = Copy(heading[0], anchors, own | marks | copied_marks, cleaned(scope, clean[0], entry))
+    return copy, tuple(one.placeholder for one in clean[1])
 
 
 def without_private(text: str, roots: list[str]) -> str:
@@ -445,21 +445,21 @@ def without_private(text: str, roots: list[str]) -> str:
     return text
 
 
-def _standing(path: str, name: str) -> Entry | None:
+def _existing_copy(path: str, name: str) -> Entry | None:
     try:
         return read_day(path).find(name)
     except OSError:
         return None
 
 
-def _says_the_same(standing: Entry, lines: list[str], review: str) -> bool:
+def _is_same_copy(existing: Entry, lines: list[str], review: str) -> bool:
     """Whether a copy would stay unchanged: the same text, and no other day of review."""
     (new,) = parse("\n".join(lines).encode()).entries
-    same_marks = all(standing.marks.get(name) == new.marks.get(name) for name in _KEPT)
+    same_marks = all(existing.marks.get(name) == new.marks.get(name) for name in _KEPT)
     return (
-        text_key(standing) == text_key(new)
+        text_key(existing) == text_key(new)
         and same_marks
-        and (not review or standing.marks.get(REVIEW) == review)
+        and (not review or existing.marks.get(REVIEW) == review)
     )
 
 

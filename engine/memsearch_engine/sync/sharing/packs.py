@@ -192,9 +192,9 @@ def take(scope: Scope, received: Received) -> tuple[list[str], list[str]]:
     for one in (
         one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)
     ):
-        standing = parse(read_day_file(one.path), Path(one.path).stem).find(one.entry_id)
-        untouched = standing is None or scope.journal.origin.came_by(
-            standing.raw, IMPORTED, RELEASED
+        existing = parse(read_day_file(one.path), Path(one.path).stem).find(one.entry_id)
+        untouched = existing is None or scope.journal.origin.came_by(
+            existing.raw, IMPORTED, RELEASED
         )
         if untouched:
             put(scope, one, IMPORTED, batch)
@@ -209,11 +209,11 @@ def _merge(scope: Scope, one: Planned, batch: str) -> list[str]:
     conflict.
     """
     day, ours = Path(one.path).stem, read_day_file(one.path)
-    standing = parse(ours, day).find(one.entry_id)
-    assert standing is not None
+    existing = parse(ours, day).find(one.entry_id)
+    assert existing is not None
     block = "\n".join(one.lines).encode()
-    base = ours[: standing.start] + ours[standing.stop :]
-    theirs = ours[: standing.start] + block + ours[standing.end :]
+    base = ours[: existing.start] + ours[existing.stop :]
+    theirs = ours[: existing.start] + block + ours[existing.end :]
     try:
         merged = merge(base, ours, theirs, day, clean=lambda text: redact(text, scope.home)[0])
     except Unmergeable as error:
@@ -261,17 +261,17 @@ def _planned(scope: Scope, packed: _Packed) -> Planned:
         return Planned(entry.id, title, day, "", "", ShareChange.REFUSED, "its author has no name")
     path = shared.path_for(scope.place.memory, packed.author, day)
     lines = lines_of(_parts(entry, scope))
-    standing = parse(read_day_file(path), day).find(entry.id)
-    if standing is None:
+    existing = parse(read_day_file(path), day).find(entry.id)
+    if existing is None:
         if scope.journal.history.is_deleted(entry.id):
             return Planned(
                 entry.id, title, day, packed.author, path, ShareChange.REFUSED, "you deleted it"
             )
         return Planned(entry.id, title, day, packed.author, path, ShareChange.NEW, "", lines)
     (new,) = parse("\n".join(lines).encode(), day).entries
-    older = new.marks.get(SHARED, "") < standing.marks.get(SHARED, "")
-    same = text_key(new) == text_key(standing) and all(
-        new.marks.get(name) == standing.marks.get(name) for name in _TAKEN
+    older = new.marks.get(SHARED, "") < existing.marks.get(SHARED, "")
+    same = text_key(new) == text_key(existing) and all(
+        new.marks.get(name) == existing.marks.get(name) for name in _TAKEN
     )
     change = ShareChange.SAME if older or same else ShareChange.CHANGED
     return Planned(
