@@ -1,4 +1,4 @@
-"""Aider (0.86.2 was driven): its chat histories are read, in the projects that are known."""
+"""Aider (tested with 0.86.2). Its chat histories in known projects are read."""
 
 from __future__ import annotations
 

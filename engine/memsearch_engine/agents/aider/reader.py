@@ -1,18 +1,17 @@
-"""Aider's chat history (0.86.2 was driven): one markdown file in the project, to which all sessions
-are appended.
+"""Aider's chat history (tested with 0.86.2): one markdown file in the project, to which all
+sessions are appended.
 
-Lines of the person begin with ``#### ``, those of the client with ``> ``, and both end in two
-blanks, by which they are told apart from an answer that has such lines. Commands stay in the
-client, unless an answer follows. What the client did (edits, commands, pages) stands in its
-notices, without what came of it.
+The person's lines begin with ``#### ``, the client's with ``> ``. Both end in two blanks, which
+distinguishes them from such lines in an answer. Commands stay in the client, unless an answer
+follows. The client's notices name its actions (edits, commands, pages), but not their results.
 
-**A turn is named by when its session began, by its number among all prompts of that** (commands and
-the client's own among them), **and by what
-the session began with**: it stays as the file grows, and when its project is renamed. Times are the
-local ones of the machine; those of the prompts are in another file, and are taken from there where
-it has the same words.
+**A turn is named by the time at which its session began, the turn's number among all prompts of the
+session** (commands and the client's own prompts included), **and the first prompt of the session**.
+This name survives growth of the file and renaming of the project. Times are local times of the
+machine. Times of prompts come from another file, if it has the same words.
 
-The file lies in the project, and may have come with it: then all its turns are from outside.
+The file lies in the project and may have been cloned with it. In that case all of its turns are
+from outside.
 """
 
 from __future__ import annotations
@@ -52,25 +51,27 @@ _ASKS_BACK = re.compile(r"\(Y\)es/\(N\)o.*\]: \w+$")
 _THINKS = re.compile(r"<(/?)thinking-content-[0-9a-f]{32}>")
 _TWICE = re.compile(
     r"/(?:ask|code|architect|context)\s+(.*)", re.S
-)  # the rest of these is sent as a prompt of its own
+)  # the rest of these commands is sent as a prompt of its own
 _DID = re.compile(r"(Applied edit to|Running|Scraping) (.*?)(?:\.\.\.)?$")
-_EDITOR = "Editor model:"  # where it has one, an answer is given to that as a prompt
-_BY_ITSELF = "Processing your request..."  # of what it found in a file that it watches
+_EDITOR = "Editor model:"  # an editor model gets the answer as a prompt
+_BY_ITSELF = "Processing your request..."  # for a comment in a file that it watches
 _LEFT, _FAILED, _FULL = "^C", "litellm.", "has hit a token limit!"
 _TYPED_AT = re.compile(r"# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+)$")
 
 
 class _Record(NamedTuple):
-    kind: str  # head, prompt, notice, answer
+    kind: str  # head, prompt, notice or answer
     text: str
 
 
 class Reader(readers.Reader):
+    """Reads the chat histories of Aider."""
+
     agent = AGENT.name
     own_names = re.compile(re.escape(NAME))
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Every session of the history in *folder*."""
+        """Yield every session of the history in *folder*."""
         file = folder / NAME
         if not file.is_file():
             return
@@ -88,7 +89,7 @@ class Reader(readers.Reader):
         return self.at(file, session) if file.is_file() else None
 
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """The named session of a history, else its last one."""
+        """Return the named session of a history, else its last one."""
         path = Path(path)
         if path.name != NAME:
             return None
@@ -101,6 +102,8 @@ class Reader(readers.Reader):
 
 
 class AiderConversation(WholeConversation):
+    """A session of a chat history."""
+
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         file = Path(where.path)
@@ -120,7 +123,9 @@ class AiderConversation(WholeConversation):
         self.ids = [turn.turn for turn in self._turns]
 
     def _read(self, records: list[_Record]) -> Iterator[Turn]:
-        """A prompt or a command with what follows it; those that stayed in the client are left out."""
+        """Yield the prompts and commands with everything that follows them, without those that
+        stayed in the client.
+        """
         asked: _Asked | None = None
         count, took_in, last = 0, False, ""
         for record in [*records, _Record("end", "")]:
@@ -167,7 +172,7 @@ class AiderConversation(WholeConversation):
 
 
 class _Asked:
-    """A prompt with what came of it so far."""
+    """A prompt and everything that followed it so far."""
 
     def __init__(self, turn: Turn, notices: list[str]) -> None:
         self._turn, self._notices = turn, notices
@@ -175,13 +180,14 @@ class _Asked:
         self._is_open, self._was_left = (
             True,
             False,
-        )  # the model has yet to end; the person did not wait for that
+        )  # the model has not ended yet; the person did not wait for it
         self.was_sent = turn.user[:1] not in ("/", "!") and turn.user != "<blank>"
-        self.took_in = False  # what it brought in is read by the next prompt's model
+        self.took_in = False  # content that the next prompt's model reads
 
     def goes_on(self, words: str, has_editor: bool) -> bool:
-        """Whether a further prompt is the client's own: a command's rest, or an answer that is
-        given to a second model, which edits.
+        """Return whether a further prompt comes from the client.
+
+        It is the rest of a command, or an answer for a second model that edits.
         """
         rest = _TWICE.fullmatch(self._turn.user)
         if rest and self._answer is None and words == rest[1]:
@@ -233,8 +239,10 @@ class _Asked:
 
 
 def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
-    """(name, its records, the first of which says when it began) of all sessions in a file. Raises
-    OSError.
+    """Return (name, records) of each session in a file. The first record holds the session's start.
+
+    Raises:
+        OSError: the file cannot be read.
     """
     info = os.stat(file)
     return _parsed(file, info.st_mtime_ns, info.st_size)
@@ -242,7 +250,9 @@ def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
 
 @lru_cache(maxsize=4)
 def _parsed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, list[_Record]]]:
-    """The same, once for a file as it is: an import opens its sessions one by one."""
+    """Like ``_sessions``, but cached by the file's state, because an import opens each session
+    separately.
+    """
     text = safe_files.read(file, _MAX).decode("utf-8", "replace").replace("\r\n", "\n")
     found: list[tuple[str, list[_Record]]] = []
     for record in _records(text.split("\n")):
@@ -287,11 +297,14 @@ def _records(lines: list[str]) -> Iterator[_Record]:
 
 
 def _record(lines: list[str], at: int, last: str, is_apart: bool) -> tuple[_Record | None, int]:
-    """The client's or the person's record that begins at a line, and where it ends; None where the
-    line is an answer's.
+    """Return the record of the client or the person that begins at a line, and the line where it
+    ends.
 
     Args:
-        last: the kind of the record before. is_apart: there is an empty line between.
+        last: kind of the previous record. is_apart: an empty line separates them.
+
+    Returns:
+        None as the record if the line belongs to an answer.
     """
     line, is_marked = lines[at], lines[at].endswith("  ")
     if is_apart and (head := _HEAD.match(line)) and _begins(lines, at + 1):
@@ -313,14 +326,16 @@ def _record(lines: list[str], at: int, last: str, is_apart: bool) -> tuple[_Reco
 
 
 def _begins(lines: list[str], at: int) -> bool:
-    """Whether a session begins before a line: what the client says of itself follows, or nothing."""
+    """Return whether a session begins before a line: the client's own header follows, or
+    nothing.
+    """
     after = next((line for line in lines[at : at + 200] if line.strip()), "")
     is_notice = after.startswith("> ") and (after.endswith("  ") or "aider" in after)
     return not after or bool(_HEAD.match(after)) or is_notice
 
 
 def _typed(file: Path, since: str) -> dict[str, str]:
-    """Words -> when they were typed first, from *since* on."""
+    """Return words -> time at which they were first typed since *since*."""
     try:
         info = os.stat(file)
         known = _all_typed(file, info.st_mtime_ns, info.st_size)
@@ -334,7 +349,9 @@ def _typed(file: Path, since: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4)
 def _all_typed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, str]]:
-    """(when, words) of all that was typed, oldest first; once for a file as it is."""
+    """Return (time, words) of everything that was typed, oldest first, cached by the file's
+    state.
+    """
     text = safe_files.read(file, _MAX).decode("utf-8", "replace")
     found: list[tuple[str, str]] = []
     at, words = "", []
@@ -350,9 +367,7 @@ def _all_typed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, str]]:
 
 
 def _folder(root: str, records: list[_Record]) -> str:
-    """The folder that a session was started in, where it says so and that lies below the one that
-    its file lies in.
-    """
+    """Return the folder where a session was started, if it is known and lies below *root*."""
     said = dict(
         record.text.split(": ", 1)
         for record in records[:40]
@@ -366,7 +381,9 @@ def _folder(root: str, records: list[_Record]) -> str:
 
 
 def _without_thoughts(text: str) -> str:
-    """What was said: what a model thought stands in tags; without an end, it thought to the last."""
+    """Return an answer without the tagged thoughts of the model. An unclosed tag extends to the
+    end.
+    """
     parts, at, is_open = [], 0, False
     for tag in _THINKS.finditer(text):
         if not is_open and not tag[1]:

@@ -1,4 +1,4 @@
-"""Claude Code (2.1 was driven)."""
+"""Claude Code (tested with 2.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claude's command line as a model and nothing else (measured with 2.1.330)."""
+"""Claude's command line as a plain model without side effects (measured with 2.1.330)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ALONE = [
     "json",
 ]
 _NO_TOOLS = ["--tools", "", "--effort", "low"]
-#: --restricted: whatever the user's settings allow, the file tools stay in the folder
+#: --restricted: the file tools stay in the folder, whatever the user's settings allow
 _FILES = [
     "--restricted",
     "--tools",
@@ -35,6 +35,7 @@ _FILES = [
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    """Return how to ask Claude; see ``AgentCli.call``."""
     model = model or ("" if edits else _SMALL)
     argv = [
         *_ALONE,
@@ -45,7 +46,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
         "--settings",
         _login(private),
     ]
-    # it is no session inside the session that it is about
+    # Without these variables Claude does not treat the call as part of a running session.
     return Call(
         argv,
         marked(text),
@@ -55,8 +56,9 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
 
 
 def _login(private: Path) -> str:
-    """A settings file with nothing but how the user's own settings log Claude in: what keeps it to
-    a folder passes over the rest.
+    """Write a settings file with nothing but the login of the user's own settings.
+
+    ``--restricted`` ignores the user's other settings.
     """
     base = Path(os.environ.get("CLAUDE_CONFIG_DIR") or user_home() / ".claude")
     kept: dict[str, Any] = {}
@@ -73,7 +75,7 @@ def _login(private: Path) -> str:
 
 
 def said(out: str) -> tuple[str, int, int]:
-    """One object, or a list whose last element is the result."""
+    """Parse the output: one object, or a list with the result as its last element."""
     try:
         value = json.loads(out)
     except ValueError as error:
@@ -94,4 +96,4 @@ def said(out: str) -> tuple[str, int, int]:
 
 
 def complained(out: str) -> None:
-    """What it prints to standard error says more."""
+    """Do nothing: the reason is on standard error."""

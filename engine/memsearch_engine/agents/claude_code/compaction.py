@@ -1,4 +1,4 @@
-"""What Claude Code keeps of a session that it compacted: a user line with the summary."""
+"""The summary that Claude Code writes after a context compaction: a user line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ MARK = b'"isCompactSummary":true'
 
 
 def summary(line: dict[str, Any]) -> str | None:
+    """Return the summary in a line, or None."""
     message = line.get("message")
     if line.get("isCompactSummary") is not True or not isinstance(message, dict):
         return None

@@ -1,4 +1,4 @@
-"""Ours in Claude Code: hooks and rules in its ``settings.json``, skills beside its own."""
+"""Installs into Claude Code: hooks and rules in its ``settings.json``, skills beside its own."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.home import user_home
 
-#: Rules that `--allow` added, whatever the program was called then.
+#: Rules that `--allow` added, with any name of the program.
 _RULE = re.compile(
     r'Skill\((?:memsearch:)?memory-recall\)|Bash\((?:"[^"]*memsearch"|[^\s"()]*memsearch) (?:search|expand|transcript|how|fix|blame):\*\)'
 )
 
 
 class Installer(installing.Installer):
+    """Installs into Claude Code."""
+
     name = AGENT.name
     one_way_out = "`claude plugin uninstall memsearch@memsearch-tui`, or `memsearch agents uninstall claude-code`"
 
@@ -66,7 +68,7 @@ class Installer(installing.Installer):
             and isinstance(allowed, list)
             and any(_RULE.fullmatch(str(rule)) for rule in allowed)
         ):
-            his = before or b""  # a rule that he had already is his
+            his = before or b""  # a rule that the user had before stays
             permissions["allow"] = [
                 r for r in allowed if not _RULE.fullmatch(str(r)) or json.dumps(r).encode() in his
             ]
@@ -107,8 +109,9 @@ class Installer(installing.Installer):
         return starts(json_table(self.settings, read(self.settings)))
 
     def rules(self) -> list[str]:
-        """What recall needs where nobody can be asked (`claude -p`): three commands that only read,
-        as the skill calls them.
+        """Return the rules that recall needs if nobody can be asked (`claude -p`).
+
+        They allow three read-only commands, in the form in which the skill calls them.
         """
         skill, name = (
             ("memsearch:memory-recall", "memsearch")
@@ -124,7 +127,7 @@ class Installer(installing.Installer):
         ]
 
     def _allowed(self, table: dict[str, Any]) -> list[Any]:
-        """The list of rules in the settings, which is made where it is not there."""
+        """Return the list of allow rules in the settings, created if missing."""
         permissions = table.setdefault("permissions", {})
         allowed = permissions.setdefault("allow", []) if isinstance(permissions, dict) else None
         if not isinstance(allowed, list):

@@ -1,6 +1,8 @@
-"""What it keeps and reads by itself (2.1.330 was measured): its auto memory, CLAUDE.md of user,
-project and folder, AGENTS.md where a project has none of these, rules, memories of sub-agents. The
-auto memory lies by the main repository's root, wherever the session was held.
+"""Agent files of Claude Code (measured with 2.1.330).
+
+It reads its auto memory, CLAUDE.md of user, project and folder, AGENTS.md if a project has none of
+these, rules, and memories of sub-agents. The auto memory belongs to the root of the main
+repository, also for sessions in a worktree or folder of it.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ _OWN = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     homes = list(dict.fromkeys(folder.parent for folder in where.sessions))
     for home in homes:
         yield Source(home / "CLAUDE.md", "instructions of the user", everywhere=True)
@@ -51,7 +54,9 @@ def sources(where: Where) -> Iterator[Source]:
 
 
 def _folders(root: Path, homes: list[Path]) -> Iterator[Path]:
-    """The folders of the project's auto memory: where the user's settings say, else by its root."""
+    """Yield the folders of the project's auto memory, from the user's settings or else from the
+    root.
+    """
     slug = re.sub(r"[^A-Za-z0-9]", "-", unicodedata.normalize("NFC", str(root)))
     for home in homes:
         if moved := _moved(home / "settings.json"):
@@ -63,7 +68,7 @@ def _folders(root: Path, homes: list[Path]) -> Iterator[Path]:
 
 
 def _moved(settings: Path) -> Path | None:
-    """What the user's own settings name; a project's may have come with a clone."""
+    """Return the folder in the user's own settings. A project's settings may come from a clone."""
     try:
         told = json.loads(safe_files.read(settings, safe_files.MAX_SETTINGS))
     except (OSError, ValueError, RecursionError):

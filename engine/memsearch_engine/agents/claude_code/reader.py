@@ -1,22 +1,24 @@
-"""Claude Code's sessions: JSONL, one line per content block (2.1.197 to 2.1.330 were seen).
+"""Claude Code's sessions: JSON lines, one per content block (checked with 2.1.197 to 2.1.330).
 
-A turn begins with a user line that a person or a program typed: it has a ``promptSource`` other
-than ``system`` (or, in files older than that field, plain text), or it calls a command or a skill
-of the user's: ``<command-message>`` stands first in it, where a local command (/cost, /model)
-begins with ``<command-name>``. A picture without words and ``!command`` (``<bash-input>``) begin
-turns, too. Tool results, compaction summaries, local commands, hook context, notifications and
-messages of teammates are user lines that no person typed; they belong to the turn they stand in.
-What is typed while Claude works is an attachment of the running turn (``queued_command``), or a
-prompt of its own; two that waited together are answered together.
+A turn begins with a user line that a person or a program typed. Such a line has a ``promptSource``
+other than ``system``, or plain text in files that are older than this field. A line that calls a
+command or a skill of the user also begins a turn: it starts with ``<command-message>``, while a
+local command (/cost, /model) starts with ``<command-name>``. An image without words and
+``!command`` (``<bash-input>``) begin turns, too.
 
-**A turn is named by the uuid of its user line**: a fork (``--fork-session``) copies it, and gives
-all copied lines one new ``promptId``, which is also that of its own first turn. The ``promptId`` is
-an alias of the last prompt line that bears it, as the Stop hook has it, and older notes are found
-by it. Sub-agents have files of their own (``agent-*``) and are no sessions; up to 2.0.2x their
-lines (``isSidechain``) are in the session's file, often before its own first line.
+Tool results, compaction summaries, local commands, hook context, notifications and messages of
+teammates are user lines that no person typed. They belong to the turn around them. A prompt that is
+typed while Claude works is an attachment of the running turn (``queued_command``), or a prompt of
+its own. Two prompts that waited together are answered together.
 
-A rewind leaves its turns in the file: the prompt that is sent then names, by ``parentUuid``, a line
-of an earlier turn.
+**A turn is named by the uuid of its user line.** A fork (``--fork-session``) copies the line and
+gives all copied lines one new ``promptId``, which is also that of its own first turn. The
+``promptId`` is an alias of the last prompt line with it. The Stop hook and older notes use it.
+Sub-agents have files of their own (``agent-*``) and are not sessions. Up to 2.0.2x their lines
+(``isSidechain``) are in the session's file, often before its first line.
+
+A rewind leaves its turns in the file. The next prompt names a line of an earlier turn as its
+``parentUuid``.
 """
 
 from __future__ import annotations
@@ -59,10 +61,10 @@ _KNOWN = frozenset(
 _MACHINE = re.compile(
     r"\s*<(?:command-name|local-command|bash-stdout|bash-stderr|task-notification|system-reminder)"
 )
-#: What the client and IDEs put before or after the person's own words, in the same line.
+#: Text that the client and IDEs put before or after the person's words, in the same line.
 _ADDED = re.compile(r"\s*<(system-reminder|ide_[a-z_]{1,40})>(?:(?!</?\1>).)*</\1>\s*", re.S)
 _ADDED_END = re.compile(r"</(system-reminder|ide_[a-z_]{1,40})>\s*\Z")
-#: Another session's words, which arrive as a line of the user's.
+#: Messages of another session, which arrive as a user line.
 _TEAMMATE = re.compile(r"\s*(?:Another Claude session sent a message:|<teammate-message\b)")
 _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*)</bash-input>\s*\Z", re.S)
 _SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.S)
@@ -77,7 +79,7 @@ _SUB_AGENT = re.compile(r"\bagentId: ?([A-Za-z0-9_-]{4,64})\b")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _LINE_ID = re.compile(r"[\w-]{1,100}")
 _INTERRUPTED = "[Request interrupted by user"
-#: What the model's own server did for it: web searches, fetches, MCP.
+#: Tool calls that the model's own server executed: web searches, fetches, MCP.
 _SERVER_SIDE = (
     "server_tool_use",
     "mcp_tool_use",
@@ -88,8 +90,8 @@ _SERVER_SIDE = (
 
 
 class _Line(msgspec.Struct):
-    """The fields that matter; of any type, since a file is not ours to trust. The rest is skipped
-    unread.
+    """The fields that the reader needs, of any type because files are untrusted. Other fields are
+    skipped.
     """
 
     type: Any = None
@@ -126,11 +128,13 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Reader(FileReader):
+    """Reads the sessions of Claude Code."""
+
     agent = AGENT.name
     patterns = ("*/{}.jsonl",)
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """The files of sessions; those of sub-agents are no sessions."""
+        """Yield the files of sessions, without those of sub-agents."""
         found = super().files(folder, session)
         return (file for file in found if not file.name.startswith(_SUB_AGENT_FILE))
 
@@ -147,13 +151,16 @@ class Reader(FileReader):
 
 
 class ClaudeConversation(JsonlConversation):
+    """A session file of Claude Code."""
+
     @property
     def has_sidechain(self) -> bool:
+        """Whether the file has lines of sub-agents."""
         return "sidechain" in self._offsets.facts
 
     def find(self, turn: str) -> int:
-        """Also by the id of any line in a turn: memsearch's anchors name the last line that the
-        user wrote.
+        """Also find a turn by the id of any of its lines. memsearch's anchors name the user's last
+        line.
         """
         place = super().find(turn)
         if place < 0 and _UUID.fullmatch(turn) and (found := self._place_of_line(turn)) is not None:
@@ -165,8 +172,8 @@ class ClaudeConversation(JsonlConversation):
         return len(parents) - 1 if found is None else found
 
     def _place_of_line(self, uuid: str) -> int | None:
-        """The place of the turn that a line stands in, -1 before the first; None for an id of no
-        line here.
+        """Return the position of the turn with a line, -1 before the first turn, None for an
+        unknown id.
         """
         if not _LINE_ID.fullmatch(uuid) or self.where.path.endswith(".zst"):
             return None
@@ -183,7 +190,8 @@ class ClaudeConversation(JsonlConversation):
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = super().turns(first, last)
         for turn in found:
-            # a fork's copies bear one promptId with its own first turn: it names that one
+            # The copies in a fork share one promptId with the fork's own first turn, which the
+            # promptId names.
             turn.aliases = [
                 name
                 for name in turn.aliases
@@ -195,9 +203,7 @@ class ClaudeConversation(JsonlConversation):
         return found
 
     def _took_in(self, call: ToolCall) -> bool:
-        """Whether a sub-agent took in content from outside; so it is said, too, where its own file
-        can't be found.
-        """
+        """Return whether a sub-agent took in content from outside, or its file cannot be found."""
         name = _SUB_AGENT.search(call.output)
         if not name:
             return bool(call.output)
@@ -217,7 +223,8 @@ class _Scanner(Scanner):
         self._first, self._position = "", None
         self._lines: set[str] = set()  # ids of the lines since the last turn began
         self._has_begun = (
-            False  # whether a turn was seen: what stands before the first one read may be unread
+            # whether a turn was seen; lines before the first one may belong to an unread turn
+            False
         )
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
@@ -239,7 +246,7 @@ class _Scanner(Scanner):
         if line.isSidechain:
             self._aside(line)
         if line.type == "assistant":
-            self._position = None  # it was answered: what waits from now on is another turn
+            self._position = None  # answered: a prompt that still waits becomes another turn
         if line.type != "user" or _aside(line, self.facts) or (prompt := _prompt(line)) is None:
             return None
         count_unknown_tag(self.unknown, prompt)
@@ -261,14 +268,14 @@ class _Scanner(Scanner):
 
 
 class _OfSubAgent(_Scanner):
-    """Of a sub-agent's own file: all its lines are of a sidechain."""
+    """Scans the file of a sub-agent, where all lines belong to a sidechain."""
 
     def _aside(self, line: _Line) -> None:
         self.facts.setdefault("parent", text_of(line.sessionId) or "unknown")
 
 
 def _aside(line: _Line, facts: dict[str, str]) -> bool:
-    """Whether the line belongs to a sub-agent, in a file that is not that sub-agent's."""
+    """Return whether the line belongs to a sub-agent, in a file that is not the sub-agent's own."""
     return bool(line.isSidechain) and "parent" not in facts
 
 
@@ -280,7 +287,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
     position = None  # of the last prompt, until it is answered
-    ran: ToolCall | None = None  # what the person ran, until its output came
+    ran: ToolCall | None = None  # the command that the person ran, until its output came
     for line in decoded(lines, _decode):
         if turns and line.type == "attachment":
             _typed_ahead(turns[-1], tools, line.attachment)
@@ -351,7 +358,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 
 def _prompt(line: _Line) -> str | None:
-    """The text of a real request, or None for every other user line."""
+    """Return the text of a real request, None for every other user line."""
     if line.isMeta or line.isCompactSummary or line.toolUseResult is not msgspec.UNSET:
         return None
     if line.promptSource == "system" or line.turnOrigin == "task_notification":
@@ -374,7 +381,7 @@ def _prompt(line: _Line) -> str | None:
 
 
 def _own_words(text: str) -> str:
-    """A prompt without what the client or an IDE put before and after it."""
+    """Return a prompt without the text that the client or an IDE put before and after it."""
     while added := _ADDED.match(text):
         text = text[added.end() :]
     while (end := _ADDED_END.search(text, max(0, len(text) - 200))) and (
@@ -385,7 +392,7 @@ def _own_words(text: str) -> str:
 
 
 def _attached(content: Any) -> str:
-    """What a prompt without words holds: ``[image]``, ``[document]``."""
+    """Return the attachments of a prompt without words: ``[image]``, ``[document]``."""
     kinds = (
         [text_of(block.get("type")) for block in content if isinstance(block, dict)]
         if isinstance(content, list)
@@ -395,13 +402,13 @@ def _attached(content: Any) -> str:
 
 
 def _ran(line: _Line) -> ToolCall | None:
-    """The command that the person ran by ``!``."""
+    """Return the command that the person ran with ``!``."""
     typed = _SHELL_INPUT.match(blocks_text(line.content()))
     return ToolCall("Bash", typed[1].strip()) if typed else None
 
 
 def _called(text: str) -> str | None:
-    """What the user typed to call a command or a skill: its name and his words."""
+    """Return the command or skill that the user called, with the typed arguments."""
     name, words = _COMMAND_NAME.search(text), _COMMAND_WORDS.search(text)
     if name is None:
         return None
@@ -417,7 +424,7 @@ def _aliases(line: _Line) -> list[str]:
 
 
 def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> None:
-    """What stood in the queue while Claude worked: the user's words, or what a sub-agent reports."""
+    """Add a queued message: the user's words, or the report of a sub-agent."""
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
         return
     prompt = attachment.get("prompt")
@@ -431,7 +438,7 @@ def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> Non
 
 
 def _reported(tools: dict[str, ToolCall], text: str) -> None:
-    """A sub-agent that was sent off has ended: its result takes the place of "launched"."""
+    """Replace "launched" by the result of a sub-agent that has ended."""
     call, result = _CALL_ID.search(text), _RESULT.search(text)
     if call and result and call[1] in tools:
         sent_off = tools[call[1]]
@@ -450,7 +457,7 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:
             call = ToolCall(text_of(block.get("name")), input_text(block.get("input")))
             tools[text_of(block.get("id"))] = call
             turn.call(call)
-            turn.status = "interrupted"  # until words follow
+            turn.status = "interrupted"  # until an answer follows
         elif block.get("type") in _SERVER_SIDE:
             turn.outside = True
 

@@ -1,4 +1,4 @@
-"""Cline CLI (3.0.65 was driven): its sessions are read."""
+"""Cline CLI (tested with 3.0.65). Its sessions are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where it lists its servers of the Model Context Protocol."""
+"""Where Cline lists its servers of the Model Context Protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it reads by itself (by its documentation): rules and AGENTS.md."""
+"""Agent files of Cline (from its documentation): rules and AGENTS.md."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from memsearch_engine.agents.agent_files import Source, Where
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for folder in (where.home / "Documents" / "Cline" / "Rules", where.home / ".cline" / "rules"):
         for rule in sorted(folder.glob("*.md")):
             yield Source(rule, "rule of the user", everywhere=True)

@@ -1,14 +1,14 @@
-"""Cline CLI's sessions: a folder each, in it a manifest and one JSON document of messages that is
-stored whole again (3.0.65 was seen).
+"""Cline CLI's sessions (checked with 3.0.65): a folder each, with a manifest and one JSON document
+of messages that is always written as a whole.
 
-A turn begins with a ``user`` message that holds text; results of tools are ``user`` messages, too.
-The person's words stand in a tag that the client puts around them, named files in blocks of their
-own. Compactions go into another file and leave the messages as they are. Sub-agents have documents
-of their own in their parent's folder, and are no sessions.
+A turn begins with a ``user`` message that has text; results of tools are ``user`` messages, too.
+The client puts a tag around the person's words, and named files into blocks of their own. Context
+compactions go into another file and leave the messages unchanged. Sub-agents have documents in
+their parent's folder and are not sessions.
 
-**A turn is named by its message's id**, which a resumption and a fork keep. What the client says
-itself of a failure is a message to be shown and not sent; an interruption leaves such a one, or
-nothing.
+**A turn is named by its message's id**, which stays the same in a resumed session and in a fork.
+The client reports a failure in a message that is displayed but not sent. An interruption leaves
+such a message, or nothing.
 """
 
 from __future__ import annotations
@@ -46,22 +46,26 @@ _TYPED = re.compile(
     r"\s*(?:<mode_notice>.*?</mode_notice>\s*)?<user_input\b[^>]*>(.*)</user_input>\s*", re.S
 )
 _COMMAND = re.compile(r'\s*<user_command slash="([\w-]+)">(.*)</user_command>\s*', re.S)
-_LEFT = "disconnected before request was resolved"  # what it says where its user ended it
+_LEFT = "disconnected before request was resolved"  # the client's text after the user ended it
 
 
 class Reader(FileReader):
+    """Reads the sessions of Cline."""
+
     agent = AGENT.name
     own_names = re.compile(".*" + re.escape(_ENDS), re.S)
     ends = ()
     patterns = ("{}/*" + _ENDS,)
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """The documents of sessions; those of sub-agents have other names than their folder."""
+        """Yield the documents of sessions. Those of sub-agents have another name than their
+        folder.
+        """
         found = super().files(folder, session)
         return (file for file in found if file.name == f"{file.parent.name}{_ENDS}")
 
     def order(self, file: Path) -> Path:
-        """The names of folders say when their sessions began."""
+        """Return the folder's name, which contains the time at which the session began."""
         return file
 
     def session_of(self, path: Path) -> str:
@@ -72,6 +76,8 @@ class Reader(FileReader):
 
 
 class ClineConversation(WholeConversation):
+    """A document of messages."""
+
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         found = _read(Path(where.path))
@@ -91,8 +97,8 @@ class ClineConversation(WholeConversation):
 
     @cached_property
     def _they_took_in(self) -> bool:
-        """Whether any sub-agent took in content from outside; so it is said, too, where their
-        documents can't be read.
+        """Return whether any sub-agent took in content from outside, or their documents cannot be
+        read.
         """
         turns: list[Turn] = []
         for file in Path(self.where.path).parent.glob(f"agent_*{_ENDS}"):
@@ -150,7 +156,7 @@ class ClineConversation(WholeConversation):
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Raises OSError, also where it is no document."""
+    """Return the document. Raises OSError if it cannot be read or is not valid."""
     try:
         return table_of(document(safe_files.read(path, _MAX)))
     except (ValueError, RecursionError) as error:
@@ -158,9 +164,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _cwd(path: Path) -> str:
-    """The folder that a session was held in, from the manifest in its folder; '' where that can't
-    be said.
-    """
+    """Return the session's folder from its manifest, ``""`` if unknown."""
     try:
         found = document(safe_files.read(path.parent / f"{path.parent.name}.json", _MAX_MANIFEST))
     except (OSError, ValueError, RecursionError):
@@ -176,8 +180,9 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _words(message: dict[str, Any]) -> str:
-    """What the person typed, in the first block of text alone: what was named comes in blocks
-    behind it. '' where the message holds a tool's result.
+    """Return what the person typed, which is the first block of text; ``""`` for a tool's result.
+
+    Named files follow in blocks of their own.
     """
     blocks = _blocks(message)
     if any(block.get("type") == "tool_result" for block in blocks):
@@ -201,7 +206,7 @@ def _input(given: Any) -> str:
 
 
 def _command(given: Any) -> str:
-    """A command as it is typed; '' for anything else."""
+    """Return a command as typed, ``""`` for anything else."""
     if isinstance(given, dict):
         words = given.get("args")
         return " ".join(
@@ -211,7 +216,9 @@ def _command(given: Any) -> str:
 
 
 def _output(block: dict[str, Any]) -> tuple[str, bool]:
-    """(what a tool gave, whether it failed): an entry for each of its commands or files."""
+    """Return (output of a tool, whether it failed), with an entry for each of its commands or
+    files.
+    """
     content = block.get("content")
     if not isinstance(content, list):
         return text_of(content), block.get("is_error") is True

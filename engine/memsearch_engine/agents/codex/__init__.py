@@ -1,4 +1,4 @@
-"""Codex CLI (0.116 to 0.169 were read, 0.169 was driven)."""
+"""Codex CLI (reads 0.116 to 0.169, tested with 0.169)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codex' command line as a model and nothing else (measured with 0.169)."""
+"""Codex' command line as a plain model without side effects (measured with 0.169)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ _FILES = [
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    """Return how to ask Codex; see ``AgentCli.call``."""
     environment = cli_home.prepare(private, program, model, "" if edits else system, edits=edits)
     argv = [*_ALONE, *(_FILES if edits else ()), "-"]
     return Call(argv, marked(f"{system}\n\n{text}" if edits else text), environment)
 
 
 def said(out: str) -> tuple[str, int, int]:
-    """Lines of events."""
+    """Parse the output: one JSON event per line."""
     texts, given, made, failed = [], 0, 0, ""
     for line in out.splitlines():
         try:
@@ -56,4 +57,5 @@ def said(out: str) -> tuple[str, int, int]:
 
 
 def complained(out: str) -> None:
+    """Raise ModelError if the output contains an error event."""
     said(out)

@@ -1,9 +1,11 @@
-"""A home for Codex in which a model can answer and nothing else: no shell, no files, no web, no
-other agents, no servers, hooks, notifications or instructions of the user's.
+"""A home folder for Codex in which a model can only answer.
 
-Codex reads what it may do from ``CODEX_HOME`` and merges what an argument says into it, so that
-nothing less than a home of its own leaves the user's out (measured with 0.169). Its login is
-linked, never copied: Codex renews a token by writing it, and a copy would log its user out.
+It has no shell, files, web, other agents, servers, hooks, notifications or instructions of the
+user.
+
+Codex merges its arguments into the settings in ``CODEX_HOME``, so only a separate home leaves the
+user's settings out (measured with 0.169). The login is a link, never a copy: Codex writes a renewed
+token to it, and a copy would log the user out.
 """
 
 from __future__ import annotations
@@ -18,8 +20,7 @@ from typing import Any
 
 from memsearch_engine.core.home import user_home
 
-#: "Fast and affordable" in Codex' own list; asked where the user has not set up a provider of his
-#: own.
+#: "Fast and affordable" in Codex' own list; used if the user has no provider of his own.
 SMALL_CODEX = "gpt-6-luna"
 _LINKED = ("auth.json", "auth.json.lock", ".env")
 _KEPT = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
@@ -30,8 +31,7 @@ _OFF = (
     "workspace_dependencies"
 ).split()
 _SHELL = ("shell_tool", "unified_exec")
-#: An entry of Codex' list of models says which tools that model is given, whatever the settings
-#: say.
+#: An entry of Codex' list of models decides which tools the model gets, whatever the settings say.
 _TOOLLESS: dict[str, Any] = {
     "shell_type": "disabled",
     "apply_patch_tool_type": None,
@@ -47,17 +47,18 @@ _ANSWER_S = 10.0
 def prepare(
     folder: Path, program: str, model: str, system: str, *, edits: bool = False
 ) -> dict[str, str]:
-    """Make *folder* such a home.
+    """Make *folder* a home in which the model can only answer.
 
     Args:
-        folder: empty and private; it goes when the answer is there.
-        model: which to ask; '' for the user's own where he has a provider of his own, else a
-            small one.
-        system: what stands in the place of Codex' own instructions; '' leaves them.
-        edits: it may use its shell, within the sandbox that the caller asks for.
+        folder: empty and private; the caller deletes it after the answer.
+        program: the path of Codex.
+        model: the model; ``""`` for the user's own if he has a provider of his own, else a small
+            one.
+        system: replaces Codex' own instructions; ``""`` leaves them.
+        edits: Codex may use its shell, within the sandbox that the caller requests.
 
     Returns:
-        Variables for its environment.
+        Environment variables for the call.
     """
     import tomlkit
 
@@ -121,7 +122,9 @@ def prepare(
 
 
 def _models(program: str, folder: Path) -> dict[str, dict[str, Any]]:
-    """What this Codex knows of models, without asking anybody; {} where it can't say."""
+    """Return the models that this version of Codex knows, without network; ``{}`` if it cannot list
+    them.
+    """
     environment = {**os.environ, "CODEX_HOME": str(folder), "MEMSEARCH_DISABLE": "1"}
     try:
         done = subprocess.run(

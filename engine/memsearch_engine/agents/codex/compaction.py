@@ -1,4 +1,6 @@
-"""What Codex keeps of a thread that it compacted: a message, or what it keeps of the talk instead."""
+"""The summary that Codex writes after a context compaction: a message, or the shortened
+conversation.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ _KINDS = ("text", "input_text", "output_text", "summary_text")
 
 
 def summary(line: dict[str, Any]) -> str | None:
+    """Return the summary in a line, or None."""
     payload = line.get("payload")
     if line.get("type") != "compacted" or not isinstance(payload, dict):
         return None

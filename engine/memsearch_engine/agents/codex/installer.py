@@ -1,5 +1,5 @@
-"""Ours in Codex: hooks in its ``hooks.json``, their trust in its ``config.toml``, skills beside its
-own.
+"""Installs into Codex: hooks in its ``hooks.json``, their trust in its ``config.toml``, and
+skills.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):
+    """Installs into Codex."""
+
     name = AGENT.name
     one_way_out = (
         "`codex plugin remove memsearch@memsearch-tui`, or `memsearch agents uninstall codex`"
@@ -50,7 +52,7 @@ class Installer(installing.Installer):
         ]
 
     def _settings(self) -> dict[str, Any]:
-        """Codex' own settings. Raises UsageError where Codex can't read them either."""
+        """Return Codex' own settings. Raises UsageError if they are not valid."""
         try:
             return tomllib.loads((read(self.config) or b"").decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -59,7 +61,9 @@ class Installer(installing.Installer):
             ) from error
 
     def trust_planned(self) -> list[Patch]:
-        """What Codex says is known once the hooks stand: it is asked for their hashes."""
+        """Announce the trust of our hooks. Codex computes their hashes only after they are
+        installed.
+        """
         return (
             [Patch(str(self.config), read(self.config), None, "trust for our hooks", by_agent=True)]
             if shutil.which("codex")
@@ -67,11 +71,13 @@ class Installer(installing.Installer):
         )
 
     def trusted(self, *, plugins: bool) -> list[Patch]:
-        """Codex runs no hook that its user has not trusted; installing it is the user's word for
-        ours, and only ours.
+        """Record the trust in our hooks.
+
+        Codex runs no hook that its user has not trusted. The user who installs our hooks trusts
+        ours and only ours.
         """
         if plugins:
-            network.check("codex")  # it asks for news of its plugins before it lists them
+            network.check("codex")  # Codex asks for news of its plugins before it lists them
         before = read(self.config)
         after = trust.trust(
             self.base, before, lambda line: bool(OURS.search(line)), plugins=plugins
@@ -100,7 +106,7 @@ class Installer(installing.Installer):
 
     def plugin_problems(self) -> list[str]:
         try:
-            network.check("codex")  # it asks for news of its plugins before it lists their hooks
+            network.check("codex")  # Codex asks for news of its plugins before it lists their hooks
         except network.Offline:
             return []
         state = trust.untrusted(self.base, lambda line: bool(OURS.search(line)), plugins=True)
@@ -121,7 +127,7 @@ class Installer(installing.Installer):
             return [f"`features.hooks` is off in {self.config}: Codex runs no hook"]
         state = trust.untrusted(self.base, lambda line: bool(OURS.search(line)))
         if state is None:
-            return []  # Codex is not here to be asked
+            return []  # Codex is not installed, so it cannot be asked
         return [f"Codex does not trust the hook {event} (open codex, `/hooks`)" for event in state]
 
     def peer(self) -> list[str]:

@@ -1,6 +1,7 @@
-"""What it keeps and reads by itself (0.169.0 was measured): AGENTS.md of user and project, and the
-memories that it makes of sessions, where they are switched on. The folder of an older layout is
-read instead of the newer one where it is there.
+"""Agent files of Codex (measured with 0.169.0).
+
+It reads AGENTS.md of user and project, and the memories that it makes of sessions if they are
+enabled. If the folder of an older layout exists, it is read instead of the newer one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ _SUMMARY = "memory_summary.md"
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for home in dict.fromkeys(folder.parent for folder in where.sessions):
         for path in first(home, _NAMES):
             yield Source(path, "instructions of the user", everywhere=True)

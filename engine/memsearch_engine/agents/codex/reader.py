@@ -1,15 +1,18 @@
-"""Codex' rollouts: JSONL of ``{timestamp, type, payload}`` (0.116 to 0.169 were seen), plain or
-zstd.
+"""Codex' rollouts: JSON lines of ``{timestamp, type, payload}``, plain or zstd (checked with 0.116
+to 0.169).
 
 Since 0.149.1 texts are in ``event_msg/item_completed``; before, in ``event_msg/user_message`` and
-``agent_message``. Both generations repeat them as ``response_item``, where the harness' own texts
-have the role ``user`` too, so those are read for tools only. A turn begins with ``task_started``,
-and is one as soon as somebody said something in it. Rollouts of 2025 have no such event: each
-message of the user begins a turn, and an answer after the last tool ends it. Until summer 2025
-lines were flat, without times or
-names: their turns are named by their place. A fork of a version without turn ids repeats its
-parent's turns: those are the parent's. ``thread_rolled_back`` takes back the last ``num_turns``
-turns, which stay in the file (``ThreadRolledBackEvent`` in Codex' own source).
+``agent_message``. Both generations repeat them as ``response_item``. There, texts of the harness
+have the role ``user``, too, so these records are read for tools only.
+
+A turn begins with ``task_started`` and counts as soon as it contains a message. Rollouts of 2025
+have no such event: each message of the user begins a turn, and an answer after the last tool ends
+it. Until summer 2025 lines were flat, without times or names. Their turns are named by their
+position.
+
+A fork by a version without turn ids repeats the turns of its parent under the parent's names.
+``thread_rolled_back`` takes back the last ``num_turns`` turns, which stay in the file
+(``ThreadRolledBackEvent`` in Codex' own source).
 """
 
 from __future__ import annotations
@@ -51,9 +54,9 @@ _PREAMBLE = re.compile(
     r"\A(?:Command: .*\n)?(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:.*\n){0,4}?Output:\n"
 )
 _EXIT = re.compile(r"^Process exited with code (\d+)$|^Exit code: (\d+)$", re.M)
-#: What the IDE puts before a request (``USER_MESSAGE_BEGIN`` in Codex' own source).
+#: The text that an IDE puts before a request (``USER_MESSAGE_BEGIN`` in Codex' own source).
 _CONTEXT, _REQUEST = "# Context from my IDE setup", "## My request for Codex:"
-#: How the harness' own texts begin in flat rollouts.
+#: The beginnings of the harness' own texts in flat rollouts.
 _HARNESS = (
     "<environment_context>",
     "<user_instructions>",
@@ -96,13 +99,15 @@ _kind = msgspec.json.Decoder(_Kind).decode
 
 
 class Reader(FileReader):
+    """Reads the sessions of Codex."""
+
     agent = AGENT.name
     kind = "rollout"
     own_names = re.compile(r".*\.jsonl\.zst|rollout-.*\.jsonl", re.S)
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """The rollouts below ``sessions`` and, beside it, ``archived_sessions``; their names end with
-        the id of a thread.
+        """Yield the rollouts below ``sessions`` and ``archived_sessions``. Their names end with the
+        thread's id.
         """
         name = f"rollout-*-{session}" if session else "rollout-*"
         yield from folder.glob(f"*/*/*/{name}.jsonl*")
@@ -121,6 +126,8 @@ class Reader(FileReader):
 
 
 class CodexConversation(JsonlConversation):
+    """A rollout of Codex."""
+
     def __init__(self, where: Session, cache: Path | None = None, forks: int = 0) -> None:
         super().__init__(where, _Scanner, _parse, cache)
         self._copied: list[Turn] = []
@@ -151,8 +158,9 @@ class CodexConversation(JsonlConversation):
         return found
 
     def _sub_agents(self, calls: list[ToolCall]) -> set[Path]:
-        """The rollouts of the sub-agents that *calls* started: by the threads that their results
-        name, else by their parent.
+        """Return the rollouts of the sub-agents that *calls* started.
+
+        They are found by the threads in the results of the calls, else by their parent.
         """
         folder = Path(self.where.path).parent
         threads = {thread for call in calls for thread in _THREAD.findall(call.output)}
@@ -160,7 +168,7 @@ class CodexConversation(JsonlConversation):
             return {
                 file for file in folder.glob("rollout-*.jsonl*") if _is_child(file, self.session)
             }
-        # a thread that was started after midnight lies in another day's folder
+        # A thread that started after midnight lies in another day's folder.
         patterns = [
             (folder, ""),
             *((base, "*/*/*/") for base in folder.parents[2:3] if folder.name.isdigit()),
@@ -181,7 +189,7 @@ class CodexConversation(JsonlConversation):
         return place
 
     def _parents(self, forked: str, cache: Path | None, forks: int) -> list[Turn]:
-        """The turns of the parent that the first turns here repeat."""
+        """Return the parent's turns that the first turns here repeat."""
         path = Path(self.where.path)
         for base in (path.parent, *path.parents[1:4]):
             file = next(
@@ -210,7 +218,7 @@ class CodexConversation(JsonlConversation):
 
 
 def _took_in(file: Path) -> bool:
-    """Whether a sub-agent took in content from outside."""
+    """Return whether a sub-agent took in content from outside."""
     try:
         turns = JsonlConversation(
             Session(AGENT.name, file.stem, str(file), Reader.kind), _Scanner, _parse
@@ -232,18 +240,18 @@ def _is_child(file: Path, session: str) -> bool:
 
 
 def _id(text: str) -> str:
-    """A thread's id as it may stand in a pattern of names."""
+    """Return a thread's id, escaped for a pattern of names."""
     return re.sub(r"[^0-9A-Za-z-]", "", text) or "none"
 
 
 class _Scanner(Scanner):
     def __init__(self) -> None:
         super().__init__()
-        self._rolled_back = 0  # turns that the person took back since the last one
-        self._begun = -1  # where the open task began
+        self._rolled_back = 0  # turns that the person took back since the last turn
+        self._begun = -1  # offset at which the open task began
         self._task = ""
         self._prompts = 0
-        self._said = False  # whether somebody spoke in it
+        self._said = False  # whether the task contains a message
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         found = self._turn(offset, raw)
@@ -275,7 +283,7 @@ class _Scanner(Scanner):
             return None
         if not self._said:
             count_unknown_tag(self.unknown, _request(_words(msgspec.json.decode(line.payload))))
-        if self._begun < 0:  # a version that knows no tasks: every message begins a turn
+        if self._begun < 0:  # a version without tasks: every message begins a turn
             return _named(text_of(kind.turn_id), self.facts, text_of(line.timestamp)), offset
         if self._said:
             return None  # more words in the same turn
@@ -322,7 +330,7 @@ class _Scanner(Scanner):
 
 
 def _named(turn: str, facts: dict[str, str], stamp: str) -> str:
-    """A turn's own id, or its place in time where the version that wrote it gave none."""
+    """Return a turn's own id, or its position in time if its version gave no ids."""
     return turn or f"{facts.get('session', '')}:{stamp}"
 
 
@@ -350,12 +358,12 @@ class _Reading:
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
-        self.items = False  # the newer generation: the older one's messages would say it twice
+        self.items = False  # newer generation: messages of the older one would repeat its texts
         self.tools: dict[str, ToolCall] = {}
         self.shown: dict[str, tuple[str, bool]] = {}  # outputs as the person saw them, by call id
         self.ended = ""
         self.in_task = False
-        self.asked = False  # also by a picture alone
+        self.asked = False  # also true for an image alone
 
 
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
@@ -402,7 +410,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 def _flat(
     now: _Reading, record: dict[str, Any], turns: list[Turn], facts: dict[str, str]
 ) -> _Reading:
-    """Take a line of a flat rollout. Returns the turn that is read on."""
+    """Read a line of a flat rollout. Return the current turn."""
     text = blocks_text(record.get("content"), ("input_text", "output_text", "text"))
     if record.get("type") != "message":
         _item(now, text_of(record.get("type")), record)
@@ -458,7 +466,7 @@ def _event(now: _Reading, kind: str, payload: dict[str, Any], stamp: str) -> Non
 def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
     kind = item.get("type")
     if kind == "UserMessage":
-        if not now.items:  # a version that writes both: what the older event said comes again
+        if not now.items:  # a version that writes both repeats the older event's text
             now.items, now.turn.user, now.turn.assistant = True, "", ""
             now.turn.spoken.clear()
         _ask(now, _words(item), stamp)
@@ -473,7 +481,7 @@ def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
 
 
 def _words(payload: Any) -> str:
-    """What the person sent, of an event or of its item."""
+    """Return what the person sent, from an event or its item."""
     if not isinstance(payload, dict):
         return ""
     item = payload.get("item", payload)
@@ -489,7 +497,7 @@ def _words(payload: Any) -> str:
 
 
 def _request(text: str) -> str:
-    """A prompt without what the IDE put before it."""
+    """Return a prompt without the text that the IDE put before it."""
     return (
         text.partition(_REQUEST)[2].strip()
         if text.startswith(_CONTEXT) and _REQUEST in text
@@ -528,13 +536,13 @@ def _arguments(payload: dict[str, Any]) -> str:
 
 
 def _output(value: Any) -> tuple[str, bool]:
-    """(what the tool printed, whether it failed), without the lines that Codex puts in front."""
+    """Return (output of a tool, whether it failed), without the lines that Codex puts before it."""
     failed = False
     if isinstance(value, dict):
         failed = value.get("success") is False
         value = value.get("content", value.get("output"))
     text = blocks_text(value, ("text", "input_text", "output_text"))
-    if text.startswith('{"output"'):  # an older shape: JSON inside the string
+    if text.startswith('{"output"'):  # an older format: JSON inside the string
         try:
             inner = msgspec.json.decode(text)
             text, code = (
@@ -552,11 +560,11 @@ def _output(value: Any) -> tuple[str, bool]:
 def _close(now: _Reading, turns: list[Turn]) -> None:
     turn = now.turn
     if not now.asked:
-        return  # a task of the harness: a compaction, a review's own
+        return  # a task of the harness: a compaction or a review
     for call_id, (output, failed) in now.shown.items():
         if call_id in now.tools:
             now.tools[call_id].output, now.tools[call_id].failed = output, failed
-    # versions without tasks say no end: words after the last tool are one
+    # Versions without tasks mark no end: the turn ends with an answer after the last tool.
     answered = not now.in_task and bool(turn.spoken) and turn.spoken[-1][0] == len(turn.tools)
     turn.status = now.ended or ("done" if answered else "interrupted")
     turns.append(turn)

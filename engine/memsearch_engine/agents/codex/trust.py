@@ -1,6 +1,8 @@
-"""Codex runs only hooks that its user trusts. What "trust" means is asked of Codex itself (its app
-server's ``hooks/list`` gives each hook's key and hash, 0.140 and later), and written where its own
-review writes it: ``[hooks.state."KEY"]`` in ``config.toml``.
+"""Records the user's trust in our hooks, because Codex runs no other hooks.
+
+Codex itself is asked for the key and hash of each hook (``hooks/list`` of its app server, 0.140 and
+later). The trust is written where Codex' own review writes it: ``[hooks.state."KEY"]`` in
+``config.toml``.
 """
 
 from __future__ import annotations
@@ -36,9 +38,18 @@ _QUIET = (
 def trust(
     base: Path, config: bytes | None, ours: Callable[[str], bool], *, plugins: bool = False
 ) -> bytes | None:
-    """``config.toml`` with our hooks trusted; None where Codex is not here to be asked, or trusts
-    them already. *plugins*: those of our plugin, which came by a marketplace of Codex'; without it,
-    those of ``hooks.json``.
+    """Return ``config.toml`` with our hooks trusted.
+
+    Args:
+        base: Codex' folder. config: the bytes of ``config.toml``, None if it does not exist.
+        ours: returns whether a command is ours.
+        plugins: trust the hooks of our plugin from a marketplace, not those of ``hooks.json``.
+
+    Returns:
+        None if Codex cannot be asked or trusts them already.
+
+    Raises:
+        UsageError: the file cannot be changed safely.
     """
     import tomlkit
     from tomlkit.exceptions import ParseError
@@ -59,7 +70,7 @@ def trust(
         ) from error
     state = document
     for name in ("hooks", "state"):
-        inline = isinstance(state, InlineTable)  # `hooks = {…}`: tables can't follow within it
+        inline = isinstance(state, InlineTable)  # `hooks = {…}`: tables cannot follow within it
         if name not in state:
             state[name] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=True)
         state = state[name]
@@ -70,7 +81,7 @@ def trust(
     for hook in found:
         digest, _, content = hook["currentHash"].partition(
             "/"
-        )  # a plugin's hooks: "<handler>/<plugin content>"
+        )  # key of a plugin's hooks: "<handler>/<plugin content>"
         entry: Any = tomlkit.inline_table() if isinstance(state, InlineTable) else tomlkit.table()
         entry["trusted_hash"] = digest
         if content:
@@ -82,7 +93,7 @@ def trust(
 def untrusted(
     base: Path, ours: Callable[[str], bool], *, plugins: bool = False
 ) -> list[str] | None:
-    """Events whose hooks of ours Codex passes over; None where it is not here to be asked."""
+    """Return the events with hooks of ours that Codex ignores; None if Codex cannot be asked."""
     found = _listed(base, plugins)
     if found is None:
         return None
@@ -94,9 +105,10 @@ def untrusted(
 
 
 def without(config: bytes, source: str) -> bytes:
-    """``config.toml`` without the trust that hooks of the file *source* were given by us. Other
-    hooks of that file would be
-    asked about again: their keys count positions, which have moved.
+    """Return ``config.toml`` without the trust of the hooks in the file *source*.
+
+    Codex would ask about other hooks of that file again, because their keys count positions that
+    have changed.
     """
     import tomlkit
     from tomlkit.exceptions import ParseError
@@ -117,8 +129,12 @@ def without(config: bytes, source: str) -> bytes:
 
 
 def _listed(base: Path, plugins: bool) -> list[dict[str, Any]] | None:
-    """Every command hook as Codex sees it in an empty folder: {key, command, eventName,
-    currentHash, trustStatus}; of its plugins only with *plugins*.
+    """Return every command hook as Codex sees it from an empty folder.
+
+    Each is a dict with ``key``, ``command``, ``eventName``, ``currentHash`` and ``trustStatus``.
+
+    Args:
+        plugins: include hooks of plugins.
     """
     program = shutil.which("codex")
     if not program:
@@ -133,7 +149,7 @@ def _listed(base: Path, plugins: bool) -> list[dict[str, Any]] | None:
 
 
 def _ask(program: str, base: Path, folder: str, plugins: bool) -> Any:
-    """One ``hooks/list`` of a short-lived app server."""
+    """Send one ``hooks/list`` to a short-lived app server."""
     environment = {
         **os.environ,
         "CODEX_HOME": str(base),
@@ -141,7 +157,7 @@ def _ask(program: str, base: Path, folder: str, plugins: bool) -> Any:
         "CODEX_EXEC_SERVER_URL": "none",
         "MEMSEARCH_DISABLE": "1",
     }
-    # with its plugins on, it asks GitHub for news of them (`git ls-remote`) before it says anything
+    # With plugins enabled, Codex asks GitHub for news of them (`git ls-remote`) before it answers.
     quiet = [f"{name}=false" for name in _QUIET if not (plugins and name == "features.plugins")]
     try:
         server = subprocess.Popen(
@@ -172,7 +188,7 @@ def _ask(program: str, base: Path, folder: str, plugins: bool) -> Any:
     except OSError:
         return None
     finally:
-        # a wrapper may stand before the program: that one ends when its input does
+        # The program may have a wrapper, which ends when its input ends.
         with contextlib.suppress(OSError):
             server.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):

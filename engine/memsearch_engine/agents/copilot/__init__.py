@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI (1.0.102 was driven)."""
+"""GitHub Copilot CLI (tested with 1.0.102)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ AGENT = Agent(
         "COPILOT_PROJECT_DIR",
         "CLAUDE_PROJECT_DIR",
     ),
-    # what is said at a start is lost with a compaction and with its process; what is said with a
-    # prompt stays with it
+    # Context from a session's start is lost with a context compaction or the process; context of a
+    # prompt stays with the prompt.
     told_in=(b"<system_reminder>",),
     compacted=(b'"type":"session.compaction_complete","data":{"success":true',),
     transcript="{session}/events.jsonl",

@@ -1,8 +1,8 @@
-"""Ours in Copilot CLI: a file of hooks and skills beside its own. Both are found by lying there;
-its settings stay as they are.
+"""Installs into Copilot CLI: a file of hooks, and skills beside its own.
 
-No hook before an action: where its command is not there, or fails, the client refuses every tool.
-What is known about an action comes with its result.
+The client finds both by their location; its settings stay unchanged. There is no hook before an
+action, because the client refuses every tool if that hook's command is missing or fails. Context
+for an action comes with its result.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):
+    """Installs into Copilot CLI."""
+
     name = AGENT.name
 
     def __init__(self) -> None:

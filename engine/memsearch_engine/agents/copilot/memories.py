@@ -1,5 +1,7 @@
-"""What it reads by itself (1.0.102 was measured): instructions of user and project, its own and
-other agents'. What it remembers lies with its maker.
+"""Agent files of Copilot CLI (measured with 1.0.102): instructions of user and project, its own and
+other agents'.
+
+What it remembers is stored by GitHub, not on this machine.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from memsearch_engine.agents.agent_files import Source, Where
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for home in dict.fromkeys(folder.parent for folder in where.sessions):
         yield Source(home / "copilot-instructions.md", "instructions of the user", everywhere=True)
         for path in sorted(home.glob("instructions/**/*.instructions.md")):

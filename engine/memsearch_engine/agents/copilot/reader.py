@@ -1,15 +1,15 @@
-"""Copilot CLI's sessions: a folder each, in it ``events.jsonl`` (1.0.102 was seen).
+"""Copilot CLI's sessions: a folder each, with ``events.jsonl`` (checked with 1.0.102).
 
-A turn begins with a ``user.message`` that is the person's own; notifications and reports of
-sub-agents say where they come from. Lines are added when a session is resumed or compacted; a
-rewind writes the file anew without what was taken back. What was typed while the agent worked is
-delivered as ``steering`` and belongs to the turn it stands in. The lines of sub-agents stand
-between the others, each with the name of its agent. What hooks say is in lines of their own, in
-what the model was sent (``transformedContent``, which is not read) and behind the results of tools.
+A turn begins with a ``user.message`` of the person. Notifications and reports of sub-agents name
+their source. Lines are appended when a session is resumed or compacted. A rewind writes the file
+again without the turns that were taken back. A message that is typed while the agent works is
+delivered as ``steering`` and belongs to the turn around it. Lines of sub-agents stand between the
+others, each with the name of its agent. Context from hooks is in lines of their own, in the text
+for the model (``transformedContent``, which is not read) and after the results of tools.
 
-**A turn is named by its message's id**, which a resumption, a rewind and a fork keep. A turn that
-was cut off ends with ``abort``, one that the model refused with ``session.error``; a process that
-is killed leaves neither.
+**A turn is named by its message's id**, which stays the same after a resumption, a rewind and a
+fork. An interrupted turn ends with ``abort``, a refused one with ``session.error``. A killed
+process leaves neither.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded, first_record
 
 _FILE = "events.jsonl"
-#: The kinds of events, by what stands before the first dot.
+#: The kinds of events: the part before the first dot.
 _KNOWN = frozenset(
     "session user assistant tool hook skill subagent system model abort permission external_tool elicitation command exit_plan_mode mcp".split()
 )
-#: What the client says of a command behind what that printed, and ours behind a tool's result.
+#: Text that the client adds after a command's output, and that we add after a tool's result.
 _SHELL = re.compile(r"\n?<shellId: \d+ completed with exit code -?\d+>\s*\Z")
 _ADDED = re.compile(r"<memsearch-memory .*?</memsearch-memory>\s*", re.S)
 _GUIDANCE = re.compile(
@@ -53,7 +53,7 @@ _GUIDANCE = re.compile(
 
 
 class _Line(msgspec.Struct):
-    """The fields that matter; of any type, since a file is not ours to trust."""
+    """The fields that the reader needs, of any type because files are untrusted."""
 
     type: Any = None
     timestamp: Any = None
@@ -68,6 +68,8 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Reader(FileReader):
+    """Reads the sessions of Copilot CLI."""
+
     agent = AGENT.name
     patterns = ("{}/" + _FILE,)
 
@@ -119,7 +121,7 @@ def _context(line: _Line, name: str) -> str:
 
 
 def _begins(line: _Line) -> bool:
-    """Whether the person's own words begin a turn here."""
+    """Return whether the person's words begin a turn here."""
     return _is_own(line) and line.get("delivery") != "steering"
 
 
@@ -133,7 +135,7 @@ def _is_own(line: _Line) -> bool:
 
 
 def _words(line: _Line) -> str:
-    """What the person typed; the names of what was attached where that is all."""
+    """Return what the person typed, or the names of the attachments if there are no words."""
     if (text := text_of(line.get("content"))).strip():
         return text
     attached = tables_of(line.get("attachments"))
@@ -168,7 +170,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             )
         elif not turns:
             continue
-        elif line.type == "tool.execution_start":  # also a sub-agent's
+        elif line.type == "tool.execution_start":  # also of a sub-agent
             turns[-1].outside = turns[-1].outside or _brings_outside(line)
         elif line.agentId is not None:
             continue
@@ -190,8 +192,8 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 
 def _brings_outside(line: _Line) -> bool:
-    """Whether a tool takes in what others wrote. A server's tools are called by its name, whatever
-    that is.
+    """Return whether a tool takes in content from outside. Tools of servers have arbitrary
+    names.
     """
     server = text_of(line.get("mcpServerName"))
     if server:
@@ -200,7 +202,7 @@ def _brings_outside(line: _Line) -> bool:
 
 
 def _refused(turns: list[Turn], refusal: str) -> None:
-    """Say how the last turn ended, where its model refused."""
+    """Record the refusal of the model as the end of the last turn."""
     if turns:
         turns[-1].fail(refusal)
 
@@ -213,7 +215,7 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line) -> None:
         call = ToolCall(text_of(request.get("name")), input_text(request.get("arguments")))
         tools[text_of(request.get("toolCallId"))] = call
         turn.call(call)
-        turn.status = "interrupted"  # until words follow
+        turn.status = "interrupted"  # until an answer follows
 
 
 def _result(tools: dict[str, ToolCall], line: _Line) -> None:

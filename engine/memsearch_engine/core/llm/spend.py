@@ -73,8 +73,7 @@ def reserve(
 
     Returns:
         The number for ``settle``, or 0 if the cap leaves no room. If the caller dies before
-            settling, the
-        reserved tokens count as spent.
+            settling, the reserved tokens count as spent.
     """
     day = date.today().isoformat()
     with using(home, _SCHEMA) as db, transaction(db):
