@@ -36,7 +36,7 @@ def how(
 ) -> int:
     """How something was run: the commands that worked, by their words or by the notes about it.
 
-    Kept are the commands of every captured turn with how they ended; secrets are out.
+    The commands of every captured turn are stored with their results, without secrets.
     """
     ways = memory_at(project, everything).actions.how(" ".join(asked), limit=limit)
     if json_:

@@ -29,7 +29,7 @@ from memsearch_tui.counted import many
 )
 @as_json
 def remember(fact: str, everywhere: bool, json_: bool) -> None:
-    """Note a fact down for good: every new session is told, from the next one on."""
+    """Store a fact for good: every new session gets it, from the next one on."""
     memory = Memory()
     project = memory.project
     as_text(fact)
@@ -119,9 +119,7 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, j
 
 @click.group()
 def longterm() -> None:
-    """What is true, kept from what happened: learned from sessions, reviewed by you, told to new
-    ones.
-    """
+    """Facts that were learned from sessions and reviewed by you. New sessions get them."""
 
 
 @longterm.command(

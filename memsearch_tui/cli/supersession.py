@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 @click.argument("query", nargs=-1, required=True)
 @as_json
 def trace(query: tuple[str, ...], json_: bool) -> int:
-    """What was noted on a matter, oldest first: each newer word with what it replaces. The last one
-    holds.
+    """Show the notes on a topic, oldest first: each newer version with what it supersedes. The last
+    one holds.
 
-    Which note amends which is told from their words; `memsearch amends` corrects that, `memsearch
-    supersede` marks a note for good.
+    Which note supersedes which is derived from their words; `memsearch amends` corrects that,
+    `memsearch supersede` marks a note for good.
     """
     memory = Memory()
     words = memory.supersession.trace(" ".join(query))
@@ -85,11 +85,11 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
 @click.option("--off", "verdict", flag_value="off", help="Let their words tell again.")
 @as_json
 def amends(newer: str | None, older: str | None, verdict: str | None, json_: bool) -> int:
-    """Say whether the note NEWER amends the note OLDER; it outweighs what their words tell. Both
-    stay as they are.
+    """Say whether the note NEWER supersedes the note OLDER; this outweighs what their words
+    suggest. Both stay as they are.
 
     Without OLDER, show what was found when notes were compared. `memsearch trace` shows a whole
-    matter.
+    topic.
     """
     memory = Memory()
     if newer is None or older is None:

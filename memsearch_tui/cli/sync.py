@@ -102,7 +102,7 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
 @sync.command("remove", epilog="\b\nExample:\n  memsearch sync remove")
 @as_json
 def remove(json_: bool) -> None:
-    """Meet the other machines no more. All notes stay, here and there."""
+    """Stop the sync with the other machines. All notes stay, here and there."""
     syncing = Memory().sync
     remote = syncing.state(elsewhere=False).remote
     if remote:
@@ -121,9 +121,8 @@ def remove(json_: bool) -> None:
 def rewrite(yes: bool, json_: bool) -> None:
     """Have the remote's history begin anew with what stands there now, after a secret was scrubbed.
 
-    The other machines stop until each is told `memsearch sync --rejoin`. A server may keep what
-    nobody can reach any more until it tidies up (`git gc --prune=now` there); copies that somebody
-    else made keep it for good.
+    The other machines stop until you run `memsearch sync --rejoin` on each. A server may store the
+    old history until it runs `git gc --prune=now`; copies that somebody else made are not changed.
     """
     syncing = Memory().sync
     remote = syncing.state(elsewhere=False).remote

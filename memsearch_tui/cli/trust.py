@@ -202,7 +202,7 @@ _WHY = {
 @click.group()
 def trust() -> None:
     """Notes that took in content from outside, read like orders or were not written on this
-    machine: not told to sessions until you say so.
+    machine. Sessions do not get them until you release them.
     """
 
 
