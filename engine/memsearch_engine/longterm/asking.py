@@ -131,7 +131,8 @@ class Asker:
         )
         if not booked:
             raise ModelError(
-                f"the day's {cap:,} tokens (documents.daily_tokens) don't suffice: {tokens:,} may be needed",
+                f"the day's {cap:,} tokens (documents.daily_tokens) don't suffice: {tokens:,} may "
+                "be needed",
                 again=True,
             )
         return booked

@@ -251,9 +251,8 @@ class _Run:
         if cli.can_ask(chosen.provider) and chosen.provider not in self.settings.llm.providers:
             self._before_turn()
             left = max(1.0, self.ends - time.monotonic())
-            booked = self._reserve(
-                limits.run_tokens
-            )  # the usage of an agent's command line is known only at its end
+            # the usage of an agent's command line is known only at its end
+            booked = self._reserve(limits.run_tokens)
             try:
                 reply = cli.edit(
                     chosen.provider, chosen.model, system, task, self.folder, left, self._unwanted
@@ -266,7 +265,8 @@ class _Run:
             return
         if chosen.provider == cli.PROVIDER:
             raise SettingsError(
-                "`longterm.consolidate.provider` can't be native: no session's agent stands for all",
+                "`longterm.consolidate.provider` can't be native: no session's agent stands for "
+                "all",
                 f"choose {' or '.join(cli.agents())}, or a name under llm.providers",
             )
         tools.work(
@@ -309,7 +309,8 @@ class _Run:
         if not booked:
             used = spend.today(self.home, PURPOSE)
             raise ModelError(
-                f"the day's {cap:,} tokens don't suffice: {used:,} are used, {tokens:,} may be needed",
+                f"the day's {cap:,} tokens don't suffice: {used:,} are used, {tokens:,} may be "
+                "needed",
                 again=True,
             )
         return booked

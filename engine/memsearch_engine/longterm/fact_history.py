@@ -80,12 +80,14 @@ def record(
         with transaction(db):
             for page, name in came:
                 db.execute(
-                    "INSERT OR REPLACE INTO longterm_stood (project, page, id, since) VALUES (?,?,?,?)",
+                    "INSERT OR REPLACE INTO longterm_stood (project, page, id, since) VALUES "
+                    "(?,?,?,?)",
                     (project, page, name, min(at, now[page, name].since)),
                 )
             for page, name in went:
                 db.execute(
-                    "UPDATE longterm_stood SET until=max(since, ?), text=? WHERE project=? AND page=? AND id=? AND until=0",
+                    "UPDATE longterm_stood SET until=max(since, ?), text=? WHERE project=? AND "
+                    "page=? AND id=? AND until=0",
                     (min(at, pages[page].changed), texts[page].get(name, ""), project, page, name),
                 )
             oldest = at if forget else at - max_days * DAY_S if max_days else 0.0
@@ -118,7 +120,8 @@ def at(home: Home, projects: Iterable[str], when: float) -> dict[tuple[str, str]
     with using(home, _SCHEMA) as db:
         for project in projects:
             rows = db.execute(
-                "SELECT page, id, text, until FROM longterm_stood WHERE project=? AND since<=? AND (until=0 OR until>?)",
+                "SELECT page, id, text, until FROM longterm_stood WHERE project=? AND since<=? "
+                "AND (until=0 OR until>?)",
                 (project, when, when),
             )
             for page, name, text, until in rows:

@@ -130,7 +130,8 @@ class Jobs:
             if refusal:
                 return refusal
             live = db.execute(
-                "SELECT count(*) FROM longterm_jobs WHERE kind=? AND key<>? AND state='running' AND lease_until>?",
+                "SELECT count(*) FROM longterm_jobs WHERE kind=? AND key<>? AND state='running' "
+                "AND lease_until>?",
                 (kind, key, now),
             ).fetchone()[0]
             if live >= cap:
@@ -144,14 +145,16 @@ class Jobs:
                 if tries <= 0 and not force:
                     values = (f"its process ended {thefts} times", now, kind, key)
                     db.execute(
-                        "UPDATE longterm_jobs SET state='error', error=?, finished=?, tries_left=0, token='' WHERE kind=? AND key=?",
+                        "UPDATE longterm_jobs SET state='error', error=?, finished=?, "
+                        "tries_left=0, token='' WHERE kind=? AND key=?",
                         values,
                     )
                     return Refusal.EXHAUSTED
             token = uuid.uuid4().hex
             done = job.done_watermark if job else -1.0
             db.execute(
-                "INSERT OR REPLACE INTO longterm_jobs (kind, key, state, token, owner, started, finished, lease_until, retry_at, "
+                "INSERT OR REPLACE INTO longterm_jobs (kind, key, state, token, owner, started, "
+                "finished, lease_until, retry_at, "
                 "tries_left, stolen, error, outcome, watermark, done_watermark) "
                 "VALUES (?,?,'running',?,?,?,0,?,0,?,?,'','',?,?)",
                 (kind, key, token, _me(), now, now + LEASE_S, tries, thefts, watermark, done),
@@ -181,15 +184,13 @@ class Jobs:
             return Refusal.COOLDOWN
         if job.kind != "consolidate" and job.done_watermark >= watermark:
             return Refusal.UP_TO_DATE
-        is_new = (
-            watermark > job.watermark and job.kind == "extract"
-        )  # other kinds get new input all the time
+        # other kinds get new input all the time
+        is_new = watermark > job.watermark and job.kind == "extract"
         if job.state == "error" and not is_new:
             if job.kind != "consolidate" and job.tries_left <= 0 and watermark <= job.watermark:
                 return Refusal.EXHAUSTED  # consolidation is needed while there is new input
-            if (
-                now < job.retry_at <= now + RETRY_S + _SLACK_S
-            ):  # a later time means that the clock was set back
+            # a later time means that the clock was set back
+            if now < job.retry_at <= now + RETRY_S + _SLACK_S:
                 return Refusal.BACKOFF
         return None
 
@@ -200,7 +201,8 @@ class Jobs:
         now = self.clock()
         with using(self.home, SCHEMA) as db:
             done = db.execute(
-                "UPDATE longterm_jobs SET lease_until=? WHERE kind=? AND key=? AND state='running' AND token=? AND lease_until>?",
+                "UPDATE longterm_jobs SET lease_until=? WHERE kind=? AND key=? AND "
+                "state='running' AND token=? AND lease_until>?",
                 (now + LEASE_S, claim.kind, claim.key, claim.token, now),
             )
             return done.rowcount == 1
@@ -270,7 +272,8 @@ class Jobs:
         now = self.clock()
         with using(self.home, SCHEMA + schema) as db, transaction(db):
             done = db.execute(
-                "UPDATE longterm_jobs SET state='done', finished=?, lease_until=0, retry_at=0, tries_left=?, token='', error='', "
+                "UPDATE longterm_jobs SET state='done', finished=?, lease_until=0, retry_at=0, "
+                "tries_left=?, token='', error='', "
                 "outcome=?, done_watermark=max(done_watermark, watermark) "
                 "WHERE kind=? AND key=? AND state='running' AND token=? AND lease_until>?",
                 (now, TRIES, outcome, claim.kind, claim.key, claim.token, now),
@@ -290,7 +293,8 @@ class Jobs:
         now = self.clock()
         with using(self.home, SCHEMA) as db:
             done = db.execute(
-                "UPDATE longterm_jobs SET state='error', finished=?, lease_until=0, retry_at=?, error=?, outcome='failed', "
+                "UPDATE longterm_jobs SET state='error', finished=?, lease_until=0, retry_at=?, "
+                "error=?, outcome='failed', "
                 "token='', tries_left=CASE WHEN ? THEN max(tries_left-1, 0) ELSE 0 END "
                 "WHERE kind=? AND key=? AND state='running' AND token=?",
                 (now, now + RETRY_S, error[:500], again, claim.kind, claim.key, claim.token),
@@ -301,7 +305,8 @@ class Jobs:
         """Release a job that was not worked on (a cap was reached). It costs no try."""
         with using(self.home, SCHEMA) as db:
             db.execute(
-                "UPDATE longterm_jobs SET state='error', lease_until=0, retry_at=0, token='', error=? "
+                "UPDATE longterm_jobs SET state='error', lease_until=0, retry_at=0, token='', "
+                "error=? "
                 "WHERE kind=? AND key=? AND token=?",
                 (reason[:500], claim.kind, claim.key, claim.token),
             )

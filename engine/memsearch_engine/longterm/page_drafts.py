@@ -101,7 +101,8 @@ def run(
     if not provider and not agent:
         raise SettingsError(
             f"no model may be asked for {FILES[page]}",
-            f"memsearch config set plugins.claude-code.{TASKS[page]}.enabled true, or name one: --provider NAME",
+            f"memsearch config set plugins.claude-code.{TASKS[page]}.enabled true, or name one: "
+            "--provider NAME",
         )
     kind = _Project if page == "project" else _User
     drafting = kind(

@@ -118,7 +118,8 @@ def check_models(settings: Settings, phase: int) -> None:
         if phase in (0, number) and not getattr(settings.longterm, name).provider:
             raise SettingsError(
                 f"`longterm.{name}.provider` is not set: no model may be asked",
-                f"memsearch config set longterm.{name}.provider NAME ({', '.join(cli.agents())}, or one under llm.providers)",
+                f"memsearch config set longterm.{name}.provider NAME ({', '.join(cli.agents())}, "
+                "or one under llm.providers)",
             )
 
 
@@ -150,7 +151,8 @@ def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
     now = now or time.time()
     with using(home, _SCHEMA) as db:
         done = db.execute(
-            "INSERT INTO longterm_considered (one, at) VALUES (1, ?) ON CONFLICT(one) DO UPDATE SET at=excluded.at "
+            "INSERT INTO longterm_considered (one, at) VALUES (1, ?) ON CONFLICT(one) DO UPDATE "
+            "SET at=excluded.at "
             "WHERE at <= ? OR at > excluded.at",  # or the clock was set back
             (now, now - EVERY_S),
         )

@@ -235,10 +235,8 @@ def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
             if hunk.number in wanted:
                 hunk.state = "open"
             elif now is None and hunk.state == "open":
-                hunk.state = (
-                    # or rejected: decided since then, because the proposal still exists otherwise
-                    "accepted"
-                )
+                # or rejected: decided since then, because the proposal still exists otherwise
+                hunk.state = "accepted"
         with using(home, SCHEMA) as db:
             row = (before.id, msgspec.json.encode(now or before))
             db.execute("INSERT OR REPLACE INTO longterm_waiting (id, body) VALUES (?,?)", row)

@@ -43,12 +43,14 @@ _COMMANDS = 60  # maximum commands that a model receives
 _SHOWN, _SHOWN_CHARACTERS = 8, 3000  # maximum skills that a model receives, and characters of each
 #: Code languages that are not run line by line in a shell.
 _NO_SHELL = frozenset(
-    "python py json jsonc yaml yml toml ini xml html css scss sql js javascript ts typescript tsx jsx go rust java kotlin c cpp csharp ruby php "
+    "python py json jsonc yaml yml toml ini xml html css scss sql js javascript ts typescript tsx "
+    "jsx go rust java kotlin c cpp csharp ruby php "
     "markdown md diff patch text txt output log".split()
 )
 #: Programs that do harm or download code, whatever the source of the command.
 _PROGRAMS = frozenset(
-    "rm curl wget sudo chmod chown dd git ssh scp rsync kill pkill docker kubectl helm terraform npm npx pnpm yarn pip pipx uv poetry sh bash zsh eval "
+    "rm curl wget sudo chmod chown dd git ssh scp rsync kill pkill docker kubectl helm terraform "
+    "npm npx pnpm yarn pip pipx uv poetry sh bash zsh eval "
     "source mv cp make python python3 node cargo go mkfs crontab systemctl".split()
 )
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -116,7 +118,8 @@ def distill(
     if not provider and not (task.enabled or (force and agent)):
         raise SettingsError(
             "no model may be asked for skills",
-            f"memsearch config set plugins.claude-code.{TASK}.enabled true, or name one: --provider NAME",
+            f"memsearch config set plugins.claude-code.{TASK}.enabled true, or name one: "
+            "--provider NAME",
         )
     drafting = _SkillDrafting(
         home, settings, project, name, task, provider=provider, model=model, stop=stop, clock=clock

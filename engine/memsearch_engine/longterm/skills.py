@@ -403,7 +403,8 @@ def restore(home: Home, project: Project, name: str) -> str:
     """
     with using(home, SCHEMA) as db:
         row = db.execute(
-            "SELECT id, skill, meta FROM skills_trash WHERE project=? AND name=? ORDER BY id DESC LIMIT 1",
+            "SELECT id, skill, meta FROM skills_trash WHERE project=? AND name=? ORDER BY id DESC "
+            "LIMIT 1",
             (project.id, name),
         ).fetchone()
     if row is None:

@@ -406,7 +406,8 @@ def sections(text: str) -> list[ArtifactSection]:
             match = _SECTION.fullmatch(line.strip())
             if match is None:
                 raise InvalidArtifacts(
-                    f"line {number}: {line.strip()[:80]!r} is neither Everywhere nor Project NAME (ID)"
+                    f"line {number}: {line.strip()[:80]!r} is neither Everywhere nor Project NAME "
+                    "(ID)"
                 )
             found.append(ArtifactSection(EVERYWHERE if match[1] else match[3], line.strip(), []))
         elif re.match(r"#\s", line) and found:
@@ -483,7 +484,8 @@ def _check_scope(name: str, section: ArtifactSection, known: dict[str, str]) -> 
         homes = {known[memory] for memory in cited(text)}
         if section.scope and homes and section.scope not in homes and "" not in homes:
             raise InvalidArtifacts(
-                f"{name}: under {section.heading!r} stands what another project taught: {text[:80]!r}"
+                f"{name}: under {section.heading!r} stands what another project taught: "
+                f"{text[:80]!r}"
             )
 
 

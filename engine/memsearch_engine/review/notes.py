@@ -245,7 +245,7 @@ def repairs(memory: Parts) -> list[Case]:
 def decide_repair(
     memory: Parts, case: Case, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
-    """Carry out a repair. Returns a message and the step that undoes it."""
+    """Carry out a repair or dismiss it. Returns a message and the step that undoes it."""
     if not yes:
         return "left as it is", ["again", case.key]
     memory.repair.mend(case.subject)

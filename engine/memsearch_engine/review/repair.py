@@ -154,8 +154,8 @@ class Repair:
     def mend(self, finding: Finding) -> None:
         """Carry out a repair in one step of undo.
 
-        Vanished notes are restored, merged ones are separated, and junk is deleted. Repetitions
-        become one note with the anchors of all.
+        Vanished notes are restored and merged ones are separated. Junk, and deleted notes that came
+        back, are deleted. Repetitions become one note with the anchors of all.
 
         Raises:
             Conflict: a note has changed since.

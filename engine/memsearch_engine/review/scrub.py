@@ -200,7 +200,8 @@ def check_text(projects: list[Project], text: str) -> None:
                 anchors += sum(text in head for head in heads)
     if anchors:
         raise UsageError(
-            f"the text stands in {anchors} anchors: without it, the conversations behind those notes could not be found",
+            f"the text stands in {anchors} anchors: without it, the conversations behind those "
+            "notes could not be found",
             "name more of the secret, or `memsearch edit` the notes that hold it",
         )
 
@@ -478,7 +479,8 @@ def _clean_database(path: Path, forms: Forms) -> None:
                     name = column.replace('"', '""')
                     db.execute(
                         f'UPDATE OR REPLACE "{quoted}" SET "{name}"=scrubbed("{name}") '
-                        f'WHERE typeof("{name}") IN (\'text\',\'blob\') AND scrubbed("{name}") IS NOT "{name}"'
+                        f"WHERE typeof(\"{name}\") IN ('text','blob') AND scrubbed(\"{name}\") IS "
+                        f'NOT "{name}"'
                     )
         db.execute("VACUUM")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -62,9 +62,8 @@ class Forms:
         for form, placeholder in self._whole:
             data = data.replace(form, instead or placeholder)
         merged: list[tuple[int, int, bytes]] = []
-        for start, stop, placeholder in sorted(
-            self._pieces(data)
-        ):  # two secrets may have a part in common
+        # two secrets may have a part in common
+        for start, stop, placeholder in sorted(self._pieces(data)):
             if merged and start < merged[-1][1]:
                 merged[-1] = (merged[-1][0], max(stop, merged[-1][1]), merged[-1][2])
             else:

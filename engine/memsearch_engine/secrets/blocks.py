@@ -340,8 +340,10 @@ _ANNOUNCED_WORDS = re.compile(
     r"[^\nA-Za-z]{0,8}(?:(?:is|was|ist|est|es|é)\b)?[\s:=\"'`“„«(]{1,8}((?:[a-z]{3,8}[ \t\n]{1,4}){11,23}[a-z]{3,8})(?![\w-])"
 )
 _GRAMMAR = frozenset(
-    "the and you your are for with that this not was were have has but can from they will been its our all any when then than them into "
-    "should must which where what before after never always write store keep der die das und ist nicht les des une est pour pas que los las "
+    "the and you your are for with that this not was were have has but can from they will been "
+    "its our all any when then than them into "
+    "should must which where what before after never always write store keep der die das und ist "
+    "nicht les des une est pour pas que los las "
     "una por con per del".split()
 )
 
@@ -471,10 +473,12 @@ def is_passphrase(value: str, *, named: bool) -> bool:
 
 
 _SENTENCE = frozenset(
-    "is are be must not no please enter see your you required optional empty invalid wrong too short long least characters "
+    "is are be must not no please enter see your you required optional empty invalid wrong too "
+    "short long least characters "
     "street page wiki should cannot does muss nicht darf doit pas debe field value generated stored".split()
 )
 _FUNCTION = _SENTENCE | frozenset(
-    "a an the and or of to for from in on at by with we they it this that will can may has have had do did if when as than then "
+    "a an the and or of to for from in on at by with we they it this that will can may has have "
+    "had do did if when as than then "
     "same use used using name der die das ist und oder mit von le la les est et ou un une des el los es y de en para".split()
 )

@@ -53,7 +53,9 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "command-password",
-        "mongo psexec sqlcmd bcp freerdp rdesktop winexe nxc netexec crackmap winrm smbmap plink pscp putty influx cqlsh click ipmi mosq aria svn vnc runas schtasks wmic taskkill impala beeline couch cbq rclone proxmox oc argocd mc jfrog",
+        "mongo psexec sqlcmd bcp freerdp rdesktop winexe nxc netexec crackmap winrm smbmap plink "
+        "pscp putty influx cqlsh click ipmi mosq aria svn vnc runas schtasks wmic taskkill impala "
+        "beeline couch cbq rclone proxmox oc argocd mc jfrog",
         rf"(?i)\b(?:{_COMMANDS})\b[^\n|;]{{0,160}}?\s(?:-p|-pw|-pass|--?password|/p:|/pass:|/rp)(?:[ =]|[ \t]){{0,2}}{_Q}{_V}",
     ),
     rule(
@@ -281,7 +283,8 @@ LETTERS: tuple[Rule, ...] = (
     # -- parameters of calls
     rule(
         "call-password",
-        "networkcredential passwordauthentication passwordcredential basicauth basic_auth digestauth authenticationtoken wifi.begin auth=",
+        "networkcredential passwordauthentication passwordcredential basicauth basic_auth "
+        "digestauth authenticationtoken wifi.begin auth=",
         r"(?:NetworkCredential|PasswordAuthentication|UsernamePasswordCredentials?|UsernamePasswordAuthenticationToken|(?i:http)?(?:Basic|Digest)Auth|basicAuth|basic_auth|httpBasic|SetBasicAuth|WiFi\.begin|auth\s?=\s?)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
     ),
     rule(
@@ -346,7 +349,8 @@ MIXED: tuple[Rule, ...] = (
     ),
     rule(
         "user-password",
-        "sign log authenticate anmeld melde einlogg connecte conect acced inicia entra zaloguj inlogg logga",
+        "sign log authenticate anmeld melde einlogg connecte conect acced inicia entra zaloguj "
+        "inlogg logga",
         rf"(?i)\b(?:sign(?:ed)? in|log(?:ged|ging)?[ -]?(?:in|on|into)|authenticate[sd]?|anmeld[a-z]{{1,3}}|melde|einlogg[a-z]{{1,3}}|connecte[a-z-]{{0,6}}|conect[a-z]{{1,4}}|acced[a-z]{{1,3}}|inicia[a-z]{{0,2}}|entra[a-z]?|zaloguj|inlogg[a-z]{{1,3}}|logga)\b[^\n]{{0,60}}?[ \t](?:using|with|as|mit|avec|con|com|met|med|jako|als)[ \t]+[\"'`]?[\w.@+-]{{1,40}}[ \t]?[/:][ \t]?{_V}",
     ),
     rule(

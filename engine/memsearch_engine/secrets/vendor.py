@@ -155,9 +155,8 @@ TOKENS: tuple[Rule, ...] = (
     _token("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}", not_before=_WORD),
     _token("age-key", "age-secret-key-", r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}"),
     _token("azure-secret", "q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
-    rule(
-        "azure-key", "==", r"(?:^|[^A-Za-z0-9+/-])([A-Za-z0-9+/]{86}==)(?:[\"';\s]|$)"
-    ),  # "sha512-" is the prefix of digests
+    # no hyphen before it: "sha512-" is the prefix of digests
+    rule("azure-key", "==", r"(?:^|[^A-Za-z0-9+/-])([A-Za-z0-9+/]{86}==)(?:[\"';\s]|$)"),
     rule("sas-signature", "sig=", r"[?&;]sig=([A-Za-z0-9%+/=]{40,80})"),
     _token(
         "jwt",

@@ -73,7 +73,8 @@ class Sync:
         except Away as error:
             raise Away(
                 str(error),
-                "check the address and your access; `git init --bare FOLDER` makes an empty repository",
+                "check the address and your access; `git init --bare FOLDER` makes an empty "
+                "repository",
             ) from error
         return remote
 
@@ -157,8 +158,8 @@ class Sync:
             The id of the project.
 
         Raises:
-            NotFound: there is no such project.
-            UsageError: the folder is not usable.
+            NotFound: there is no such project or folder.
+            UsageError: several projects have this name.
         """
         from memsearch_engine.sync.state import opened
 

@@ -69,7 +69,8 @@ def outline(
             if kind and line.casefold() not in seen:
                 seen.add(line.casefold())
                 found[kind].append(
-                    f"- {f'{note.day}: ' if note.day else ''}{clipped(line, _LONGEST)} [mem:{note.id[:12]}]"
+                    f"- {f'{note.day}: ' if note.day else ''}{clipped(line, _LONGEST)} "
+                    f"[mem:{note.id[:12]}]"
                 )
     plain = {line: _plain(line) for lines in found.values() for line in lines}
     alike = Counter(plain.values())

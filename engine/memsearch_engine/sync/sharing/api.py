@@ -154,7 +154,8 @@ class Sharing:
             ):
                 raise UsageError(
                     f"{query!r} is no filter alone, and would share what you have not seen",
-                    "filters are `is:pinned after:90d agent:codex`; `memsearch search` finds notes by words, whose ids can be named",
+                    "filters are `is:pinned after:90d agent:codex`; `memsearch search` finds "
+                    "notes by words, whose ids can be named",
                 )
             for target in Files(self._scope).admitted(request):
                 entry = read_day(target.path).find(target.entry_id)

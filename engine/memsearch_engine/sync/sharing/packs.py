@@ -152,7 +152,8 @@ def opened(scope: Scope, path: str, expected: str | None = None) -> Received:
     found = hash_of(made.notes)
     if found != made.hash:
         raise UsageError(
-            f"{path} is damaged: its notes have the hash {found}, it says {shown_line(made.hash)[:60]}"
+            f"{path} is damaged: its notes have the hash {found}, it says "
+            f"{shown_line(made.hash)[:60]}"
         )
     if expected and expected.replace("-", "").lower() != found.replace("-", ""):
         raise UsageError(
