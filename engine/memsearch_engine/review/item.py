@@ -109,8 +109,13 @@ class Parts(Protocol):
     staleness: Ground
     secrets: Secrets
 
-    def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]: ...
-    def delete_each(self, targets: Sequence[Target]) -> None: ...
+    def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
+        """Undo a change; see ``Memory.undo``."""
+        ...
+
+    def delete_each(self, targets: Sequence[Target]) -> None:
+        """Delete entries; see ``Memory.delete_each``."""
+        ...
 
 
 def undone(memory: Parts, name: str) -> str:

@@ -38,7 +38,7 @@ from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 
 #: Marks of a note that also apply to its copy.
-_KEPT = ("confidence", "expires", "branch", "verified")
+_COPIED = ("confidence", "expires", "branch", "verified")
 REVIEW_DAYS = 180
 _MIN_NAME = 4
 _NAME = re.compile(r"[\w.:=-]{1,200}")  # the name of a session or a turn
@@ -415,7 +415,7 @@ def _copied(scope: Scope, entry: Entry, marks: dict[str, str]) -> tuple[Copy, tu
     clean, heading = (
         redact(without_private(text, roots), scope.home) for text in (entry.body, entry.heading)
     )
-    copied_marks = {name: entry.marks[name] for name in _KEPT if name in entry.marks}
+    copied_marks = {name: entry.marks[name] for name in _COPIED if name in entry.marks}
     own = {"id": shared.shared_id(entry.id), COPY_OF: entry.id}
     anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), scope.home)[1]]
     copy = Copy(heading[0], anchors, own | marks | copied_marks, cleaned(scope, clean[0], entry))
@@ -455,7 +455,7 @@ def _existing_copy(path: str, name: str) -> Entry | None:
 def _is_same_copy(existing: Entry, lines: list[str], review: str) -> bool:
     """Whether a copy would stay unchanged: the same text, and no other day of review."""
     (new,) = parse("\n".join(lines).encode()).entries
-    same_marks = all(existing.marks.get(name) == new.marks.get(name) for name in _KEPT)
+    same_marks = all(existing.marks.get(name) == new.marks.get(name) for name in _COPIED)
     return (
         text_key(existing) == text_key(new)
         and same_marks
