@@ -240,7 +240,7 @@ def _is_child(file: Path, session: str) -> bool:
 
 
 def _id(text: str) -> str:
-    """Return a thread's id, escaped for a pattern of names."""
+    """Return a thread's id without characters that are special in a glob pattern."""
     return re.sub(r"[^0-9A-Za-z-]", "", text) or "none"
 
 

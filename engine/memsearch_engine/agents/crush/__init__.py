@@ -1,5 +1,5 @@
-"""Crush: its sessions are read, in the projects that are known. By its source (August 2026): it
-could not be driven.
+"""Crush. Its sessions in known projects are read (from its source of August 2026; not tested with
+the program).
 """
 
 from __future__ import annotations

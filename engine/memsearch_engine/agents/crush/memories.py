@@ -1,4 +1,4 @@
-"""What it reads by itself (by its source): all of these that a project has."""
+"""Agent files of Crush (from its source): all of these that a project has."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _NAMES = (
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     yield Source(where.config / "crush" / "CRUSH.md", "instructions of the user", everywhere=True)
     for root in where.project:
         for path in (*(root / name for name in _NAMES), *sorted(root.glob(".cursor/rules/*.mdc"))):

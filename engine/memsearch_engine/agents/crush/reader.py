@@ -1,12 +1,13 @@
-"""Crush's sessions: ``crush.db`` in the project's ``.crush`` (by its source of August 2026,
-migrations and queries; it could not be driven).
+"""Crush's sessions: ``crush.db`` in the project's ``.crush`` (from migrations and queries in its
+source of August 2026; not tested with the program).
 
-A message's parts are typed JSON. A tool's result is a message of its own. What was typed while a
-turn ran, and comes after a tool, belongs to that turn; so does what the client says itself after a
-summary. Sub-agents are sessions with a parent, named by the call that sent them off.
+A message's parts are typed JSON. A tool's result is a message of its own. A prompt that was typed
+during a turn and follows a tool belongs to that turn, and so does the client's own message after a
+summary. Sub-agents are sessions with a parent, named by the call that started them.
 
-**A turn is named by its request's message.** Times are whole seconds. The folder is the one that
-``.crush`` lies in; a database that came with it makes all its turns ones from outside.
+**A turn is named by the message of its request.** Times are whole seconds. The session's folder is
+the one that contains ``.crush``. If the database was cloned with the project, all its turns are
+from outside.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, number, r
 from memsearch_engine.core.repository import came_along
 
 NAME = "crush.db"
-#: Its own tools that bring in what others wrote, or send off another agent that may.
+#: Built-in tools that take in content from outside, or start another agent that may.
 _OUTSIDE = ("agentic_fetch", "sourcegraph", "download")
 _SUB_AGENTS = ("agent", "agentic_fetch")
 _GOES_ON = (
@@ -47,6 +48,8 @@ _SOON_S = 600
 
 
 class Reader(DatabaseReader):
+    """Reads the sessions of Crush."""
+
     agent = AGENT.name
     own_names = re.compile(re.escape(NAME))
     pattern = NAME
@@ -69,11 +72,13 @@ class Reader(DatabaseReader):
 
 
 class CrushConversation(WholeConversation):
+    """A session of the database."""
+
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         self._tools: dict[str, ToolCall] = {}
         self._uses_tools = (
-            False  # the model has called tools and has yet to speak of what they gave
+            False  # the model has called tools and has not answered their results yet
         )
         self._after_tool = False
         self._last_at = 0.0
@@ -122,7 +127,7 @@ class CrushConversation(WholeConversation):
             is_seen = any(kind in ("binary", "image_url") for kind, _ in parts)
             if (
                 self._last_at - before > _SOON_S
-            ):  # it was killed with a tool's result: nobody typed ahead so long
+            ):  # killed with a tool's result: nobody types ahead for so long
                 self._after_tool = False
             self._ask(name, at, words if words.strip() else "[image]" if is_seen else "")
         elif self._turns and role == "assistant":
@@ -157,7 +162,7 @@ class CrushConversation(WholeConversation):
 
     def _answer(self, parts: list[tuple[str, dict[str, Any]]]) -> None:
         turn = self._turns[-1]
-        turn.status = "interrupted"  # until it is said how it ended
+        turn.status = "interrupted"  # until the end is known
         self._uses_tools, self._after_tool = (
             any(d.get("reason") == "tool_use" for k, d in parts if k == "finish"),
             False,
@@ -191,14 +196,15 @@ class CrushConversation(WholeConversation):
 
 
 def _they_took_in(db: Any, session: str) -> bool:
-    """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is
-    said, too, where there is none to be read.
+    """Return whether a sub-agent, or one that it started, took in content from outside.
+
+    Also true if no sub-agent's session can be read.
     """
     seen: set[str] = set()
     waiting = [session]
     while waiting and len(seen) < _MAX_CHILDREN:
         name = waiting.pop()
-        # the one that made a session's title is no helper
+        # The session that makes titles is not a sub-agent.
         children = [
             child
             for (child,) in db.execute("SELECT id FROM sessions WHERE parent_session_id=?", (name,))
@@ -226,7 +232,7 @@ def _they_took_in(db: Any, session: str) -> bool:
 
 
 def _parts(given: object) -> list[tuple[str, dict[str, Any]]]:
-    """(kind, data) of each part of a message."""
+    """Return (kind, data) of each part of a message."""
     return [
         (text_of(part.get("type")), data)
         for part in tables_of(_value(given))
@@ -235,6 +241,6 @@ def _parts(given: object) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _value(given: object) -> Any:
-    """What a text of JSON says; the text itself where it is none."""
+    """Return the value of a JSON text, or the text itself if it is not JSON."""
     found = value_of(given)
     return given if found is None else found

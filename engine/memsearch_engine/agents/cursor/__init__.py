@@ -1,5 +1,5 @@
-"""Cursor: sessions of the editor and of its command line are read. By the documented format: it
-could not be driven.
+"""Cursor. Sessions of the editor and of its command line are read (from the documented format; not
+tested with the program).
 """
 
 from __future__ import annotations

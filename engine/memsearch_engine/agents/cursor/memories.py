@@ -1,4 +1,4 @@
-"""What it reads by itself (by its documentation): rules and AGENTS.md of the project."""
+"""Agent files of Cursor (from its documentation): rules and AGENTS.md of the project."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from memsearch_engine.agents.agent_files import Source, Where
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for root in where.project:
         for name in ("AGENTS.md", ".cursorrules"):
             yield Source(root / name, "instructions of the project")

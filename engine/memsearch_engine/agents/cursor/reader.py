@@ -1,14 +1,14 @@
-"""Cursor's sessions, by what public readers of them say (versions of 2025 and 2026; it could not be
-driven).
+"""Cursor's sessions (from public readers of the versions of 2025 and 2026; not tested with the
+program).
 
-The editor keeps them in one database, ``state.vscdb``: a ``composerData`` names its messages
-(*bubbles*) in order, and what it does not name was taken back. **A turn is named by the bubble of
-its request.** A tool's call and its result are one bubble. Older versions have the messages inline,
-and their tools beside them.
+The editor stores them in one database, ``state.vscdb``. A ``composerData`` record names its
+messages (*bubbles*) in order; other messages were taken back. **A turn is named by the bubble of
+its request.** A tool's call and its result are one bubble. Older versions store the messages inside
+the record, and their tools beside them.
 
-Its command line (and the editor, too) appends JSON lines below ``projects``, without ids, results
-or models, and with times in the person's words alone. **There a turn is named by its line and its
-words.** A session that the database has is read from there alone.
+The command line, and the editor, too, append JSON lines below ``projects``. These have no ids,
+results or models, and times only in the person's text. **There a turn is named by its line and its
+words.** A session in the database is read only from there.
 """
 
 from __future__ import annotations
@@ -66,19 +66,19 @@ _AROUND = (
     "additional_data",
     "timestamp",
 )
-#: Tools that bring in what others wrote, by numbers that stay when names change: search, servers'
-#: tools and resources, pages.
+#: Tools that take in content from outside, by numbers that stay the same when names change: search,
+#: tools and resources of servers, pages.
 _OUTSIDE_NUMBERS = (18, 19, 44, 45, 49, 57)
 _TIME = re.compile(r"<timestamp>(.*?)</timestamp>\s*", re.S)
 _SAID = re.compile(r"\w+, (\w+ \d+, \d{4}, \d+:\d+ [AP]M) \(UTC(?:([+-]\d+)(?::(\d+))?)?\)")
-_OWN = "<system_notification>"  # what it tells its model itself
+_OWN = "<system_notification>"  # the client's own message to its model
 _TAKEN_OUT = "[REDACTED]"  # thinking
 _OURS = ("recall", "open", "timeline", "note", "remember", "forget", "correct")
 _MAX_CHILDREN = 200
 
 
 class _Lines(FileReader):
-    """Sessions in JSON lines below ``projects``."""
+    """Reads sessions in JSON lines below ``projects``."""
 
     agent = AGENT.name
     patterns = ("*/agent-transcripts/**/{}.jsonl",)
@@ -87,10 +87,10 @@ class _Lines(FileReader):
         return file
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """A session may lie under two projects: the longer file counts.
+        """Yield the sessions. If a session lies under two projects, the longer file counts.
 
-        The editor writes such files as well. What is in its database is read from there, and what
-        was deleted there is gone.
+        The editor writes such files, too. Sessions in its database are read from the database, and
+        sessions that were deleted there are left out.
         """
         has_editor = any(file.is_file() for file in _databases())
         best: dict[str, Session] = {}
@@ -114,6 +114,8 @@ class _Lines(FileReader):
 
 
 class Reader(DatabaseReader):
+    """Reads the sessions of Cursor."""
+
     agent = AGENT.name
     own_names = re.compile(re.escape(_DATABASE))
     ends = _Lines.ends
@@ -129,7 +131,7 @@ class Reader(DatabaseReader):
                 yield name, changed / 1000, len(raw or "")
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """The sessions of a ``globalStorage``, or those below ``projects``."""
+        """Yield the sessions of a ``globalStorage``, or those below ``projects``."""
         if folder.name == "projects":
             return self._lines.sessions(folder, failed)
         return super().sessions(folder, failed)
@@ -168,14 +170,14 @@ def _databases() -> list[Path]:
 
 
 def _head(db: Any, session: str) -> dict[str, Any]:
-    """What the database says of a session; {} where it has none of that id."""
+    """Return the database's record of a session; ``{}`` if it has none."""
     query = "SELECT value FROM cursorDiskKV WHERE key=?"
     row = db.execute(query, (_COMPOSER + session,)).fetchone()
     return table_of(value_of(row[0])) if row else {}
 
 
 def _is_person(db: Any, session: str, bubble: dict[str, Any]) -> bool:
-    """Whether a request is there to be read."""
+    """Return whether a request can be read."""
     if bubble.get("type", _PERSON) != _PERSON:
         return False
     if "text" in bubble:
@@ -280,7 +282,7 @@ class Composer(_Whole):
             turn.status = "failed"
 
     def _took_in(self, child: str) -> bool:
-        """Whether a sub-agent took in content from outside; so it is said, too, where that can't be
+        """Return whether a sub-agent took in content from outside, or its session cannot be
         read.
         """
         seen, waiting = {self.session}, [child]
@@ -302,9 +304,7 @@ class Composer(_Whole):
 
 
 class _Alone(Composer):
-    """A sub-agent's session, with the names of those that it sent off itself as ``aliases`` of its
-    turns.
-    """
+    """A sub-agent's session. The ``aliases`` of its turns name the sub-agents that it started."""
 
     def _took_in(self, child: str) -> bool:
         self._turns[-1].aliases.append(child)
@@ -340,8 +340,8 @@ class Transcript(_Whole):
 
     @cached_property
     def _they_took_in(self) -> bool:
-        """Whether any sub-agent took in content from outside; so it is said, too, where that can't
-        be read.
+        """Return whether any sub-agent took in content from outside, or their sessions cannot be
+        read.
         """
         if not _ID.fullmatch(self.session):
             return True
@@ -402,19 +402,24 @@ class Transcript(_Whole):
 
 
 def _typed(raw: str) -> str:
-    """What the person typed: what stands in its tag, without what the client put around it, which
-    may quote such a tag itself.
+    """Return what the person typed: the text in its tag, without the client's text around it.
+
+    The client's text may quote such a tag itself.
     """
     bare = _without(raw, last=True)
-    if "<user_query>" in raw and "<user_query>" not in bare:  # there was one of them on both sides
+    # the tag was in the client's text on both sides
+    if "<user_query>" in raw and "<user_query>" not in bare:
         bare = _without(raw, last=False)
     asked = _QUERY.search(bare)
     return (asked[1] if asked else bare).strip()
 
 
 def _without(raw: str, *, last: bool) -> str:
-    """What is left without the client's tags and what is in them, each to its *last* end (what is
-    attached may have one in it) or to its next.
+    """Return the text without the client's tags and their contents.
+
+    Args:
+        last: a content extends to the *last* end tag, because attachments may contain one;
+            otherwise to the next.
     """
     for tag in _AROUND:
         start = raw.find(f"<{tag}")
@@ -428,12 +433,12 @@ def _without(raw: str, *, last: bool) -> str:
 
 
 def _listed(head: dict[str, Any]) -> list[dict[str, Any]]:
-    """A session's messages as it names them, in order: whole ones where it is of an older version."""
+    """Return a session's messages in their order. Older versions have whole messages there."""
     return tables_of(head.get("fullConversationHeadersOnly") or head.get("conversation"))
 
 
 def _tools_beside(head: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Tools of an older version's messages, by their bubbles."""
+    """Return the tools of an older version's messages, by bubble."""
     found: dict[str, dict[str, Any]] = {}
     for part in tables_of(head.get("capabilities")):
         tools = table_of(value_of(table_of(part, "data").get("bubbleDataMap")))
@@ -456,13 +461,13 @@ def _result(tool: dict[str, Any]) -> str:
 
 
 def _child(tool: dict[str, Any]) -> str:
-    """The session of the sub-agent that a tool sent off; '' where it is not said."""
+    """Return the session of the sub-agent that a tool started, ``""`` if unknown."""
     said = text_of(table_of(tool, "additionalData").get("subagentComposerId"))
     return said or text_of(table_of(value_of(tool.get("result"))).get("agentId"))
 
 
 def _is_ours(name: str, given: Any) -> bool:
-    """Whether a call of a server's tool is one of ours."""
+    """Return whether a call of a server's tool is one of ours."""
     if name.lower() not in ("callmcptool", "call_mcp_tool") or not isinstance(given, dict):
         return False
     return (
@@ -471,14 +476,13 @@ def _is_ours(name: str, given: Any) -> bool:
     )
 
 
-# -- where a session was held
-
-
 def _folder_of(
     user: Path, session: str, head: dict[str, Any], rows: dict[str, dict[str, Any]]
 ) -> str:
-    """The folder of a session of the database; '' where it had none. *user*: the editor's ``User``
-    folder.
+    """Return the folder of a session in the database, ``""`` if it had none.
+
+    Args:
+        user: the editor's ``User`` folder.
     """
     identity = table_of(head, "workspaceIdentifier")
     if path := text_of(table_of(identity, "uri").get("fsPath")):
@@ -498,15 +502,13 @@ def _folder_of(
 
 
 def _minute() -> int:
-    """For what is looked up once a minute at most: an import asks for each of thousands of
-    sessions.
-    """
+    """Return the current minute, as a cache key: an import looks up thousands of sessions."""
     return int(time.monotonic() // 60)
 
 
 @lru_cache(maxsize=2)
 def _by_workspaces(user: Path, minute: int) -> dict[str, str]:
-    """Session -> the folder of the workspace whose database names it."""
+    """Return session -> folder of the workspace with a database that names it."""
     found: dict[str, str] = {}
     for folder in sorted((user / "workspaceStorage").glob("*/")):
         if path := _workspace(folder):
@@ -516,7 +518,7 @@ def _by_workspaces(user: Path, minute: int) -> dict[str, str]:
 
 
 def _of_workspace(folder: Path) -> set[str]:
-    """The sessions that a workspace's own database names."""
+    """Return the sessions that a workspace's own database names."""
     try:
         with reading(str(folder / _DATABASE)) as db:
             row = db.execute(
@@ -529,14 +531,15 @@ def _of_workspace(folder: Path) -> set[str]:
 
 
 def _workspace(folder: Path) -> str:
-    """The folder that a workspace is of; '' for several, for none, and where it can't be read."""
+    """Return the folder of a workspace; ``""`` for several, for none, or if it cannot be read."""
     uri = text_of(_small(folder / "workspace.json").get("folder"))
     return unquote(urlsplit(uri).path) if uri else ""
 
 
 def _folder_of_transcript(base: Path, session: str) -> str:
-    """The folder of a session by what lies beside ``projects``; the name of the transcript's own
-    can't be read back, but found again.
+    """Return the folder of a session by its path below ``projects``.
+
+    The name there cannot be decoded, but it can be compared with the names of known folders.
     """
     home = base.parent.parent.parent
     for meta in home.glob(f"{_CHATS}/*/{session}/meta.json") if _ID.fullmatch(session) else ():
@@ -548,9 +551,7 @@ def _folder_of_transcript(base: Path, session: str) -> str:
 
 @lru_cache(maxsize=2)
 def _by_slug(home: Path, minute: int) -> dict[str, set[str]]:
-    """What a project's folder is called below ``projects`` -> the folders that are called so, of
-    those that are known.
-    """
+    """Return names of folders below ``projects`` -> the known folders with that name."""
     known = {text_of(_small(meta).get("cwd")) for meta in home.glob(f"{_CHATS}/*/*/meta.json")}
     known |= {
         _workspace(f) for db in _databases() for f in db.parent.parent.glob("workspaceStorage/*/")
@@ -561,11 +562,8 @@ def _by_slug(home: Path, minute: int) -> dict[str, set[str]]:
     return found
 
 
-# -- values
-
-
 def _range(db: Any, prefix: str) -> list[tuple[str, Any]]:
-    """The rows whose keys begin so, by the key's own index: such a table may have gigabytes."""
+    """Return the rows with a key prefix, through the key's index: the table may have gigabytes."""
     last = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     rows = db.execute(
         "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ?", (prefix, last)
@@ -585,7 +583,7 @@ def _small(file: Path) -> dict[str, Any]:
 
 
 def _when(given: Any) -> str:
-    """A time as Cursor writes it, milliseconds or ISO 8601; '' where it says none."""
+    """Return a time of Cursor (milliseconds or ISO 8601); ``""`` if there is none."""
     if isinstance(given, str) and given:
         try:
             return stamp(datetime.fromisoformat(given).timestamp() * 1000)
@@ -595,13 +593,13 @@ def _when(given: Any) -> str:
 
 
 def _began(bubble: dict[str, Any]) -> str:
-    """When the request before an answer was sent, in older versions."""
+    """Return the time of the request before an answer, in older versions."""
     at = table_of(bubble, "timingInfo").get("clientStartTime")
-    return _when(at) if number(at) > 946_684_800_000 else ""  # smaller ones are durations
+    return _when(at) if number(at) > 946_684_800_000 else ""  # smaller numbers are durations
 
 
 def _when_said(words: str) -> str:
-    """``Wednesday, Nov 25, 2026, 12:40 PM (UTC+1)``, or ISO 8601."""
+    """Return the time in words: ``Wednesday, Nov 25, 2026, 12:40 PM (UTC+1)``, or ISO 8601."""
     if told := _SAID.fullmatch(words.strip()):
         hours, minutes = int(told[2] or 0), int(told[3] or 0)
         apart = timedelta(hours=hours, minutes=-minutes if hours < 0 else minutes)

@@ -1,4 +1,4 @@
-"""Gemini CLI (0.61 was driven)."""
+"""Gemini CLI (tested with 0.61)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGENT = Agent(
     program="gemini",
     resume=("gemini", "--resume", "{session}"),
     home_variable="GEMINI_CLI_HOME",
-    home="",  # the variable names the folder that its own lies in
+    home="",  # the variable names the parent of the agent's folder
     sessions=".gemini/tmp",
     writes=".jsonl or .json",
     context_lines=30,

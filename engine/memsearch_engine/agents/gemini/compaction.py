@@ -1,6 +1,4 @@
-"""What Gemini CLI keeps of a session that it compressed: a list of messages that begins with the
-summary.
-"""
+"""The summary that Gemini CLI writes after a compression: the first of the new list of messages."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ MARK = b"<state_snapshot>"
 
 
 def summary(line: dict[str, Any]) -> str | None:
+    """Return the summary in a line, or None."""
     change = line.get("$set")
     messages = change.get("messages") if isinstance(change, dict) else None
     for message in messages if isinstance(messages, list) else []:

@@ -1,9 +1,9 @@
-"""Ours in Gemini CLI: hooks in its ``settings.json``, skills beside its own.
+"""Installs into Gemini CLI: hooks in its ``settings.json``, skills beside its own.
 
-What is said at a session's start is put into its first prompt, which is lost when the session is
-resumed (0.61): it comes with the prompt itself (``BeforeAgent``) instead. What is said before a
-tool runs does not reach the model, so it comes with the tool's result. Numbers are milliseconds. An
-answer is followed by one event (``AfterAgent``); that something is compressed is told by none.
+The client puts context from a session's start into the first prompt and loses it when the session
+is resumed (0.61). So it comes with the prompt itself (``BeforeAgent``). Context from before a tool
+call does not reach the model, so it comes with the tool's result. Timeouts are in milliseconds. One
+event follows an answer (``AfterAgent``). No event reports a compression.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from memsearch_engine.core.home import user_home
 
 
 class Installer(InSettings):
+    """Installs into Gemini CLI."""
+
     name = AGENT.name
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Where it lists its servers of the Model Context Protocol."""
+"""Where Gemini CLI lists its servers of the Model Context Protocol."""
 
 from memsearch_engine.agents.installing import Client, plain_entry
 

@@ -1,5 +1,5 @@
-"""What it keeps and reads by itself (0.61.0): GEMINI.md of user and project, and the private memory
-of a project.
+"""Agent files of Gemini CLI (0.61.0): GEMINI.md of user and project, and a project's private
+memory.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ _SLUG = re.compile(r"[a-z0-9._-]{1,255}", re.IGNORECASE)
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for home in dict.fromkeys(folder.parent for folder in where.sessions):
         yield Source(home / "GEMINI.md", "instructions of the user", everywhere=True)
         for root in where.project:
@@ -31,7 +32,7 @@ def sources(where: Where) -> Iterator[Source]:
 
 
 def _slug(file: Path, root: Path) -> str:
-    """The name of a project's folder; '' where it has none."""
+    """Return the name of a project's folder, ``""`` if it has none."""
     try:
         told = json.loads(safe_files.read(file, safe_files.MAX_SETTINGS))
     except (OSError, ValueError, RecursionError):

@@ -1,20 +1,21 @@
-"""Gemini CLI's sessions: JSONL of messages and of changes to the list of messages (0.61.0 was
-seen).
+"""Gemini CLI's sessions: JSON lines of messages and of changes to the list of messages (checked
+with 0.61.0).
 
-A turn begins with a ``user`` message that is the person's own: results of tools, the context of a
-session, what the client says to its model (a loop, a summary) are ``user`` messages, too, and begin
-none. ``displayContent``, where it is there, is what was typed, without what hooks and named files
-added. A message that comes again under its id has its tools by then.
+A turn begins with a ``user`` message of the person. Results of tools, a session's context, and the
+client's messages to its model (about a loop, a summary) are ``user`` messages, too, and begin no
+turn. ``displayContent``, if present, is the typed text without the additions of hooks and named
+files. A message that is repeated under its id then contains its tools.
 
-**A turn is named by the id of its user message**, which it keeps when the session is resumed.
+**A turn is named by the id of its user message**, which stays the same when the session is resumed.
+
 ``$set.messages`` replaces the whole list at a start, a resumption, a cancellation, an error, a
-rewind and a compression, and ``$rewindTo`` cuts it: what stood in the file before was said all the
-same, so lines are read in their order, and a list only tells that a turn was refused. The file
-names no folder; that stands in ``.project_root`` beside ``chats``. A resumption in another minute
-leaves a file with nothing in it under the same session. Sub-agents have files of their own in a
-folder of their parent's id, and are no sessions. Until spring 2026 a session was one JSON document
-(``session-*.json``) with the same messages; where it was resumed since, the client copied it into
-lines beside it.
+rewind and a compression, and ``$rewindTo`` cuts the list. Earlier messages in the file were sent
+all the same. So lines are read in their order, and a list only shows that a turn was refused. The
+file names no folder; ``.project_root`` beside ``chats`` does. A resumption in another minute leaves
+an empty file under the same session. Sub-agents have files of their own in a folder with their
+parent's id, and are not sessions. Until spring 2026 a session was one JSON document
+(``session-*.json``) with the same messages. When such a session is resumed, the client copies it
+into JSON lines beside it.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ from memsearch_engine.core import safe_files
 _KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
 _HOOK = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.S)
 _ADDED = re.compile(r"(?:\n\n)?<hook_context>.*?</hook_context>", re.S)  # to a tool's answer
-#: How a session begins that was compressed; beside a prompt of one command, the answer to that
-#: command, too.
+#: The beginning of a compressed session. Beside a prompt that is one command, also the answer to
+#: that command.
 _SUMMARY = "<state_snapshot>"
-#: How the client's own words to its model begin.
+#: The beginnings of the client's own messages to its model.
 _MACHINE = (
     "<session_context>",
     _SUMMARY,
@@ -68,20 +69,20 @@ _WRAPPED = re.compile(
     re.S,
 )
 _EXIT = re.compile(r"^Exit Code: (\d+)$", re.M)
-#: What the client says where its user or itself, seeing that it went in circles, ended a turn.
+#: The client's text when the user ended a turn, or the client itself because of a loop.
 _HALTED = ("Request cancelled", "A potential loop was detected")
 _SUBAGENT = "subagent"
-#: What brings in a skill. Where the person typed its name it stands in the message before, whose
-#: turn is done.
+#: The tool that loads a skill. If the person typed its name, it is in the previous message, and
+#: that turn is complete.
 _SKILL = "activate_skill"
 _MAX_ROOT, _MAX_DOCUMENT = 8192, 256 << 20
 _DOCUMENT = re.compile(r"session-\d{4}-\d\d-\d\dT\d\d-\d\d-[^/]+\.json")
-#: What begins the parts of a prompt that hold the files it names.
+#: The beginnings of a prompt's parts with the files that it names.
 _FILES = "\n--- Content from referenced files"
 
 
 class _Line(msgspec.Struct):
-    """The fields that matter; of any type, since a file is not ours to trust."""
+    """The fields that the reader needs, of any type because files are untrusted."""
 
     id: Any = None
     type: Any = None
@@ -99,12 +100,14 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Reader(FileReader):
+    """Reads the sessions of Gemini CLI."""
+
     agent = AGENT.name
     own_names = _DOCUMENT
 
     def files(self, folder: Path, session: str = "") -> Iterator[Path]:
-        """The files of sessions, and the documents of older versions that were not copied into
-        lines.
+        """Yield the files of sessions, and the documents of older versions that were not copied
+        into lines.
         """
         name = f"session-*-{session[:8]}.json" if session else "session-*.json"
         yield from folder.glob(f"*/chats/{name}l")
@@ -116,7 +119,9 @@ class Reader(FileReader):
         return text_of(_header(path).sessionId) or path.stem
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Of several files of one session the longest; the others hold nothing."""
+        """Yield the sessions. Of several files of one session, the longest counts; the others are
+        empty.
+        """
         best: dict[tuple[str, str], Session] = {}
         for found in super().sessions(folder, failed):
             key = os.path.dirname(found.path), found.session
@@ -149,7 +154,9 @@ def _header(path: Path) -> _Line:
 
 
 def _document(path: str | os.PathLike[str]) -> list[bytes]:
-    """A session of an older version as lines: its header, then each message. Raises OSError."""
+    """Return a session of an older version as lines: its header, then each message. Raises
+    OSError.
+    """
     try:
         data = document(safe_files.read(path, _MAX_DOCUMENT))
     except (ValueError, RecursionError):
@@ -190,7 +197,7 @@ def _texts(content: Any) -> list[str]:
 
 
 def _words(line: _Line) -> str:
-    """What the person typed; '' where the message is none of his."""
+    """Return what the person typed, ``""`` if the message is not the person's."""
     if line.type != "user":
         return ""
     said = [
@@ -246,8 +253,8 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 
 def _dropped(turn: Turn, change: Any) -> bool:
-    """Whether the list of messages is replaced by one without the turn, and with no summary in its
-    place: its model refused.
+    """Return whether the new list of messages has neither the turn nor a summary: the model refused
+    it.
     """
     messages = change.get("messages") if isinstance(change, dict) else None
     if not isinstance(messages, list):
@@ -273,12 +280,12 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], said: set[str], line: _Line)
             tools[name] = ToolCall(text_of(given.get("name")), input_text(given.get("args")))
             turn.call(tools[name])
             if tools[name].name != _SKILL:
-                turn.status = "interrupted"  # until words follow
+                turn.status = "interrupted"  # until an answer follows
         _result(tools[name], given)
 
 
 def _result(call: ToolCall, given: dict[str, Any]) -> None:
-    """What a tool gave, without what is said around it to the model."""
+    """Record the output of a tool, without the text around it for the model."""
     told = "\n".join(_responses(given.get("result")))
     if match := _WRAPPED.search(told):
         told = match[1]
@@ -299,6 +306,8 @@ def _responses(result: Any) -> Iterator[str]:
 
 
 class GeminiConversation(WithSubAgents):
+    """A session file of Gemini CLI."""
+
     scanner, parser = _Scanner, _parse
 
     def sub_agents(self) -> Iterable[Path]:
@@ -312,7 +321,7 @@ class GeminiConversation(WithSubAgents):
         return found
 
     def _root(self) -> str:
-        """The folder that the session was held in."""
+        """Return the session's folder."""
         chats = Path(self.where.path).parent
         for folder in (chats.parent, chats.parent.parent):
             with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -322,7 +331,7 @@ class GeminiConversation(WithSubAgents):
 
 
 class _Older(GeminiConversation):
-    """A session in one JSON document: its places are those of its messages."""
+    """A session in one JSON document. Its positions are those of its messages."""
 
     def _scan(self, scanner: Callable[[], Scanner], cache: Path | None) -> Offsets:
         self._rows = _document(self.where.path)

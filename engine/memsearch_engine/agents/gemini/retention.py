@@ -1,5 +1,7 @@
-"""Gemini CLI deletes its sessions after some days, and one that was resumed in another minute at
-its next start: what matters is kept when it is captured.
+"""Gemini CLI deletes its sessions after some days.
+
+It also deletes a session that was resumed in another minute at its next start. So evidence is
+archived at capture.
 """
 
 from __future__ import annotations
@@ -8,12 +10,13 @@ import json
 import re
 from pathlib import Path
 
-_DAYS = 30  # unless its settings say otherwise
+_DAYS = 30  # default of its settings
 _NEVER = 10_000
 _UNITS = {"d": 1, "w": 7, "m": 30, "h": 1 / 24}
 
 
 def days_kept(sessions: Path) -> int:
+    """Return the days after which sessions are deleted."""
     try:
         kept = json.loads((sessions.parent / "settings.json").read_bytes())["general"][
             "sessionRetention"

@@ -1,4 +1,4 @@
-"""Goose (1.52.0 and 1.37.0 were driven): its sessions are read."""
+"""Goose (tested with 1.52.0 and 1.37.0). Its sessions are read."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What it keeps and reads by itself (by its source): hints, AGENTS.md, and what its memory
-extension keeps for user and project.
+"""Agent files of Goose (from its source): hints, AGENTS.md, and memories of its memory
+extension.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from memsearch_engine.agents.agent_files import Source, Where
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     yield Source(
         where.config / "goose" / ".goosehints", "instructions of the user", everywhere=True
     )

@@ -1,14 +1,16 @@
-"""Goose's sessions: ``sessions.db`` (1.52.0 and 1.37.0 were driven), before 1.10 a file of JSON
-lines each (by its source), which stay where they are when the database takes them over.
+"""Goose's sessions: ``sessions.db`` (tested with 1.52.0 and 1.37.0). Before 1.10 each session was a
+file of JSON lines (from its source); the files stay when the database takes them over.
 
-A message's content is blocks; results of tools are messages of the user without words. What the
-client says to its model is not visible to the user, by the message's metadata: summaries, context,
-the copy of a prompt after a compaction, which writes all rows anew. What was steered in while a
-turn ran belongs to that turn. A failure leaves nothing; an interrupted step nothing of that step.
+A message's content is a list of blocks; results of tools are user messages without words. By their
+metadata, the client's messages to its model are not visible to the user: summaries, context, and
+the copy of a prompt after a context compaction, which writes all rows again. A message that was
+sent during a turn belongs to that turn. A failure leaves nothing; an interrupted step leaves
+nothing of that step.
 
-**A turn is named by its message's id**, which a compaction keeps and a fork copies; lines without
-ids by their second, which is another name of it in the database, too, where it gets an id. Sessions
-that their user wanted to be kept nowhere are on disk all the same: they are not listed.
+**A turn is named by its message's id**, which stays the same after a context compaction and in a
+fork. Lines without ids are named by their second. In the database, where they get an id, the second
+is an alias. Sessions that the user asked not to store are on disk all the same; they are not
+listed.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ _KNOWN = frozenset(
     "text image thinking redactedThinking toolRequest toolResponse toolConfirmationRequest actionRequired frontendToolRequest"
     " systemNotification reasoning conversationCompacted contextLengthExceeded summarizationRequested".split()
 )
-#: Extensions that are its own: their tools bring in nothing, unless they fetch.
+#: Built-in extensions: their tools take in nothing from outside, unless they fetch.
 _OWN = frozenset(
     "developer apps extensionmanager todo chatrecall computercontroller memory autovisualiser code_execution platform recipe subagent"
     " dynamic_task analyze skills summon tutorial final_output".split()
@@ -58,7 +60,7 @@ _SHELLS = ("developer__shell",)
 _SHELL_OWNERSTORY = re.compile(r"<shell_history>\n.*?</shell_history>\n\n", re.S)
 _SENT_OFF = re.compile(r"Subagent ID: [^\n]*\n\n")
 _COMMANDS = ("/compact", "/summarize")
-_REFUSED = "Ran into this error: "  # of versions that kept it
+_REFUSED = "Ran into this error: "  # of versions that stored it
 _LEFT = re.compile(r"The (?:existing call to \S+ was|tool calling loop was) interrupted\. ")
 
 
@@ -71,7 +73,7 @@ class _Message(NamedTuple):
 
 
 class _Lines(FileReader):
-    """Sessions of versions before 1.10, in JSON lines."""
+    """Reads sessions of versions before 1.10, in JSON lines."""
 
     agent = AGENT.name
     patterns = ("{}.jsonl",)
@@ -84,6 +86,8 @@ class _Lines(FileReader):
 
 
 class Reader(DatabaseReader):
+    """Reads the sessions of Goose."""
+
     agent = AGENT.name
     own_names = re.compile(re.escape(_DATABASE))
     ends = _Lines.ends
@@ -99,11 +103,11 @@ class Reader(DatabaseReader):
                 yield name, _seconds(updated), 0
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """The sessions of the database, and the files that it did not take over."""
+        """Yield the sessions of the database, and the files that it did not take over."""
         before = len(failed)
         yield from super().sessions(folder, failed)
         if len(failed) > before:
-            return  # else the sessions that the database has would come up twice
+            return  # else sessions in the database would appear twice
         for old in self._lines.sessions(folder, failed):
             if not super().locate(folder, old.session):
                 yield old
@@ -129,10 +133,13 @@ class Reader(DatabaseReader):
 
 
 class GooseConversation(WholeConversation):
+    """A session of Goose."""
+
     def __init__(self, where: Session, *, alone: bool = False) -> None:
-        """
+        """Open the session.
+
         Args:
-            alone: its sub-agents are not looked at.
+            alone: do not read its sub-agents.
         """
         super().__init__(where)
         self._tools: dict[str, ToolCall] = {}
@@ -153,7 +160,7 @@ class GooseConversation(WholeConversation):
         else:
             for message in self._of_lines():
                 self._take(message)
-            for turn in self._turns:  # nothing tells which sessions these were
+            for turn in self._turns:  # the sub-agents' sessions are unknown
                 turn.outside = turn.outside or any(call.name in _SUB_AGENTS for call in turn.tools)
         self._turns = [turn for turn in self._turns if turn.user.strip() not in _COMMANDS]
         self.ids = [turn.turn for turn in self._turns]
@@ -269,7 +276,7 @@ class GooseConversation(WholeConversation):
         call = ToolCall(name, input_text(given))
         self._tools[text_of(block.get("id"))] = call
         turn.call(call)
-        turn.status = "interrupted"  # until words follow
+        turn.status = "interrupted"  # until an answer follows
         extension = text_of(table_of(block.get("_meta")).get("goose_extension")) or (
             name.split("__")[0] if "__" in name else ""
         )
@@ -282,13 +289,13 @@ class GooseConversation(WholeConversation):
             or (name == "read_image" and _is_far(text_of(source)))
         ):
             turn.outside = True
-        elif name in _SHELLS:  # by its own name, a shell
+        elif name in _SHELLS:  # a shell, by its own name
             alone = Turn("", "", "", tools=[])
             alone.call(ToolCall("shell", call.input))
             turn.outside = turn.outside or alone.outside
 
     def _result(self, result: dict[str, Any]) -> tuple[str, bool]:
-        """(what a tool gave its model, whether it failed)."""
+        """Return (output of a tool as the model got it, whether it failed)."""
         value = result.get("value")
         items = tables_of(value.get("content") if isinstance(value, dict) else value)
         texts = [
@@ -305,8 +312,9 @@ class GooseConversation(WholeConversation):
         return "\n".join(texts) or text_of(result.get("error")), failed
 
     def _they_took_in(self, db: Any) -> bool:
-        """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it
-        is said, too, where none can be read.
+        """Return whether a sub-agent, or one that it started, took in content from outside.
+
+        Also true if none of them can be read.
         """
         parent = _column(db, "sessions", "parent_session_id", "NULL")
         seen, waiting, read = {self.session}, list(self._children), 0
@@ -337,8 +345,8 @@ class GooseConversation(WholeConversation):
 
 
 def _typed(blocks: list[dict[str, Any]]) -> str:
-    """What the person typed: the first text. Files that were attached come behind it, what the
-    shell did before stands in front.
+    """Return what the person typed: the first text. Attached files follow it; earlier shell output
+    precedes it.
     """
     said = next((text_of(block.get("text")) for block in blocks if block.get("type") == "text"), "")
     words = _SENT_OFF.sub("", _SHELL_OWNERSTORY.sub("", said, count=1), count=1) if said else ""
@@ -352,7 +360,7 @@ def _is_far(source: str) -> bool:
 
 
 def _extensions(data: Any) -> set[str]:
-    """Names of those that a session had which are the client's own."""
+    """Return the names of a session's built-in extensions."""
     listed = tables_of(table_of(data, "enabled_extensions.v0").get("extensions"))
     return {
         text_of(one.get("name")) for one in listed if one.get("type") in ("platform", "builtin")
@@ -360,14 +368,14 @@ def _extensions(data: Any) -> set[str]:
 
 
 def _column(db: Any, table: str, name: str, otherwise: str) -> str:
-    """A column that came with a version, or what to read where it is not there."""
+    """Return a column that only newer versions have, or its replacement."""
     return (
         name if name in {row[1] for row in db.execute(f"PRAGMA table_info({table})")} else otherwise
     )
 
 
 def _seconds(given: Any) -> float:
-    """Seconds since 1970 of a number, or of a text as the database has it; 0 where it says none."""
+    """Return seconds since 1970 of a number or of a text in the database; 0 if it is not a time."""
     if isinstance(given, int | float) and abs(given) < _FAR:
         return given / 1000 if given > _MILLISECONDS else float(given)
     if isinstance(given, str):

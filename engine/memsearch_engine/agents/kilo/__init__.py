@@ -1,4 +1,4 @@
-"""Kilo CLI (7.7.7 was driven): its sessions are read."""
+"""Kilo CLI (tested with 7.7.7). Its sessions are read."""
 
 from __future__ import annotations
 

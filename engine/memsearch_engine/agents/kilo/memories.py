@@ -1,4 +1,4 @@
-"""What it reads by itself (by its source): AGENTS.md of the user, the first of three names in the
+"""Agent files of Kilo CLI (from its source): the user's AGENTS.md, the first of three names in the
 project, and rules.
 """
 
@@ -10,6 +10,7 @@ from memsearch_engine.agents.agent_files import Source, Where, first, first_of
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for path in first_of(where.config / "kilo" / "AGENTS.md", where.home / ".claude" / "CLAUDE.md"):
         yield Source(path, "instructions of the user", everywhere=True)
     for base, whose, everywhere in (

@@ -1,8 +1,8 @@
-"""Kilo CLI's sessions: its database is OpenCode's in shape (``agents/transcripts/message_db.py``),
-in ``kilo.db`` (7.7.7 was seen).
+"""Kilo CLI's sessions: ``kilo.db`` with OpenCode's tables (``agents/transcripts/message_db.py``;
+checked with 7.7.7).
 
-The words of a custom command stand in place of its name, which is kept beside them; a refusal is
-deleted with the next prompt.
+The text of a custom command replaces its name, which is stored beside it. A refusal is deleted with
+the next prompt.
 """
 
 import re
@@ -12,6 +12,8 @@ from memsearch_engine.agents.transcripts.message_db import MessageReader
 
 
 class Reader(MessageReader):
+    """Reads the sessions of Kilo CLI."""
+
     agent = AGENT.name
     pattern = "*kilo*.db"
     own_names = re.compile(r".*kilo.*\.db", re.S)

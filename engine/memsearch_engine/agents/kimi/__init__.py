@@ -1,4 +1,4 @@
-"""Kimi Code (2.1.0 was driven): its sessions are read."""
+"""Kimi Code (tested with 2.1.0). Its sessions are read."""
 
 from __future__ import annotations
 

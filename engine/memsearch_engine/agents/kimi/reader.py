@@ -1,14 +1,14 @@
-"""Kimi Code's sessions: a folder each, in it a file of events for every agent; the person's is
-``main`` (2.1.0, protocol 1.5 was seen).
+"""Kimi Code's sessions: a folder each, with a file of events for every agent (checked with 2.1.0,
+protocol 1.5). The person's agent is ``main``.
 
-A turn begins with a ``turn.prompt`` that is the person's own; timers, sub-agents and goals have
-prompts, too. The same words come again as a message and as ``agent.*`` events, which are copies and
-out of order. What was typed while the agent worked is a message in its turn. Lines are added (files
-of older protocols are written anew when they are opened); what was taken back with ``/undo`` was
-said all the same.
+A turn begins with a ``turn.prompt`` of the person; timers, sub-agents and goals have prompts, too.
+The same words come again as a message and as ``agent.*`` events, which are copies and out of order.
+A prompt that is typed while the agent works is a message in its turn. Lines are appended; files of
+older protocols are written again when they are opened. Turns that were taken back with ``/undo``
+stay in the file.
 
-**A turn is named by its prompt's id**, which a resumption and a fork keep. The events name no
-folder; that stands in ``state.json``.
+**A turn is named by its prompt's id**, which stays the same in a resumed session and in a fork. The
+events name no folder; ``state.json`` does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from memsearch_engine.core import safe_files
 
 _FILE, _MAIN = "wire.jsonl", "main"
 _MAX_STATE = 1024 * 1024
-#: The kinds of events, by what stands before the first dot.
+#: The kinds of events: the part before the first dot.
 _KNOWN = frozenset(
     "metadata turn context agent human runtime profile llm usage token_counting permission plugin mcp interaction prompt subagent "
     "full_compaction forked notify goal cron hook background_task task skill tools session interrupt".split()
@@ -48,7 +48,7 @@ _KNOWN = frozenset(
 
 
 class _Line(msgspec.Struct):
-    """The fields that matter; of any type, since a file is not ours to trust."""
+    """The fields that the reader needs, of any type because files are untrusted."""
 
     type: Any = None
     time: Any = None
@@ -66,6 +66,8 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Reader(FileReader):
+    """Reads the sessions of Kimi Code."""
+
     agent = AGENT.name
     own_names = re.compile(re.escape(_FILE))
     patterns = (f"*/{{}}/agents/{_MAIN}/{_FILE}",)
@@ -97,7 +99,7 @@ def _name(line: _Line) -> str:
 
 
 def _words(line: _Line) -> str:
-    """What the person typed to begin a turn; '' where somebody else did."""
+    """Return what the person typed to begin a turn, ``""`` if somebody else began it."""
     origin = table_of(line.origin)
     if origin.get("kind") == "skill_activation" and origin.get("trigger") == "user-slash":
         return (
@@ -105,7 +107,7 @@ def _words(line: _Line) -> str:
         )
     is_task = (
         origin.get("kind") == "system_trigger" and origin.get("name") == "subagent"
-    )  # stands in a sub-agent's own file
+    )  # recorded in a sub-agent's own file
     if origin.get("kind") != "user" and not is_task:
         return ""
     text = blocks_text(line.input)
@@ -174,6 +176,8 @@ def _end(turn: Turn, line: _Line) -> None:
 
 
 class KimiConversation(WithSubAgents):
+    """A session of Kimi Code."""
+
     scanner, parser = _Scanner, _parse
 
     def __init__(self, where: Session, cache: Path | None = None) -> None:
@@ -199,12 +203,14 @@ class KimiConversation(WithSubAgents):
         return found
 
     def _cwd(self) -> str:
-        """The folder that the session was held in."""
+        """Return the session's folder."""
         return text_of(_state(Path(self.where.path)).get("cwd"))
 
 
 def _state(file: Path) -> dict[str, Any]:
-    """What the client keeps of a session, by the file of its events; {} where that can't be read."""
+    """Return the client's record of a session, by its file of events; ``{}`` if it cannot be
+    read.
+    """
     try:
         return table_of(document(safe_files.read(file.parents[2] / "state.json", _MAX_STATE)))
     except (OSError, ValueError, RecursionError, IndexError):

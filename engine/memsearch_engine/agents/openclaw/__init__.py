@@ -1,4 +1,4 @@
-"""OpenClaw (2026.9 was driven)."""
+"""OpenClaw (tested with 2026.9)."""
 
 from __future__ import annotations
 

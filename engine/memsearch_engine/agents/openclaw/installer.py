@@ -1,4 +1,4 @@
-"""Ours in OpenClaw: an extension, its entry in ``openclaw.json``, skills in the extension."""
+"""Installs into OpenClaw: an extension with skills, and its entry in ``openclaw.json``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):
+    """Installs into OpenClaw."""
+
     name = AGENT.name
 
     def __init__(self) -> None:
@@ -55,7 +57,7 @@ class Installer(installing.Installer):
                 if not plugins["entries"] and not (
                     isinstance(theirs, dict) and "entries" in theirs
                 ):
-                    del plugins["entries"]  # it was made for ours
+                    del plugins["entries"]  # it was made for our entry
                 if not plugins and theirs is None:
                     del table["plugins"]
             if isinstance(plugins.get("allow"), list):

@@ -1,5 +1,6 @@
-"""What it keeps and reads by itself (2026.9.6): the files of its workspaces, which are no
-project's. Copies of other agents' memories among them are left out.
+"""Agent files of OpenClaw (2026.9.6): the files of its workspaces, which belong to no project.
+
+Copies of other agents' memories among them are left out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ _CAP = Cap(chars=20_000, tail=0.25)
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for home in dict.fromkeys(folder.parent for folder in where.sessions):
         for workspace in sorted(home.glob("workspace*/")):
             for name in ("AGENTS.md", "SOUL.md", "IDENTITY.md"):

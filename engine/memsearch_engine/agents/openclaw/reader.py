@@ -1,9 +1,8 @@
-"""OpenClaw's sessions: one SQLite per agent, events as JSON or, when large, zstd (2026.9.6);
-before, JSON lines.
+"""OpenClaw's sessions: one SQLite database per agent, with events as JSON or, if large, zstd
+(2026.9.6). Older versions have JSON lines.
 
-Both hold the same events. A turn begins with a user message that a person or a program sent:
-heartbeats, which the gateway sends to itself, begin none, and what is answered to them belongs to
-nobody.
+Both contain the same events. A turn begins with a user message that a person or a program sent.
+Heartbeats, which the gateway sends to itself, begin no turn, and their answers belong to no turn.
 """
 
 from __future__ import annotations
@@ -47,18 +46,18 @@ _KNOWN = frozenset(
     "session_info".split()
 )
 _MAX_BYTES = 64 * 1024 * 1024
-#: How prompts begin that the gateway sends to itself, today and in older versions.
+#: The beginnings of prompts that the gateway sends to itself, in current and older versions.
 _HEARTBEAT = ("[OpenClaw heartbeat poll]", "Read HEARTBEAT.md if it exists")
-#: What a channel puts before a person's message.
+#: The text that a channel puts before a person's message.
 _METADATA = re.compile(
     r"\A\s*(?:[^\n]{1,80}\(untrusted[^\n)]*\):\n```(?:json)?\n.*?\n```\s*)+", re.S
 )
-#: A session that was begun anew leaves its file under this name.
+#: The name of a session's file after the session was restarted.
 _FILE = re.compile(r"(.+?)\.jsonl(?:\.reset\.[^/]+)?")
 
 
 class _Lines(FileReader):
-    """Sessions of older versions, in JSON lines."""
+    """Reads sessions of older versions, in JSON lines."""
 
     agent = AGENT.name
     patterns = ("*/sessions/{}.jsonl*",)
@@ -78,6 +77,8 @@ class _Lines(FileReader):
 
 
 class Reader(DatabaseReader):
+    """Reads the sessions of OpenClaw."""
+
     agent = AGENT.name
     own_names = re.compile(r".*\.sqlite", re.S)
     pattern = f"*/agent/{_DATABASE}"
@@ -189,7 +190,7 @@ def _message(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _prompt(event: dict[str, Any]) -> str:
-    """The text of a request; '' for every other event."""
+    """Return the text of a request, ``""`` for every other event."""
     message = _message(event)
     origin = table_of(message, "provenance")
     if message.get("role") != "user" or origin.get("kind") == "internal_system":
@@ -244,7 +245,7 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
 
 
 def _inline_results(message: dict[str, Any], tools: dict[str, ToolCall]) -> bool:
-    """Take results that stand within another message. Returns whether there were any."""
+    """Record tool results that another message contains. Return whether there were any."""
     blocks = tables_of(message.get("content"))
     found = [b for b in blocks if b.get("type") in ("toolResult", "tool_result")]
     for block in found:

@@ -1,4 +1,4 @@
-"""OpenCode (1.18 was driven)."""
+"""OpenCode (tested with 1.18)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenCode's command line as a plain model: no tools, plugins, servers or instructions (tried with
+"""OpenCode's command line as a plain model: no tools, plugins, servers or instructions (tested with
 1.18.33).
 
 It runs in a home of its own that is deleted afterwards, so the session that it stores goes with it.
@@ -23,13 +23,15 @@ from memsearch_engine.core.llm.cli import Call
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
-#: What a call needs of the user's configuration. All else could run a program or add instructions.
+#: The part of the user's configuration that a call needs. Everything else could run a program or
+#: add instructions.
 _WANTED = ("provider", "model", "small_model", "enabled_providers", "disabled_providers")
 _FILE = re.compile(r"\{file:([^}]+)\}")
 _MAX_KEYS = 1024 * 1024
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    """Return how to ask OpenCode; see ``AgentCli.call``."""
     if edits:
         raise ModelError("opencode can't be kept to one folder", again=False)
     user = _user_config()
@@ -55,7 +57,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
     (folder / "opencode.json").write_text(json.dumps(config), encoding="utf-8")
     _copy_keys(private / "data" / "opencode")
     chosen = model or user.get("small_model") or ""
-    # a title of ours saves the call by which it would make one
+    # A title of ours saves the call with which OpenCode would make one.
     argv = ["run", "--pure", "--agent", "notes", "--title", "notes", "--format", "json"]
     if chosen:
         argv += ["--model", str(chosen)]
@@ -64,7 +66,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
         "XDG_CONFIG_HOME": str(private / "config"),
         "XDG_DATA_HOME": str(private / "data"),
         "XDG_STATE_HOME": str(private / "state"),
-        # packages of providers are installed there once
+        # Packages of providers are installed there once.
         "XDG_CACHE_HOME": str(moved_or("XDG_CACHE_HOME", user_home() / ".cache")),
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_SHARE": "1",
@@ -79,7 +81,9 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
 
 
 def _user_config() -> dict[str, Any]:
-    """The wanted part of the user's configuration, with absolute paths in references to files."""
+    """Return the needed part of the user's configuration, with absolute paths in references to
+    files.
+    """
     base = moved_or("XDG_CONFIG_HOME", user_home() / ".config") / "opencode"
     found: dict[str, Any] = {}
     for name in ("config.json", "opencode.json", "opencode.jsonc"):
@@ -155,5 +159,5 @@ def _number(value: object) -> int:
 
 
 def complained(out: str) -> None:
-    """Raise ModelError where it printed an error before it ended."""
+    """Raise ModelError if the output contains an error."""
     said(out)

@@ -1,4 +1,4 @@
-"""Ours in OpenCode: a plugin and skills beside its own."""
+"""Installs into OpenCode: a plugin, and skills beside its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):
+    """Installs into OpenCode."""
+
     name = AGENT.name
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What it reads by itself (1.18.33): AGENTS.md of the user and the first of three names in the
+"""Agent files of OpenCode (1.18.33): the user's AGENTS.md, and the first of three names in the
 project.
 """
 
@@ -10,6 +10,7 @@ from memsearch_engine.agents.agent_files import Source, Where, first, first_of
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for path in first_of(
         where.config / "opencode" / "AGENTS.md", where.home / ".claude" / "CLAUDE.md"
     ):

@@ -1,5 +1,7 @@
-"""OpenCode's sessions (``agents/transcripts/message_db.py``), in ``opencode.db``; other channels of
-it have other names (1.18 was seen).
+"""OpenCode's sessions (``agents/transcripts/message_db.py``) in ``opencode.db`` (checked with
+1.18).
+
+Other release channels have other file names.
 """
 
 import re
@@ -9,6 +11,8 @@ from memsearch_engine.agents.transcripts.message_db import MessageReader
 
 
 class Reader(MessageReader):
+    """Reads the sessions of OpenCode."""
+
     agent = AGENT.name
     pattern = "*opencode*.db"
     own_names = re.compile(r".*opencode.*\.db", re.S)

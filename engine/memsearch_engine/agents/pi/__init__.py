@@ -1,4 +1,4 @@
-"""pi (0.74, 0.87 and 1.5 were driven)."""
+"""pi (tested with 0.74, 0.87 and 1.5)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AGENT = Agent(
     resume=("pi", "--session", "{session}"),
     home_variable="PI_CODING_AGENT_DIR",
     home=".pi/agent",
-    sessions="",  # in a folder of that name, but in the very folder that its variable names
+    sessions="",  # not in a folder of that name, but directly in the folder that its variable names
     writes=".jsonl",
     context_lines=30,
     sessions_variable="PI_CODING_AGENT_SESSION_DIR",
@@ -28,7 +28,7 @@ AGENT = Agent(
     session_marks=(
         "PI_SESSION_ID",
         "PI_SESSION_FILE",
-    ),  # not all that begin so: others name its folders
+    ),  # only these: other variables with this beginning name its folders
     told_in=(b'"customType":"memsearch"',),
     compacted=(b'{"type":"compaction"',),
     shell_marks=(

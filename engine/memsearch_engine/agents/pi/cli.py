@@ -1,5 +1,6 @@
-"""pi's command line as a model and nothing else (measured with 0.87.1 and 1.5.2): no tools,
-extensions, servers, skills or instructions of the user's, and no session; nothing of it stays.
+"""pi's command line as a plain model without side effects (measured with 0.87.1 and 1.5.2).
+
+It gets no tools, extensions, servers, skills or instructions of the user, and stores no session.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _NOTHING = (
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    """Return how to ask pi; see ``AgentCli.call``."""
     if edits:
         raise ModelError("pi can't be kept to one folder", again=False)
     argv = [
@@ -39,7 +41,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
 
 
 def said(out: str) -> tuple[str, int, int]:
-    """Events, a line each; the model's messages are in some of them."""
+    """Parse the output: one JSON event per line. Some events contain the model's messages."""
     messages = [message for line in out.splitlines() if (message := _message(line))]
     if not messages:
         raise ModelError(f"pi sent an answer of an unknown shape: {out[:100]}", again=True)
@@ -75,4 +77,4 @@ def _tokens(messages: list[dict[str, Any]], *names: str) -> int:
 
 
 def complained(out: str) -> None:
-    """What it prints to standard error says more."""
+    """Do nothing: the reason is on standard error."""

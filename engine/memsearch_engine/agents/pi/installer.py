@@ -1,5 +1,6 @@
-"""Ours in pi: an extension and skills beside its own. Both are found by lying there; its settings
-stay as they are.
+"""Installs into pi: an extension, and skills beside its own.
+
+The client finds both by their location; its settings stay unchanged.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):
+    """Installs into pi."""
+
     name = AGENT.name
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Where it lists its servers of the Model Context Protocol (since 1.5)."""
+"""Where pi lists its servers of the Model Context Protocol (since 1.5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from memsearch_engine.agents.installing import Client, plain_entry
 
 
 def _entry(program: str) -> dict[str, Any]:
-    """Its tools are named to the model; unless told, pi hides them behind one that runs code."""
+    """Return the entry. It exposes the tools to the model; by default, pi hides them behind one
+    that runs code.
+    """
     return {**plain_entry(program), "exposure": "direct"}
 
 

@@ -1,5 +1,5 @@
-"""What it reads by itself (1.5.2): the first of these in its own folder and in the project, and
-what is added to its system prompt.
+"""Agent files of pi (1.5.2): the first of these names in its own folder and in the project, and
+additions to its system prompt.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ _SYSTEM = ("SYSTEM.md", "APPEND_SYSTEM.md")
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for home in dict.fromkeys(where.sessions):
         for path in (*first(home, _NAMES), *(home / name for name in _SYSTEM)):
             yield Source(path, "instructions of the user", everywhere=True)

@@ -1,17 +1,17 @@
-"""pi's sessions: JSON lines, a tree by ``parentId`` (formats of 0.74.2, 0.87.1 and 1.5.2 were
-seen).
+"""pi's sessions: JSON lines that form a tree by ``parentId`` (checked with 0.74.2, 0.87.1 and
+1.5.2).
 
-A turn begins with a ``message`` of role ``user``. Lines are only ever added: a rewind goes on from
-an earlier line, a compaction adds its summary, and both leave what was said where it is, so lines
-are read in their order, and a branch that was left counts like any other. What was typed while
-tools ran is a ``user`` line, too, which comes before the answer and says that it was typed before
-the last tool had ended; it belongs to the turn it stands in. What extensions say
-(``custom_message``), what the client says (``system``) and commands that the person ran
-(``bashExecution``) are no part of a turn. A process that is killed leaves no word of it.
+A turn begins with a ``message`` of role ``user``. Lines are only appended: a rewind continues from
+an earlier line, a context compaction adds its summary, and both leave earlier lines in place. So
+lines are read in their order, and an abandoned branch counts like any other. A prompt that was
+typed while tools ran is a ``user`` line, too. It comes before the answer, and its time is before
+the last tool ended. It belongs to the turn around it. Messages of extensions (``custom_message``)
+and of the client (``system``), and commands that the person ran (``bashExecution``), are not part
+of a turn. A killed process leaves no record of its end.
 
-**A turn is named by the id of its user line and the time in it** (by a UUID alone, which some lines
-have): an id of 32 bits is unique in its file only. Both are copied when a session is forked, which
-makes another file. OpenClaw's older sessions, which are pi's, are told apart by their version.
+**A turn is named by the id and the time of its user line** (by the id alone if it is a UUID),
+because an id of 32 bits is unique only in its file. A fork makes another file and copies both.
+OpenClaw's older sessions have pi's format and are recognized by their version.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ _KNOWN_ROLES = frozenset(
     "system user assistant toolResult bashExecution custom hookMessage branchSummary compactionSummary".split()
 )
 _FILE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_(.+)\.jsonl")
-_SHORT = 16  # characters of an id that others may have, too
-#: What the client puts before the words of a prompt: a skill whose name was typed, files that were
-#: named to the program.
+_SHORT = 16  # characters of an id that others may share
+#: Text that the client puts before a prompt: a skill that was named, or files that were passed to
+#: the program.
 _SKILL = re.compile(r'<skill name="([^"\n]*)" location="[^"\n]*">\n.*?\n</skill>(?:\n\n)?', re.S)
 _NAMED = re.compile(r'<file name="([^"\n]*)">(?:\n.*?\n)?</file>\n?', re.S)
-_ADDED = "<memsearch-memory "  # to a tool's answer, a block of its own
+_ADDED = "<memsearch-memory "  # added to a tool's answer as a separate block
 
 
 class _Line(msgspec.Struct):
-    """The fields that matter; of any type, since a file is not ours to trust."""
+    """The fields that the reader needs, of any type because files are untrusted."""
 
     type: Any = None
     id: Any = None
@@ -80,6 +80,8 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Reader(FileReader):
+    """Reads the sessions of pi."""
+
     agent = AGENT.name
     own_names = _FILE
     patterns = ("sessions/*/*_{}.jsonl", "*_{}.jsonl")
@@ -89,8 +91,9 @@ class Reader(FileReader):
         return (file for file, match in named if match and session in ("", match[1]))
 
     def order(self, file: Path) -> str:
-        """The name of a file says when its session began; of two that are called the same, the newer
-        one is meant.
+        """Return the file's name, which contains the time at which its session began.
+
+        Of two sessions with the same id, the newer one is used.
         """
         return file.name
 
@@ -108,10 +111,10 @@ class Reader(FileReader):
 
 
 class _Waiting:
-    """Whether the words of a ``user`` line were typed into a turn that goes on."""
+    """Decides whether a ``user`` line was typed into a running turn."""
 
     def __init__(self) -> None:
-        self._since = ""  # when the last tool had ended, while nothing else was said
+        self._since = ""  # time at which the last tool ended, if nothing followed it
 
     def takes(self, line: _Line) -> bool:
         said = line.said
@@ -126,9 +129,7 @@ class _Waiting:
 
 
 def _seconds(stamp: object) -> float:
-    """Seconds since 1970, of milliseconds or of ISO 8601; infinite for anything else, as is later
-    than all.
-    """
+    """Return seconds since 1970 of milliseconds or ISO 8601; infinity for anything else."""
     try:
         if isinstance(stamp, int | float):
             return stamp / 1000
@@ -174,7 +175,7 @@ def _name(line: _Line) -> str:
 
 
 def _words(line: _Line) -> str:
-    """What the person typed; '' where the line is none of his."""
+    """Return what the person typed, ``""`` if the line is not the person's."""
     if line.role != "user":
         return ""
     content = line.said.get("content")
@@ -229,7 +230,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], said: dict[str, Any]) -> str:
-    """Take a message of the model's into its turn. Returns why the model refused, '' where it did
+    """Add a message of the model to its turn. Return why the model refused, ``""`` if it did
     not.
     """
     is_said, content = False, said.get("content")
@@ -252,13 +253,13 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], said: dict[str, Any]) -> str
 
 
 def _refused(turns: list[Turn], refusal: str) -> None:
-    """Say how the last turn ended, where its model refused."""
+    """Record the refusal of the model as the end of the last turn."""
     if turns:
         turns[-1].fail(refusal)
 
 
 def _output(content: object) -> str:
-    """What a tool gave, without what extensions of ours added."""
+    """Return the output of a tool, without additions of our extension."""
     blocks = tables_of(content)
     own = [block for block in blocks if not text_of(block.get("text")).startswith(_ADDED)]
     return blocks_text(own) if blocks else text_of(content)

@@ -1,4 +1,4 @@
-"""Qwen Code (0.15 and 0.24 were driven)."""
+"""Qwen Code (tested with 0.15 and 0.24)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ AGENT = Agent(
     sessions_variable="QWEN_RUNTIME_DIR",
     also_called=("qwen-code", "qwencode", "qwen_code"),
     session_marks=("QWEN_CODE_", "QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
-    # what a hook says at a start is part of the system prompt and in no file: a session that goes
-    # on is told it again
+    # Context from a hook at the start is part of the system prompt and in no file, so a resumed
+    # session gets it again.
     told_in=(),
     compacted=(b'"subtype":"chat_compression"',),
     escapes=True,

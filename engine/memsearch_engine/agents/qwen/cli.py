@@ -1,6 +1,7 @@
-"""Qwen's command line as a model and nothing else (measured with 0.24.4): no hooks, servers,
-skills, instructions or tools of the user's, and no session; what it writes for itself goes into a
-folder that is thrown away, but for a line in its account of tokens.
+"""Qwen's command line as a plain model without side effects (measured with 0.24.4).
+
+It gets no hooks, servers, skills, instructions or tools of the user, and stores no session. Its own
+files go into a folder that is deleted, except one line in its record of tokens.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from memsearch_engine.core.llm.cli import Call
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
-#: Every tool that it has: leaving some out brings others up.
+#: All of its tools: if some are missing from the list, others are enabled.
 _TOOLS = (
     "read_file",
     "write_file",
@@ -49,6 +50,7 @@ _TOOLS = (
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    """Return how to ask Qwen; see ``AgentCli.call``."""
     if edits:
         raise ModelError("qwen can't be kept to one folder", again=False)
     argv = [
@@ -73,7 +75,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
 
 
 def said(out: str) -> tuple[str, int, int]:
-    """A list of messages, the last of which is the result."""
+    """Parse the output: a list of messages with the result as its last element."""
     try:
         value = json.loads(out)
     except ValueError as error:
@@ -96,4 +98,4 @@ def said(out: str) -> tuple[str, int, int]:
 
 
 def complained(out: str) -> None:
-    """What it prints to standard error says more."""
+    """Do nothing: the reason is on standard error."""

@@ -1,4 +1,4 @@
-"""What Qwen Code keeps of a session that it compressed: a line with the history that is left."""
+"""The summary that Qwen Code writes after a compression: a line with the remaining history."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ MARK = b'"subtype":"chat_compression"'
 
 
 def summary(line: dict[str, Any]) -> str | None:
+    """Return the summary in a line, or None."""
     payload = line.get("systemPayload")
     history = payload.get("compressedHistory") if isinstance(payload, dict) else None
     if line.get("subtype") != "chat_compression" or not isinstance(history, list):

@@ -1,9 +1,9 @@
-"""Ours in Qwen Code: hooks in its ``settings.json``, skills beside its own.
+"""Installs into Qwen Code: hooks in its ``settings.json``, skills beside its own.
 
-Its hooks are Claude Code's, with three differences: a number below 1000 is seconds in newer
-versions and milliseconds in older ones, so ours are above; what is said before a tool runs does not
-reach the model, so it comes with the tool's result; and a prompt's event is sent again, empty, with
-each result, which is answered with nothing.
+Its hooks have Claude Code's format with three differences. A timeout below 1000 is in seconds in
+newer versions and in milliseconds in older ones, so ours are above. Context from before a tool call
+does not reach the model, so it comes with the tool's result. The event of a prompt is sent again,
+empty, with each result; our hook answers it with nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from memsearch_engine.core.home import user_home
 
 
 class Installer(InSettings):
+    """Installs into Qwen Code."""
+
     name = AGENT.name
 
     def __init__(self) -> None:

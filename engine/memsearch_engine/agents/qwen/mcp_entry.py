@@ -1,4 +1,4 @@
-"""Where it lists its servers of the Model Context Protocol."""
+"""Where Qwen Code lists its servers of the Model Context Protocol."""
 
 from memsearch_engine.agents.installing import Client, plain_entry
 

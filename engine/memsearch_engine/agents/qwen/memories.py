@@ -1,5 +1,7 @@
-"""What it keeps and reads by itself (0.24.4): QWEN.md and AGENTS.md of user and project, rules, and
-its memories of project, user and team.
+"""Agent files of Qwen Code (0.24.4).
+
+It reads QWEN.md and AGENTS.md of user and project, rules, and its memories of project, user and
+team.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ _NAMES = ("QWEN.md", "AGENTS.md")
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     homes = list(dict.fromkeys(folder.parent for folder in where.sessions))
     for home in homes:
         for name in _NAMES:

@@ -1,18 +1,17 @@
-"""Qwen Code's sessions: JSONL, one line per message, a tree by ``parentUuid`` (0.15.10 and 0.24.4
-were seen).
+"""Qwen Code's sessions: JSON lines, one per message, which form a tree by ``parentUuid`` (checked
+with 0.15.10 and 0.24.4).
 
-A turn begins with a ``user`` line that is the person's own (no ``subtype``; since 0.24
-``provenance`` says ``real_user``). Reports of sub-agents, timers and goals are ``user`` lines with
-a ``subtype``, and belong to the turn they stand in; so does what was typed while tools ran. What a
-hook added to a prompt, and the files that it names, are further parts of the line: the person's
-words are the first.
+A turn begins with a ``user`` line of the person: it has no ``subtype``, and since 0.24 the
+``provenance`` ``real_user``. Reports of sub-agents, timers and goals are ``user`` lines with a
+``subtype`` and belong to the turn around them, and so do prompts that were typed while tools ran.
+The person's words are the first part of the line. Additions of hooks and the files that the prompt
+names are further parts.
 
-**A turn is named by the uuid of its user line**: a resumed session goes on in the same file, a fork
-copies the line with its uuid, and a rewind leaves it where it is, on a branch that goes on no more.
-The ``prompt_id`` that hooks are given stands in what is measured of a turn (``ui_telemetry``): an
-alias of the last turn that bears it. Sub-agents have files of their own beside ``chats`` and are no
-sessions. A process that ends in the middle leaves the answer so far, without the tokens that it
-took.
+**A turn is named by the uuid of its user line.** A resumed session continues in the same file. A
+fork copies the line with its uuid. A rewind leaves the line in place, on an abandoned branch. The
+``prompt_id`` that hooks get is in a turn's measurements (``ui_telemetry``); it is an alias of the
+last turn with it. Sub-agents have files of their own beside ``chats`` and are not sessions. A
+process that ends in the middle leaves the answer so far, without its token counts.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ _KNOWN_SYSTEM = frozenset(
 )
 _KNOWN_PREFIXES = ("session_artifact_", "managed_session_")
 _TYPED_AHEAD = "mid_turn_user_message"
-#: What begins the parts of a prompt that hold the files it names.
+#: The beginnings of a prompt's parts with the files that it names.
 _FILES = "\n--- Content from referenced files"
 _ANSWERED, _REFUSED = "api_response", "api_error"
 
 
 class _Line(msgspec.Struct):
-    """The fields that matter; of any type, since a file is not ours to trust."""
+    """The fields that the reader needs, of any type because files are untrusted."""
 
     type: Any = None
     subtype: Any = None
@@ -77,7 +76,7 @@ class _Line(msgspec.Struct):
 
     @property
     def measured(self) -> dict[str, Any]:
-        """What is measured of a request or a tool; {} for other lines."""
+        """The measurements of a request or a tool; ``{}`` for other lines."""
         payload = self.systemPayload if self.subtype == "ui_telemetry" else None
         event = payload.get("uiEvent") if isinstance(payload, dict) else None
         return event if isinstance(event, dict) else {}
@@ -87,6 +86,8 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Reader(FileReader):
+    """Reads the sessions of Qwen Code."""
+
     agent = AGENT.name
     patterns = ("*/chats/{}.jsonl", "*/chats/archive/{}.jsonl")
 
@@ -104,7 +105,7 @@ class _Scanner(Scanner):
     def __init__(self) -> None:
         super().__init__()
         self._now = ""
-        self._called: int | None = None  # where the command stands whose text comes next
+        self._called: int | None = None  # offset of the command, if its text comes next
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
@@ -128,7 +129,7 @@ class _Scanner(Scanner):
 
 
 def _unknown(line: _Line) -> str:
-    """The kind of a line that this reader does not know; '' for others."""
+    """Return the kind of a line that this reader does not know, ``""`` for others."""
     if not isinstance(line.type, str) or line.type not in _KNOWN:
         return str(line.type)[:40]
     kind = text_of(line.subtype)
@@ -138,7 +139,7 @@ def _unknown(line: _Line) -> str:
 
 
 def _begins(line: _Line) -> bool:
-    """Whether the person's own words begin a turn here."""
+    """Return whether the person's words begin a turn here."""
     return (
         line.type == "user"
         and not line.subtype
@@ -152,7 +153,7 @@ def _words(line: _Line) -> str:
     if payload.get("hookContext") and text_of(payload.get("displayText")):
         return text_of(payload["displayText"])
     texts = [text for part in line.parts if (text := text_of(part.get("text")))]
-    if line.provenance is None:  # older versions put what hooks say into a part that nothing marks
+    if line.provenance is None:  # older versions put a hook's context into a part without a mark
         return texts[0] if texts else attached(line.parts)
     return "\n".join(takewhile(lambda text: not text.startswith(_FILES), texts)) or attached(
         line.parts
@@ -205,21 +206,24 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             turn.user = f"{turn.user}\n\n{words}"
         elif kind == _REFUSED:
             refusal = text_of(line.measured.get("error_message"))
-        if turn.status == "done":  # it was tried again, and answered
+        if turn.status == "done":  # it was tried again and answered
             refusal = ""
     _refused(turns, refusal)
     return turns
 
 
 def _refused(turns: list[Turn], refusal: str) -> None:
-    """Say how the last turn ended, where its model refused."""
+    """Record the refusal of the model as the end of the last turn."""
     if refusal and turns and turns[-1].status != "done":
         turns[-1].fail(refusal)
 
 
 def _command(line: _Line) -> str | None:
-    """What was typed to call a command or a skill whose text the model is sent, in the next
-    ``user`` line; '' for other commands, None for what says how one ended.
+    """Return what was typed to call a command or skill with a text for the model in the next
+    ``user`` line.
+
+    Returns:
+        ``""`` for other commands, None for a line that reports how a command ended.
     """
     payload = line.systemPayload if isinstance(line.systemPayload, dict) else {}
     if payload.get("phase") != "invocation":
@@ -234,7 +238,7 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line, *, is_whole: bo
             made = ToolCall(text_of(call.get("name")), input_text(call.get("args")))
             tools[text_of(call.get("id"))] = made
             turn.call(made)
-            turn.status = "interrupted"  # until words follow
+            turn.status = "interrupted"  # until an answer follows
         elif text_of(part.get("text")).strip() and not part.get("thought"):
             turn.say(text_of(part["text"]))
             turn.status = "done" if is_whole else "interrupted"
@@ -258,7 +262,8 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
             response.get("error")
         )
         if isinstance(shown, dict):
-            # the output itself, not what is said of it to the model, nor what a hook added to that
+            # the output itself, without the text around it for the model and without a hook's
+            # additions
             own = (text_of(shown.get(name)) for name in ("fileDiff", "output", "text"))
             call.output = next((text for text in own if text), call.output)
             call.failed = call.failed or shown.get("exitCode") not in (0, None)
@@ -267,6 +272,8 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
 
 
 class QwenConversation(WithSubAgents):
+    """A session file of Qwen Code."""
+
     scanner, parser = _Scanner, _parse
 
     def sub_agents(self) -> Iterable[Path]:

@@ -1,4 +1,4 @@
-"""Mistral Vibe (2.16 and 3.0.2 were driven): its sessions are read."""
+"""Mistral Vibe (tested with 2.16 and 3.0.2). Its sessions are read."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
-"""Mistral Vibe's sessions, in two layouts (3.0.2, and 2.16.1 before it).
+"""Mistral Vibe's sessions, in two layouts (checked with 3.0.2 and 2.16.1).
 
-Since 3.0 a session is a folder below ``unified``: ``CURRENT`` names a generation, its manifest the
-chunks that hold the entries in order, and a journal what came since. Entries with the source
-``turn_start`` begin turns; what the client says to its model has another. A branch has its parent's
-words as the client's, so they are nobody's turns there. **A turn is named by its entry's id.** How
-a turn ended is known of the last
-one alone: earlier ones without an answer count as interrupted. A sub-agent's folder has no
-``meta.json``.
+Since 3.0 a session is a folder below ``unified``. ``CURRENT`` names a generation, the generation's
+manifest names the chunks that hold the entries in order, and a journal holds later changes. Entries
+with the source ``turn_start`` begin turns; the client's messages to its model have another source.
+A branch has its parent's prompts as messages of the client, so they are not turns there. **A turn
+is named by its entry's id.** Only the end of the last turn is recorded: earlier turns without an
+answer count as interrupted. A sub-agent's folder has no ``meta.json``.
 
-Before, a session was ``messages.jsonl``, without times; a resumption copied all lines into another
-folder. **A turn is named by its message's id**, which the copy keeps.
+Before 3.0 a session was ``messages.jsonl``, without times; a resumption copied all lines into
+another folder. **A turn is named by its message's id**, which stays the same in the copy.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _CHILD = re.compile(r"child-[0-9a-f]{1,64}")
 _KNOWN = frozenset("message effect checkpoint reasoning callback notice".split())
 _SKILL = "<skill_content"
 _MAX_CHILDREN = 200
-#: Tools of the old layout with a name like a server's.
+#: Tools of the old layout that have a name like a server's tool.
 _OWN_TOOLS = frozenset(
     "read_file write_file search_replace web_search web_fetch ask_user_question exit_plan_mode".split()
 )
@@ -60,12 +59,16 @@ _ERROR, _CANCELLED = "<tool_error>", "<user_cancellation>"
 
 
 class Reader(FileReader):
+    """Reads the sessions of Mistral Vibe."""
+
     agent = AGENT.name
     own_names = re.compile(_CURRENT)
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Names of the old layout say when sessions began, and a resumption copied what was there
-        already: by name a session comes before its copies.
+        """Return the files that may hold a session, sorted by name.
+
+        Names of the old layout contain the time at which the session began, and a resumption copied
+        all earlier lines. So a session comes before its copies.
         """
         old = f"session_*_{session[:8]}" if session else "session_*"
         return (
@@ -77,8 +80,12 @@ class Reader(FileReader):
         return text_of(_table(path.parent / _META).get("session_id")) or path.parent.name
 
     def measured(self, file: Path) -> tuple[float, int]:
-        """Of all files that hold the session: what came since the last generation is in the journal
-        alone. Raises OSError without ``meta.json``: then it is a sub-agent's.
+        """Return (time of the last change, size) of all files of the session.
+
+        Changes since the last generation are only in the journal.
+
+        Raises:
+            OSError: there is no ``meta.json``, as in a sub-agent's folder.
         """
         near = (file, *file.parent.glob("journal/*.jsonl"), file.parent / _META)
         infos = [one.stat() for one in near]
@@ -98,10 +105,12 @@ class Reader(FileReader):
 
 
 class VibeConversation(WholeConversation):
+    """A session in either layout."""
+
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         file = Path(where.path)
-        safe_files.read(file, _MAX)  # raises where it is no file
+        safe_files.read(file, _MAX)  # raises if it is not a file
         meta = _table(file.parent / _META)
         self.session = text_of(meta.get("session_id")) or where.session
         self.parent = "" if meta else "(a sub-agent's)"
@@ -152,7 +161,7 @@ class VibeConversation(WholeConversation):
             return
         call = ToolCall(_tool(detail) or "subagent", input_text(detail.get("input")))
         turn.call(call)
-        turn.status = "interrupted"  # until words follow
+        turn.status = "interrupted"  # until an answer follows
         told = table_of(state, "output")
         shown = table_of(told, "structured_content")
         streams = [text for stream in ("stdout", "stderr") if (text := text_of(shown.get(stream)))]
@@ -172,7 +181,7 @@ class VibeConversation(WholeConversation):
                 folder.parent, text_of(detail.get("childSessionId"))
             )
 
-    # -- before
+    # -- before 3.0
 
     def _of_lines(self, file: Path, began: str) -> None:
         turns = self._turns
@@ -207,7 +216,7 @@ class VibeConversation(WholeConversation):
 
 
 def _old_took_in(folder: Path) -> bool:
-    """The same of the old layout, whose sub-agents lie in a folder of their session's."""
+    """Like ``_took_in``, for the old layout, with sub-agents in a folder of their session."""
     files = list(folder.glob(f"agents/*/{_MESSAGES}"))
     try:
         lines = [line for file in files for line in _lines(safe_files.read(file, _MAX))]
@@ -228,8 +237,9 @@ def _arguments(given: Any) -> str:
 
 
 def _took_in(sessions: Path, child: str) -> bool:
-    """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is
-    said, too, where that can't be read.
+    """Return whether a sub-agent, or one that it started, took in content from outside.
+
+    Also true if its session cannot be read.
     """
     seen: set[str] = set()
     waiting = [child]
@@ -262,7 +272,7 @@ def _tool(detail: dict[str, Any]) -> str:
 
 
 def _typed(entry: dict[str, Any]) -> str:
-    """What the person typed, without the text of a skill whose name that was."""
+    """Return what the person typed, without the text of a skill that the person named."""
     blocks = tables_of(entry.get("content"))
     own = [block for block in blocks if not text_of(block.get("text")).startswith(_SKILL)]
     text = blocks_text(own)
@@ -276,8 +286,9 @@ def _typed(entry: dict[str, Any]) -> str:
 
 
 def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """(entries in order, how the last turn ended) of a session's folder. Names in its files are
-    checked before they are opened.
+    """Return (entries in order, how the last turn ended) of a session's folder.
+
+    Names in its files are checked before they are opened.
     """
     generation = text_of(_table(folder / _CURRENT).get("generation"))
     if not _GENERATION.fullmatch(generation):
@@ -301,7 +312,7 @@ def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 def _journal(file: Path, since: Any) -> Iterator[dict[str, Any]]:
-    """Changes of the history that came after a snapshot."""
+    """Yield the changes of the history after a snapshot."""
     try:
         data = safe_files.read(file, _MAX)
     except OSError:
@@ -318,7 +329,7 @@ def _journal(file: Path, since: Any) -> Iterator[dict[str, Any]]:
 def _replay(
     changes: Iterable[dict[str, Any]], entries: list[dict[str, Any]], ended: dict[str, Any]
 ) -> dict[str, Any]:
-    """Apply changes to *entries*; how the last turn ended by then."""
+    """Apply changes to *entries*. Return how the last turn ended."""
     for change in changes:
         op, entry, name = change.get("op"), change.get("entry"), change.get("id")
         if op == "append_entry" and isinstance(entry, dict):
@@ -341,7 +352,7 @@ def _lines(data: bytes, skipped: dict[str, int] | None = None) -> Iterator[dict[
 
 
 def _value(file: Path) -> Any:
-    """What a file of JSON holds; None where it can't be read."""
+    """Return the value of a JSON file, None if it cannot be read."""
     try:
         return value_of(safe_files.read(file, _MAX))
     except OSError:

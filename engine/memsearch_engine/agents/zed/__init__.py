@@ -1,4 +1,4 @@
-"""Zed's own agent: its threads are read. By its source (2026): it could not be driven."""
+"""Zed's own agent. Its threads are read (from its source of 2026; not tested with the program)."""
 
 from __future__ import annotations
 

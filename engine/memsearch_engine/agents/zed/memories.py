@@ -1,4 +1,4 @@
-"""What it reads by itself (by its documentation): the first of these at a project's top."""
+"""Agent files of Zed (from its documentation): the first of these names at a project's top."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _NAMES = (
 
 
 def sources(where: Where) -> Iterator[Source]:
+    """Yield the files that may exist, in reading order."""
     for root in where.project:
         for path in first(root, _NAMES):
             yield Source(path, "instructions of the project")

@@ -1,14 +1,15 @@
-"""Zed's threads: ``threads.db``, a row each that is written whole again, with a document of JSON,
-mostly packed by zstd (by its source of 2026; it could not be driven). Agents of others that run in
-Zed keep their own sessions.
+"""Zed's threads: ``threads.db`` (from its source of 2026; not tested with the program).
 
-A message is an object named for who spoke; the model's has its tools and their results. There are
-no times of messages: all turns of a thread have its own. Failures are kept nowhere. Tools of
-servers go by their bare names, so what is none of Zed's own is taken for one.
+A thread is one row that is always written as a whole, with a JSON document that is usually
+compressed with zstd. Other agents that run in Zed store their own sessions.
 
-**A turn is named by its message's id**; in documents of Zed's first agent by its place (``#1``),
-since saving such a thread again gives its
-messages other ids: by its place each is known there, too.
+A message is an object named after its author; the model's message contains its tools and their
+results. Messages have no times: all turns have the time of their thread. Failures are not stored.
+Tools of servers have bare names, so every tool that is not Zed's own counts as a server's.
+
+**A turn is named by its message's id.** In documents of Zed's first agent it is named by its
+position (``#1``), because saving such a thread again gives its messages other ids. There the
+position is an alias, too.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ _MAX_CHILDREN = 200
 
 
 class Reader(DatabaseReader):
+    """Reads the threads of Zed."""
+
     agent = AGENT.name
     own_names = re.compile(re.escape(NAME))
     pattern = NAME
@@ -69,6 +72,8 @@ class Reader(DatabaseReader):
 
 
 class ZedConversation(WholeConversation):
+    """A thread of Zed."""
+
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         with reading(where.path) as db:
@@ -100,7 +105,7 @@ class ZedConversation(WholeConversation):
         self._cwd = _folder(text_of(folders), text_of(order), thread)
         self._children: dict[
             str, list[str]
-        ] = {}  # turn -> threads of the sub-agents that it sent off
+        ] = {}  # turn -> threads of the sub-agents that it started
         messages = thread.get("messages")
         for place, message in enumerate(messages if isinstance(messages, list) else []):
             if isinstance(message, dict) and "role" in message:
@@ -120,9 +125,7 @@ class ZedConversation(WholeConversation):
         return found
 
     def _took_in(self, children: list[str]) -> bool:
-        """Whether a sub-agent took in content from outside; so it is said, too, where none can be
-        read.
-        """
+        """Return whether a sub-agent took in content from outside, or none of them can be read."""
         seen, waiting = {self.session}, list(children)
         if not waiting:
             return True
@@ -142,7 +145,7 @@ class ZedConversation(WholeConversation):
 
     def _call(self, name: str, given: Any, output: str, failed: bool) -> None:
         turn, words = self._turns[-1], input_text(given)
-        # `terminal` is a shell: what it fetches is known by that name
+        # `terminal` is a shell: this name makes its fetches known
         turn.call(
             ToolCall(
                 "shell" if name in _SHELLS else name,
@@ -153,7 +156,7 @@ class ZedConversation(WholeConversation):
         )
         turn.tools[-1].name = name
         turn.outside = turn.outside or name not in _TOOLS
-        turn.status = "interrupted"  # until words follow
+        turn.status = "interrupted"  # until an answer follows
 
     # -- since 0.3.0
 
@@ -203,7 +206,7 @@ class ZedConversation(WholeConversation):
         if child:
             self._children.setdefault(turn.turn, []).append(child)
 
-    # -- before
+    # -- before 0.3.0
 
     def _old(self, message: dict[str, Any], place: int) -> None:
         role = message.get("role")
@@ -219,7 +222,7 @@ class ZedConversation(WholeConversation):
         }
         if message.get("is_hidden") is True or role == "system":
             return
-        if role == "user" and results:  # of 0.1.0, where they stand in a message of their own
+        if role == "user" and results:  # of 0.1.0, which has results in a message of their own
             for call, result in zip(
                 self._turns[-1].tools[-len(results) :] if self._turns else [], results.values()
             ):
@@ -249,7 +252,11 @@ class ZedConversation(WholeConversation):
 
 
 def _document(kind: object, data: object, path: str) -> dict[str, Any]:
-    """A thread. Raises OSError where it can't be read, or is larger than any thread may be."""
+    """Return a thread's document.
+
+    Raises:
+        OSError: it cannot be read, or is too large.
+    """
     import zstandard
 
     raw = (
@@ -260,7 +267,7 @@ def _document(kind: object, data: object, path: str) -> dict[str, Any]:
         else b""
     )
     try:
-        if kind == "zstd":  # frames that don't say their size
+        if kind == "zstd":  # frames without their size
             with zstandard.ZstdDecompressor().stream_reader(raw) as stream:
                 raw = stream.read(_MAX + 1)
         if len(raw) > _MAX:
@@ -271,8 +278,9 @@ def _document(kind: object, data: object, path: str) -> dict[str, Any]:
 
 
 def _folder(paths: str, order: str, thread: dict[str, Any]) -> str:
-    """The folder that a thread was begun in: the first of its roots, which are stored by name, as
-    they were opened.
+    """Return the folder where a thread was started: the root that was opened first.
+
+    Roots are stored by name, with their order beside them.
     """
     roots = [path for path in paths.split("\n") if path]
     places = [
@@ -288,7 +296,7 @@ def _folder(paths: str, order: str, thread: dict[str, Any]) -> str:
 
 
 def _piece(piece: dict[str, Any]) -> str:
-    """A piece of a prompt as it stood in the box; a mention by its name."""
+    """Return a piece of a prompt as displayed; a mention as its name."""
     if "Text" in piece:
         return text_of(piece["Text"])
     uri = table_of(table_of(piece.get("Mention")).get("uri"))
@@ -300,14 +308,14 @@ def _piece(piece: dict[str, Any]) -> str:
 
 
 def _given(value: Any) -> Any:
-    """What a tool was given; newer versions say of what kind it is."""
+    """Return a tool's input. Newer versions add its kind."""
     return (
         value["value"] if isinstance(value, dict) and value.keys() == {"type", "value"} else value
     )
 
 
 def _shown(content: Any) -> str:
-    """What a tool gave, in any version's shape."""
+    """Return a tool's output, in the format of any version."""
     if isinstance(content, list):
         return "\n".join(text for text in map(_shown, content) if text)
     if isinstance(content, dict):
@@ -327,7 +335,9 @@ def _columns(db: Any) -> set[str]:
 
 
 def _milliseconds(given: object) -> float:
-    """Of RFC 3339, which may have more digits than Python reads; 0 where it is no time."""
+    """Return milliseconds of an RFC 3339 time, which may have more digits than Python reads; 0 if
+    it is not a time.
+    """
     try:
         when = datetime.fromisoformat(text_of(given))
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000
