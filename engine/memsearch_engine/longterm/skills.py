@@ -276,8 +276,7 @@ def write(
         The path of its SKILL.md.
 
     Raises:
-        Unreachable: the file is not writable.
-        UsageError: the skill is not valid.
+        Unreachable, UsageError: a file cannot be read or written.
     """
     folder = os.path.join(store(project), name)
     with locked(home, folder):

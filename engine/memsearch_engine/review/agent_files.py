@@ -130,8 +130,8 @@ class NativeMemories:
         return [(m, [s]) for m in memories for s in m.sections if s.id in wanted]
 
     def take(self, memory: NativeMemory, section: NativeSection) -> Note:
-        """Copy a section into today's notes, with its source. Each section is copied once. This can
-        be undone.
+        """Copy a section into today's notes, with its source, at most once a day. This can be
+        undone.
 
         Raises:
             UsageError: it was copied today already, or it is too long for a note.
