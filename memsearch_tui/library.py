@@ -290,7 +290,8 @@ class Library:
         ]
 
     def narrows(self, query: str) -> bool:
-        """Return whether *query* has only filters and asks for current notes.
+        """Return whether *query* has only filters, asks for current notes and not for other kinds
+        of text.
 
         Such a query lists all matching notes in order of time.
         """

@@ -97,10 +97,10 @@ def _unread(memory: Memory) -> list[Case]:
 
 
 def undo(memory: Memory) -> str:
-    """Undo the last change of a note and return a message.
+    """Undo the last change of a note and return a message, also if there is nothing to undo.
 
     Raises:
-        MemsearchError: there is nothing to undo, or the note has changed.
+        MemsearchError: the change cannot be undone.
     """
     changes = memory.undo(everywhere=memory.everything)
     return f"undone: {changes[0].op} of {changes[0].title[:40]}" if changes else "nothing to undo"

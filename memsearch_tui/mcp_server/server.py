@@ -110,7 +110,7 @@ class Memories:
     def is_at_home(self) -> bool:
         """Whether every client so far works in the folder of this process.
 
-        Requests without a client are then about that folder.
+        A request that names no client is then about that folder.
         """
         return all(folder == self._fallback for folder, _ in self._open)
 
