@@ -1,6 +1,6 @@
-"""What agents did: the files that they changed, the commands that they ran and how those ended.
+"""The actions of agents: changed files, and commands with their results.
 
-``work`` extracts it from a tool call, ``index`` stores it, and ``answers`` says how something is
-run, what fixed an error and who changed a file. This room knows turns and no agents. What is
-injected into sessions, and when, is decided by ``injection``.
+``work`` extracts actions from a tool call and ``index`` stores them. ``answers`` finds how
+something is run, what fixed an error and who changed a file. This package works on turns and does not depend
+on an agent's format. The ``injection`` package decides what is injected into sessions.
 """

@@ -1,4 +1,7 @@
-"""Answers from the actions of agents: how something is run, what fixed an error, who changed a file."""
+"""Answer questions from the actions of agents.
+
+The questions are how something is run, what fixed an error, and who changed a file.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ from memsearch_engine.actions.index import Act, Actions
 
 _WORDS = re.compile(r"[^\W_][\w.:/-]*")
 _SMALL = frozenset(
-    "a an and are as at be by do for from how i in is it of on or run the this to we what when which with".split()
+    "a an and are as at be by do for from how i in is it of on or run the this to we what when "
+    "which with".split()
 )
-_ENOUGH_ALIKE = 0.5  # of the words of two errors, or of two commands
+_ENOUGH_ALIKE = 0.5  # least share of common words of two errors, or of two commands
 _MAX_BETWEEN = 4
 _MAX_WORDS = 30
 
@@ -25,9 +29,11 @@ class Way(msgspec.Struct, kw_only=True):
     """A command that was run.
 
     Attributes:
-        worked, failed: how often.
+        command: the command line.
+        worked: number of runs that worked.
+        failed: number of runs that failed.
         last: the newest run that worked, else the newest run.
-        why: the words or the note that it was found by.
+        why: the words or the note by which it was found.
     """
 
     command: str
@@ -42,9 +48,9 @@ class Fix(msgspec.Struct, kw_only=True):
 
     Attributes:
         met: the command that failed with the error.
-        alike: 1 for the same error, less for a similar one.
-        mended: the later run in the same session that worked; None where there was none.
-        between: the actions between both: files written and commands that worked.
+        alike: similarity to the error in question: 1 for the same error, less for a similar one.
+        mended: the later run in the same session that worked; None if there was none.
+        between: the files written and the commands that worked between ``met`` and ``mended``.
     """
 
     met: Act
@@ -54,19 +60,20 @@ class Fix(msgspec.Struct, kw_only=True):
 
     @property
     def acts(self) -> list[Act]:
+        """The failed command, the actions after it and the run that worked, in order."""
         return [self.met, *self.between, *([self.mended] if self.mended else [])]
 
     @property
     def again(self) -> bool:
-        """Whether the same command worked in the end."""
+        """Whether the run that worked was the same command."""
         return self.mended is not None and self.mended.command == self.met.command
 
     def words(self) -> str:
-        """What fixed it, in words; empty where nothing is known."""
+        """A sentence about the fix; empty if no fix is known."""
         if self.mended is None:
             return ""
         worked = "it worked" if self.again else f"`{self.mended.command}` worked"
-        done = [_said(act) for act in self.between[:_MAX_BETWEEN]]
+        done = [_description(act) for act in self.between[:_MAX_BETWEEN]]
         if len(self.between) > _MAX_BETWEEN:
             done.append(f"{len(self.between) - _MAX_BETWEEN} things more")
         if done:
@@ -74,7 +81,7 @@ class Fix(msgspec.Struct, kw_only=True):
         return f"{worked} when run again" if self.again else worked
 
 
-def _said(act: Act) -> str:
+def _description(act: Act) -> str:
     return (
         f"edited `{act.path}`"
         if act.path
@@ -91,13 +98,16 @@ def how(
     stands: Stands,
     turns: Iterable[tuple[str, str, str]] = (),
 ) -> list[Way]:
-    """The commands by which something was done, best first: those that contain words of the
-    question, then those of *turns*.
+    """Find the commands by which something was done.
 
     Args:
         memories: memory folders; empty for all.
-        stands: whether the note of an action still exists.
+        asked: the question.
+        stands: returns whether the note of an action still exists.
         turns: (agent, session, turn) of notes that answer the question.
+
+    Returns:
+        Commands that contain words of the question, best first, then commands of *turns*.
     """
     words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL][
         :_MAX_WORDS
@@ -134,11 +144,15 @@ def _count(found: dict[str, Way], act: Act, why: str) -> None:
 
 
 def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> list[Fix]:
-    """Where an error occurred and what fixed it. Fixed errors come first, then the same error
-    before similar ones, then the newest.
+    """Find where an error occurred and what fixed it.
 
     Args:
+        memories: memory folders; empty for all.
         error: the printed text, or some words of it.
+        stands: returns whether the note of an action still exists.
+
+    Returns:
+        Fixed errors first, then the same error before similar ones, then the newest first.
     """
     lines = work.complaints(error) or [line for line in error.splitlines() if line.strip()][:1]
     signs = [work.signature(line) for line in lines]
@@ -150,7 +164,7 @@ def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> li
     rare = sorted({word for words in wanted for word in words if len(word) > 2})[:_MAX_WORDS]
     for act, sign in actions.failures(memories, rare):
         key, words = (act.session, *act.place), set(_WORDS.findall(sign))
-        # some words of an error are enough to ask by
+        # the question may consist of some words of the error only
         alike = (
             max(len(words & of) / max(1, min(len(words | of), 2 * len(of))) for of in wanted)
             if wanted
@@ -160,17 +174,19 @@ def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> li
             found[key] = Fix(met=act, alike=round(min(alike, 0.99), 2))
     for one in found.values():
         mend(actions, one)
-        if not all(stands(act) for act in one.acts):  # what mended it was deleted
+        if not all(stands(act) for act in one.acts):  # a note about the fix was deleted
             one.mended, one.between = None, []
-    once: dict[object, Fix] = {}  # a command may fail many times until it works
+    once: dict[object, Fix] = {}  # a command may fail many times before it works
     for one in sorted(found.values(), key=lambda one: one.met.place):
         once.setdefault((one.met.session, one.mended.place if one.mended else one.met.command), one)
     return sorted(once.values(), key=lambda one: (one.mended is None, -one.alike, -one.met.at))
 
 
 def mend(actions: Actions, one: Fix) -> None:
-    """Look for the fix: the next run of the same command in its session that worked, else of a
-    variant of it.
+    """Set ``mended`` and ``between`` of a fix.
+
+    The fix is the next run of the same command in the session that worked, else the next run of a
+    variant of the command.
     """
     later = actions.after(one.met)
     same = (act for act in later if act.command == one.met.command and not act.failed)
@@ -186,7 +202,7 @@ def mend(actions: Actions, one: Fix) -> None:
 
 
 def _is_variant(act: Act, of: Act) -> bool:
-    """Whether two commands are variants: of one program, with at least half of their words shared."""
+    """Whether two commands run the same program and have at least half of their words in common."""
     program, words, others = (
         of.head.partition(" ")[0],
         set(act.command.split()),
@@ -198,7 +214,16 @@ def _is_variant(act: Act, of: Act) -> bool:
 
 
 def blame(actions: Actions, memories: list[str], path: str, stands: Stands) -> list[Act]:
-    """Who wrote to a path, newest first, each turn once."""
+    """Find the turns that wrote to a path.
+
+    Args:
+        memories: memory folders; empty for all.
+        path: a file or folder, or the end of its path.
+        stands: returns whether the note of an action still exists.
+
+    Returns:
+        The last write of each turn, newest first.
+    """
     turns: dict[tuple[str, str, str], Act] = {}
     for act in actions.of_path(memories, work.within(path)):
         if stands(act):

@@ -1,8 +1,7 @@
-"""``actions.db``: for each turn the files changed and the commands run, in order, with how each
-ended. Only text is stored; the caller removes secrets first.
+"""Store the actions of each turn in ``actions.db``: changed files, and commands with their results.
 
-The database is derived: what is lost is made again from archived conversations. It can be read
-without write access. A file that is missing or damaged reads as empty.
+Only text is stored. The caller removes secrets first. The database is derived: it can be made again
+from archived conversations. Readers need no write access. A missing or damaged file reads as empty.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ CREATE INDEX signs_turn ON signs(turn);
 PRAGMA user_version=1;
 """
 _MAX_TURNS = 200_000
-_MAX_ACTS = 400  # of a turn
+_MAX_ACTS = 400  # per turn
 _BUSY_S = 10.0
 
 
@@ -46,12 +45,14 @@ class Act(msgspec.Struct, kw_only=True):
     """One action of an agent: it ran ``command`` or wrote to ``path``; the other one is empty.
 
     Attributes:
-        memory: the memory folder; entry: id of the note of the turn.
-        at: when the turn began, in seconds since 1970.
-        n: the place among the actions of the turn, from 0.
-        head: the program with its subcommand, such as ``alembic upgrade``.
-        complaint: the most specific line that a failed command printed.
+        memory: the memory folder.
+        entry: id of the note about the turn.
+        at: start of the turn, in seconds since 1970.
         outside: whether the turn read content from outside the machine.
+        n: position among the actions of the turn, from 0.
+        head: the program with its subcommand, such as ``alembic upgrade``.
+        failed: whether the command failed.
+        complaint: the most specific error line that a failed command printed.
     """
 
     agent: str
@@ -70,7 +71,7 @@ class Act(msgspec.Struct, kw_only=True):
 
     @property
     def place(self) -> tuple[float, str, int]:
-        """A key that sorts the actions of a session by time."""
+        """Key that sorts the actions of a session by time."""
         return self.at, self.turn, self.n
 
 
@@ -87,6 +88,7 @@ class Actions:
         self._writer: sqlite3.Connection | None = None
 
     def close(self) -> None:
+        """Close the writing connection."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -94,12 +96,13 @@ class Actions:
     # -- writing
 
     def put(self, turn: Turn, memory: str, entry: str, at: float) -> None:
-        """Store the actions of a turn, in place of those stored before.
+        """Store the actions of a turn and replace those stored before.
 
         Args:
             turn: without secrets.
-            memory, entry: memory folder and id of its note.
-            at: when it began, in seconds since 1970.
+            memory: memory folder of the note about the turn.
+            entry: id of that note.
+            at: start of the turn, in seconds since 1970.
 
         Raises:
             Unreachable: the database can't be written.
@@ -129,7 +132,7 @@ class Actions:
                     [(name, *sign) for sign in signs],
                 )
                 oldest = db.execute("SELECT id FROM turns WHERE id<=?", ((name or 0) - _MAX_TURNS,))
-                self._drop(db, oldest.fetchall())  # those noted first
+                self._drop(db, oldest.fetchall())
         except (sqlite3.Error, OSError) as error:
             raise Unreachable(
                 f"{self.path} can't be written: {error}", "move it aside: it is made again"
@@ -159,7 +162,7 @@ class Actions:
                     layout = db.execute("PRAGMA user_version").fetchone()[0]
                     if layout > _LAYOUT:
                         raise sqlite3.OperationalError("a newer memsearch has written it")
-                    if layout != _LAYOUT:  # derived: an older layout is thrown away
+                    if layout != _LAYOUT:  # the data is derived, so an older layout is deleted
                         for (table,) in db.execute(
                             "SELECT name FROM sqlite_master WHERE type='table'"
                         ).fetchall():
@@ -183,7 +186,7 @@ class Actions:
         return self._acts(memories, "a.command=?", [command])
 
     def of_path(self, memories: list[str], name: str) -> list[Act]:
-        """All writes to a path that is *name*, ends with it or lies in that folder, newest first."""
+        """All writes to a file or folder with this path or end of a path, newest first."""
         like = _like(name)
         where = "a.path<>'' AND (a.path=? OR a.path LIKE ? ESCAPE '!' OR a.path LIKE ? ESCAPE '!')"
         return self._acts(memories, where, [name, f"%/{like}", f"{like}/%"])
@@ -199,7 +202,7 @@ class Actions:
     def failures(
         self, memories: list[str], words: Iterable[str], limit: int = 500
     ) -> list[tuple[Act, str]]:
-        """Failures whose signature contains any of *words*, newest first, with the signature."""
+        """(action, signature) of failures with any of *words* in their signature, newest first."""
         terms = list(words)
         where, values = _in(memories)
         either = " OR ".join("s.sign LIKE ? ESCAPE '!'" for _ in terms) or "0"
@@ -220,23 +223,24 @@ class Actions:
         return self._acts(memories, "a.command<>'' AND NOT a.failed", [], limit)
 
     def of_turn(self, agent: str, session: str, turn: str) -> list[Act]:
+        """The actions of a turn, in order."""
         return self._acts([], "t.agent=? AND t.session=? AND t.turn=?", [agent, session, turn])[
             ::-1
         ]
 
     def after(self, act: Act) -> list[Act]:
-        """The actions of the session after *act*, in order."""
+        """The actions of the same session after *act*, in order."""
         found = self._acts(
             [], "t.agent=? AND t.session=? AND t.at>=?", [act.agent, act.session, act.at], 5000
         )
         return [other for other in reversed(found) if other.place > act.place]
 
     def paths_named(self, memories: list[str], name: str) -> set[str]:
-        """The written paths that end with *name* or lie in a folder of that name."""
+        """The written paths that end with *name* or are in a folder with that name."""
         return {act.path for act in self.of_path(memories, name)}
 
     def took_in_outside(self, act: Act) -> bool:
-        """Whether the session had read content from outside the machine by then, in any turn."""
+        """Whether the session had read content from outside the machine before *act* ended."""
         query = "SELECT 1 FROM turns WHERE agent=? AND session=? AND at<=? AND outside LIMIT 1"
         return any(self._read(query, (act.agent, act.session, act.at)))
 
@@ -254,7 +258,7 @@ class Actions:
         for mode in (
             "mode=ro",
             "mode=ro&immutable=1",
-        ):  # a sandbox can't open the log of a WAL database
+        ):  # a read-only sandbox can't open a WAL database unless it is immutable
             with contextlib.suppress(sqlite3.Error):
                 db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=_BUSY_S, factory=Database)
                 try:
@@ -266,7 +270,7 @@ class Actions:
 
 
 def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int, str]]]:
-    """The rows of ``acts`` and ``signs`` for a turn, without the id of the turn."""
+    """The rows of the tables ``acts`` and ``signs`` for a turn, without the id of the turn."""
     root = memory.removesuffix("/.memsearch/memory")
     acts: list[tuple[Any, ...]] = []
     signs: list[tuple[int, str]] = []
@@ -289,14 +293,13 @@ def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int,
         if not work.runs(tool.name, tool.input):
             continue
         command = work.command(tool.name, tool.input, root, turn.cwd)
-        if command is None:  # a script: something was done
+        if command is None:  # a script: stored without its text
             acts.append((len(acts), "", "", "", tool.failed, ""))
             continue
         cut_off = not settled and n == len(turn.tools) - 1
         unknown = command.is_masked and not tool.failed and not work.is_clean(tool.output)
-        if (
-            cut_off or unknown or command.is_looking and not tool.failed
-        ):  # nobody knows how it ended, or needs to
+        # the result is unknown, or of no use
+        if cut_off or unknown or command.is_looking and not tool.failed:
             continue
         complaints = work.complaints(tool.output) if tool.failed else []
         signs += [(len(acts), str(_whole(work.signature(line)))) for line in complaints]
@@ -314,7 +317,7 @@ def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int,
 
 
 def _whole(value: object) -> object:
-    """A value that can be stored: half of a surrogate pair can't be encoded."""
+    """Replace lone surrogates in a string, which can't be encoded. Other values are unchanged."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 

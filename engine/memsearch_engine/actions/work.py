@@ -1,5 +1,6 @@
-"""Extract from a tool call the files that it changed, the command that it ran and the errors that it
-printed. It works on text and reads no files.
+"""Extract from a tool call the changed files, the command and the printed errors.
+
+This module works on text and reads no files.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from memsearch_engine.core.safe_text import plain
 MAX_COMMAND = 400  # characters
 MAX_LINE = 240
 _MAX_COMPLAINTS = 3
-_MAX_LINE = 600  # characters of a line that are looked at: some patterns look ahead at each
-_LOOKED_THROUGH = 40_000  # characters of an output, half of them at its end
+_MAX_LINE = 600  # characters searched in a line: some patterns look ahead at each character
+_LOOKED_THROUGH = 40_000  # characters searched in an output: half at its beginning, half at its end
 
 _EDITS = (
     "edit",
@@ -33,20 +34,24 @@ _EDITS = (
     "create",
 )
 _PATH_KEYS = ("file_path", "filePath", "notebook_path", "path")
-#: The patch language of Codex' and OpenCode's apply_patch.
+#: File headers in the patch format of apply_patch (Codex, OpenCode).
 _PATCHED = re.compile(
     r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M
 )
 
-#: Programs whose first word says what they do, and hardly anything does without it.
+#: Programs with subcommands: the first word after the program names the action.
 _SPEAKING = frozenset(
-    "adb ansible apt apt-get aws az brew bun bundle cargo composer conda deno docker docker-compose dotnet expo fastlane firebase flutter "
-    "gcloud gh git glab go gradle gradlew ./gradlew helm heroku idf.py just kubectl make mix mvn nerdctl nix npm nx pip pip3 pnpm podman "
-    "poetry rails rake rustup sbt supabase swift systemctl terraform tofu uv vault vercel west wrangler xcodebuild yarn alembic dvc ninja "
-    "bazel pants pre-commit twine hatch tox nox rake brew snap dnf yum pacman jj svn hg pulumi cdk serverless skaffold argocd flux kustomize "
+    "adb ansible apt apt-get aws az brew bun bundle cargo composer conda deno docker "
+    "docker-compose dotnet expo fastlane firebase flutter "
+    "gcloud gh git glab go gradle gradlew ./gradlew helm heroku idf.py just kubectl make mix mvn "
+    "nerdctl nix npm nx pip pip3 pnpm podman "
+    "poetry rails rake rustup sbt supabase swift systemctl terraform tofu uv vault vercel west "
+    "wrangler xcodebuild yarn alembic dvc ninja "
+    "bazel pants pre-commit twine hatch tox nox rake brew snap dnf yum pacman jj svn hg pulumi "
+    "cdk serverless skaffold argocd flux kustomize "
     "manage.py artisan".split()
 )
-#: What only runs another command.
+#: Programs that only run another command -> number of their own arguments before it.
 _WRAPPERS = {
     "sudo": 0,
     "time": 0,
@@ -69,10 +74,12 @@ _RUNNERS = {
 }
 _LONE_RUNNERS = {"npx", "bunx", "uvx"}
 _SHELL_NAMES = {"bash", "sh", "zsh"}
-#: Programs that change nothing, as long as they write to no file.
+#: Programs that change nothing unless their output is redirected to a file.
 _LOOKING = frozenset(
-    "ls cat head tail less more grep rg ag find fd pwd echo printf which type whoami date wc tree stat file du df env export set cd "
-    "pushd popd sleep true false test [ sed awk sort uniq cut jq nl tee history clear man diff cmp xxd od id hostname uname ps".split()
+    "ls cat head tail less more grep rg ag find fd pwd echo printf which type whoami date wc "
+    "tree stat file du df env export set cd "
+    "pushd popd sleep true false test [ sed awk sort uniq cut jq nl tee history clear man diff "
+    "cmp xxd od id hostname uname ps".split()
 )
 _LOOKING_HEADS = frozenset(
     [
@@ -110,22 +117,29 @@ _WRITES = re.compile(
 )
 
 _COMPLAINT = re.compile(
-    r"\b[A-Z]\w*(?:Error|Exception)\b|\berror\b|\bfatal\b|\bpanic(?:ked)?\b|\bFAILED\b|\bfailed\b|\bfailure\b|cannot|can't|could not|"
-    r"unable to|not found|no such|denied|refused|undefined|unresolved|unknown|invalid|missing|expected|mismatch|timed? ?out|"
+    r"\b[A-Z]\w*(?:Error|Exception)\b|\berror\b|\bfatal\b|\bpanic(?:ked)?\b|\bFAILED\b"
+    r"|\bfailed\b|\bfailure\b|cannot|can't|could not|"
+    r"unable to|not found|no such|denied|refused|undefined|unresolved|unknown|invalid|missing"
+    r"|expected|mismatch|timed? ?out|"
     r"out of memory|overflow|conflict|already exists|already in use|unsupported|not permitted",
     re.I,
 )
-#: An exception's own line says more than any other.
+#: A line that names an error or exception. It is preferred to other error lines.
 _NAMED = re.compile(
     r"^\s*(?:E\s+)?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Panic|Interrupt|Exit)\b\s*(?::|$)|\b(?:error|fatal)(?:\[\w+\])?:",
     re.I,
 )
-#: What every failure of its kind says, without the signs around it.
+#: Lines that occur in every failure of a tool and do not identify the error, without the
+#: punctuation around them.
 _HOLLOW = re.compile(
-    r"(?:e\s+)?(?:assert .*|assertionerror:?.{0,60})|traceback \(most recent call last|exit code:? \d+|command failed.*exit.*|"
-    r"\d+ (?:failed|errors?|passed).*|(?:npm|pnpm|yarn) (?:err!|error) (?:code|errno|path|a complete log).*|make.*error \d+|"
-    r"error: process completed.*|.*elifecycle.*|during handling of.*|the above exception.*|failed tests?:?|build failed.*|"
-    r"short test summary.*|error: test failed.*|error: aborting due to.*|error: could not compile.*|some tests failed.*|"
+    r"(?:e\s+)?(?:assert .*|assertionerror:?.{0,60})|traceback \(most recent call last|exit "
+    r"code:? \d+|command failed.*exit.*|"
+    r"\d+ (?:failed|errors?|passed).*|(?:npm|pnpm|yarn) (?:err!|error) (?:code|errno|path|a "
+    r"complete log).*|make.*error \d+|"
+    r"error: process completed.*|.*elifecycle.*|during handling of.*|the above exception.*"
+    r"|failed tests?:?|build failed.*|"
+    r"short test summary.*|error: test failed.*|error: aborting due to.*|error: could not "
+    r"compile.*|some tests failed.*|"
     r"compilation terminated.*",
     re.I,
 )
@@ -156,10 +170,10 @@ class Command(msgspec.Struct, frozen=True):
     """A command in the form in which runs of it are compared.
 
     Attributes:
-        text: without options that only reduce its output.
+        text: the command without parts that only shorten its output.
         head: the program with its subcommand, such as ``alembic upgrade``.
         is_masked: whether the exit status is that of another program, such as the last of a pipe.
-        is_looking: whether it changes nothing, so that it fixes no error.
+        is_looking: whether it changes nothing and so can't fix an error.
     """
 
     text: str
@@ -169,9 +183,10 @@ class Command(msgspec.Struct, frozen=True):
 
 
 def files(tool: str, given: str) -> list[str]:
-    """The paths that a call writes to, as it names them.
+    """The paths that a tool call writes to, as written in its input.
 
     Args:
+        tool: name of the tool.
         given: the call's input: JSON, or the text of a patch or a command
             (``agents.transcripts.model.input_text``).
     """
@@ -201,7 +216,7 @@ def _patched(text: str) -> list[str]:
 
 
 def within(path: str, *roots: str) -> str:
-    """*path*, normalised, relative to the first of *roots* that contains it; else as it is."""
+    """Normalise *path* and make it relative to the first of *roots* that contains it, if any."""
     path = os.path.normpath(path) if path else ""
     inside = (
         path.removeprefix(f"{root.rstrip('/')}/")
@@ -212,21 +227,36 @@ def within(path: str, *roots: str) -> str:
 
 
 def runs(tool: str, given: str) -> bool:
-    """Whether a call runs anything."""
+    """Whether a tool call runs a command.
+
+    Args:
+        tool: name of the tool.
+        given: the call's input.
+    """
     return tool.lower() in SHELLS and "apply_patch" not in given[:200] and bool(given.strip())
 
 
 def command(tool: str, given: str, *roots: str) -> Command | None:
-    """The command that a call ran; None where there is none that could be run again."""
+    """The command that a tool call ran; None if it ran none that could be run again.
+
+    Args:
+        tool: name of the tool.
+        given: the call's input.
+        roots: as for ``of_line``.
+    """
     return of_line(given, *roots) if runs(tool, given) else None
 
 
 def of_line(line: str, *roots: str) -> Command | None:
-    """The command of a command line; None for an empty line, for scripts and for very long lines,
-    which nobody runs again.
+    """Parse a command line.
 
     Args:
-        roots: folders in which it is run anyway; ``cd`` into another folder is part of the command.
+        line: the text given to the shell.
+        roots: folders in which the command runs by default; ``cd`` into one of them is removed.
+
+    Returns:
+        None for an empty line, a script of several lines and a very long line, which nobody runs
+        again.
     """
     lines = [
         part
@@ -248,15 +278,15 @@ def of_line(line: str, *roots: str) -> Command | None:
         return None
     parts, operators = _parts(_STREAMS.sub(" ", bare))
     heads = [head for part in parts if (head := _head(part))]
-    telling = [head for head in heads if not _looks(head)]
+    changing = [head for head in heads if not _looks(head)]
     if not heads:
         return None
     is_masked = any(operator not in ("&&", "(", ")") for operator in operators)
     return Command(
         text,
-        (telling or heads)[-1],
+        (changing or heads)[-1],
         is_masked,
-        not telling and not _WRITES.search(_STREAMS.sub(" ", whole)),
+        not changing and not _WRITES.search(_STREAMS.sub(" ", whole)),
     )
 
 
@@ -265,7 +295,7 @@ def _looks(head: str) -> bool:
 
 
 def _parts(text: str) -> tuple[list[list[str]], list[str]]:
-    """The simple commands of a line, each as its words, and what stands between them."""
+    """The words of each simple command of a line, and the operators between the commands."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()")
     lexer.whitespace_split = True
     parts: list[list[str]] = [[]]
@@ -277,9 +307,9 @@ def _parts(text: str) -> tuple[list[list[str]], list[str]]:
                 parts.append([])
             else:
                 parts[-1].append(word)
-    except ValueError:  # an open quote: what there is of it
+    except ValueError:  # an unclosed quote
         parts[-1] = parts[-1] or text.split()
-    if operators and not parts[-1] and operators[-1] == ";":  # `make;` ends as make does
+    if operators and not parts[-1] and operators[-1] == ";":  # `make;` has the status of `make`
         operators.pop()
     return parts, operators
 
@@ -310,13 +340,13 @@ def _head(words: list[str]) -> str:
             return f"python {script}".strip()
         name, rest = os.path.basename(script), rest[rest.index(script) + 1 :]
     if name in _SPEAKING:
-        said = next((word for word in rest if _WORD.match(word)), "")
-        if name in ("npm", "pnpm", "yarn", "bun") and said == "run":
+        subcommand = next((word for word in rest if _WORD.match(word)), "")
+        if name in ("npm", "pnpm", "yarn", "bun") and subcommand == "run":
             script = next(
                 (word for word in rest[rest.index("run") + 1 :] if not word.startswith("-")), ""
             )
             return f"{name} run {script}".strip()
-        return f"{name} {said}".strip()
+        return f"{name} {subcommand}".strip()
     return name
 
 
@@ -327,8 +357,9 @@ def _after_options(words: list[str]) -> list[str]:
 
 
 def complaints(output: str) -> list[str]:
-    """The lines of an output that say what went wrong: at most three, the last first. Where some
-    lines name an error, only those.
+    """The error lines of an output: at most three, the last one first.
+
+    If some lines name an error or exception, only those are returned.
     """
     if len(output) > _LOOKED_THROUGH:
         output = f"{output[: _LOOKED_THROUGH // 2]}\n{output[-_LOOKED_THROUGH // 2 :]}"
@@ -337,8 +368,8 @@ def complaints(output: str) -> list[str]:
         line = " ".join(line[:_MAX_LINE].split())
         if _COMPLAINT.search(line) and not _is_hollow(line) and is_telling(sign := signature(line)):
             found[sign] = (bool(_NAMED.search(line)), number, line[:MAX_LINE])
-    telling = [said for said in found.values() if said[0]] or list(found.values())
-    return [line for _, _, line in sorted(telling, reverse=True)[:_MAX_COMPLAINTS]]
+    named = [item for item in found.values() if item[0]] or list(found.values())
+    return [line for _, _, line in sorted(named, reverse=True)[:_MAX_COMPLAINTS]]
 
 
 def _is_hollow(line: str) -> bool:
@@ -352,8 +383,9 @@ def is_clean(output: str) -> bool:
 
 
 def signature(line: str) -> str:
-    """The part of an error line that is the same for all errors of its kind: without folders, places
-    in files, times, addresses and durations.
+    """The part of an error line that is the same for all errors of its kind, in lower case.
+
+    Folders, line numbers, times, addresses and durations are removed.
     """
     line = line[:_MAX_LINE]
     for pattern, instead in _CHANGING:

@@ -1,14 +1,14 @@
-"""Rate how probable it is that a note is relevant to a prompt, to inject it unasked.
+"""Rate how probable it is that a note is relevant to a prompt, to decide on its injection.
 
-A hit of a search costs a glance; injected text costs tokens and attention. So this is another
-question than that of ``search/confidence.py``, whose features it shares, and it was fitted on other
-texts: prompts as people report problems, and prompts for which no note is relevant (``python -m
+A wrong hit of a search costs a glance, but wrong injected text costs tokens and attention. This
+module therefore has its own model, with features of ``search/confidence.py``. It was fitted on
+prompts in which people report problems, and on prompts without a relevant note (``python -m
 tests.evaluation.recall --fit``).
 
-A decision is often a conversation of several turns, none of which is probable enough by itself.
-Where more notes of one conversation and topic are among the hits than chance puts there, each is
-more probable. Such a note must be rated higher than others, since routine notes are found together,
-too.
+A decision is often made in a conversation of several turns, and no single turn is probable enough.
+If the hits contain more notes of one conversation and topic than expected by chance, the
+probability of each is raised. The limit for such notes is higher than for others, because routine
+notes are often found together, too.
 """
 
 from __future__ import annotations
@@ -25,21 +25,26 @@ from memsearch_engine.search.logistic import LogisticModel, probability
 MODEL = LogisticModel(
     ("above", "coverage", "lead", "behind", "first"), -7.45, (1.33, 3.56, 10.62, 1.24, 0.21)
 )
-#: From here on a note is injected. Of prompts without a relevant note, one in twelve gets a note.
+#: Least probability for injection. One in twelve prompts without a relevant note gets a note.
 ENOUGH = 0.4
-#: What each other note of the conversation (``companions``) adds to the log odds, and the
-#: probability that a note must reach by it. From 0.75 on, twice as many relevant notes are
-#: injected, and wrong ones at 15 of 100 prompts without a relevant note.
+#: Weight of ``companions`` in the log odds, and the probability that a note must reach with it.
+#: With 0.75 instead of 0.9, twice as many relevant notes are injected, but 15 of 100 prompts
+#: without a relevant note get a wrong note.
 _COMPANION_WEIGHT, _ENOUGH_TOGETHER = 3.89, 0.9
-#: Similarity of two notes in standard deviations above any two notes: from the first on they have
-#: one topic; from the second on they have nearly the same words, as routine notes do, and say
-#: nothing about each other (one pair in fifty of a conversation on one topic is so similar).
+#: Similarity of two notes in standard deviations above any two notes. From the first value on, they
+#: are on the same topic. From the second value on, they are nearly identical, as routine notes are,
+#: and are not counted. One in fifty pairs of a conversation on one topic is that similar.
 _SAME_TOPIC, _SAME_WORDS = 1.0, 4.5
 
 
 def features(hits: list[Hit]) -> list[tuple[float, ...]]:
-    """Those of ``confidence.features`` that say something about prompts. Where the model does not
-    know the script of the prompt, ``above`` is 0 and no note is probable enough.
+    """The features of each hit: those of ``confidence.features`` that ``MODEL`` uses.
+
+    If the model does not know the script of the prompt, ``above`` is 0 and no note is probable
+    enough.
+
+    Args:
+        hits: best first.
     """
     return [
         (above, coverage, lead, behind, first)
@@ -50,8 +55,10 @@ def features(hits: list[Hit]) -> list[tuple[float, ...]]:
 def companions(
     catalog: Catalog, space: VectorIndex, project: Project, hits: list[Hit]
 ) -> list[float]:
-    """For each hit, how many other hits have its conversation and topic, beyond what chance would
-    give (logarithm of one more).
+    """Count, for each hit, the other hits of its conversation that are on its topic.
+
+    Returns:
+        For each hit log(1 + n), where n is the count beyond that expected by chance, at least 0.
     """
     conversations: dict[tuple[str, ...], list[Hit]] = {}
     for hit in hits:
@@ -82,10 +89,11 @@ def companions(
 
 
 def rate(hits: list[Hit], companions_of: list[float]) -> None:
-    """Set the confidence of the hits of a prompt to the probability that each is relevant.
+    """Set the confidence of each hit to the probability that it is relevant to the prompt.
 
     Args:
-        companions_of: of each hit, as ``companions`` returns it.
+        hits: best first.
+        companions_of: the result of ``companions`` for these hits.
     """
     for hit, values, more in zip(hits, features(hits), companions_of):
         log_odds = MODEL.log_odds(values)

@@ -55,7 +55,8 @@ def why_not(
     reasons: list[str] = []
     if section.project and section.project.id not in {p.id for p in scope} and not request.projects:
         reasons.append(
-            f"it belongs to the project {section.project.name}: search with project:{section.project.slug}"
+            f"it belongs to the project {section.project.name}: search with "
+            f"project:{section.project.slug}"
         )
     rows = catalog.by_entry(entry.id) if catalog else []
     if not rows:

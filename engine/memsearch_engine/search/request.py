@@ -259,7 +259,7 @@ class LeftOut:
         self._notes: set[tuple[str, str]] = set()
 
     def admits(self, row: Row) -> bool:
-        """Whether the request admits a row; counts the note if only an excluded word prevents it."""
+        """Whether the request admits a row; a note with an excluded word is counted."""
         if not self._request.admits_but_for_words(row):
             return False
         if self._request.excludes(row):

@@ -1,5 +1,7 @@
-"""Compare notes with those near to them while the service rests, a slice at a time, and store which
-supersedes which (``supersession.notes``). It reads no files and makes no vectors.
+"""Compare notes with similar notes in small steps while the service is idle.
+
+Each step stores which note supersedes which (``supersession.notes``). It reads no files and makes
+no vectors.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ _AT_ONCE = 32
 
 
 class _Waiting(msgspec.Struct):
-    """A project with notes that may be new.
+    """A project with notes that may need a comparison.
 
     Attributes:
-        after: catalog id of the last chunk that was looked at.
+        after: catalog id of the last chunk that was checked.
     """
 
     project: Project
@@ -29,49 +31,56 @@ class _Waiting(msgspec.Struct):
 
 
 class Comparer:
-    """Knows which projects have notes that were not compared. Only the index thread calls it."""
+    """Compares the notes of projects that were reported as changed.
+
+    Only the index thread may call it.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[str, _Waiting] = {}
 
     def note(self, project: Project) -> None:
-        """The notes of a project may have changed. Notes without a vector are looked at again after
-        the next call.
+        """Report that the notes of a project may have changed.
+
+        Notes without a vector are skipped until the next report.
         """
         self._waiting[project.id] = _Waiting(project)
 
     def is_due(self, index: VectorIndex | None) -> bool:
-        """Whether there is anything to do. On a Milvus server each comparison would be a request:
-        there notes are compared when somebody asks.
+        """Whether there is anything to compare.
+
+        Always False on a Milvus server, where each comparison would be a request. Notes are then
+        compared during a search.
         """
         return bool(self._waiting) and index is not None and index.is_local
 
     def doing(self) -> str:
-        """What is compared now, for people."""
+        """A sentence for people about the current work."""
         projects = [waiting.project.slug for waiting in list(self._waiting.values())]
         return f"comparing the notes of {', '.join(projects)} with each other"
 
     def step(self, catalog: Catalog, index: VectorIndex) -> None:
-        """Compare some notes of one project. A project that fails is left until its notes change
-        again.
+        """Compare some notes of one project.
+
+        If this fails, the project is skipped until its notes change again.
         """
         name, waiting = next(iter(self._waiting.items()))
         project, version = waiting.project, notes.version(index)
         try:
             rows = catalog.links.not_compared(project.id, version, waiting.after, _AT_ONCE)
             if rows:
-                held = index.vectors(project.collection, [row.chunk_id for row in rows])
-                rows, waiting.after = [row for row in rows if row.chunk_id in held], rows[-1].id
+                vectors = index.vectors(project.collection, [row.chunk_id for row in rows])
+                rows, waiting.after = [row for row in rows if row.chunk_id in vectors], rows[-1].id
                 catalog.links.put(rows, version, notes.compare(catalog, index, project, rows))
                 return
             catalog.links.prune(project.id)
-        except Exception:  # notes are compared when somebody asks
+        except Exception:  # the notes are compared during a search instead
             log.exception("the notes of %s are not compared", project.slug)
         self._waiting.pop(name, None)
 
 
 def compare_all(catalog: Catalog, index: VectorIndex, project: Project) -> None:
-    """Compare all notes of a project that were not."""
+    """Compare all notes of a project that were not compared yet."""
     comparer = Comparer()
     comparer.note(project)
     while comparer.is_due(index):

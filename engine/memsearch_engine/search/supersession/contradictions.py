@@ -1,11 +1,11 @@
-"""Find notes that contradict each other: they give one setting two values, and no word says that it
-was changed.
+"""Find notes that contradict each other: they give different values to the same setting.
 
-Only text that is written as a value counts: ``name = value``, or an identifier followed by "is",
-"set to" or "defaults to" and a number, a switch or a piece of code. One value for staging and
-another for production is no contradiction, nor is a value that was only tried.
+Notes that mention a change of the setting are not contradictions. Only assignments count:
+``name = value``, or an identifier followed by "is", "set to" or "defaults to" and a number, a
+switch or a piece of code. Different values for staging and for production are no contradiction. A
+value that was only tried does not count.
 
-It only reads the catalog: no vector and no model is opened.
+This module reads only the catalog. It opens no vectors and no model.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ _SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Comm
 _NAME = r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*"
 _ASSIGNED = re.compile(rf"`({_NAME})(?:\s*=(?!=)\s*|:\s+)([^`\n]{{1,60}})`")
 _VALUE = r"""`[^`\n]{1,40}`|"[^"\n]{1,40}"|-?\d[\d_,.]*\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?|d(?:ays?)?|kb|mb|gb|kib|mib|gib|%)?\b|true|false|on|off|enabled|disabled"""
-#: What may follow a value that is one: "is on the private subnet", "is off by one" and "is 3 times
-#: the pool" give none.
+#: What may follow a value. It excludes "is on the private subnet", "is off by one" and "is 3 times
+#: the pool".
 _ENDS = r"(?=\s*(?:$|[.;,:)(!?–—]|(?:in|for|everywhere|here|now|again|since|because|so|and|but|by\s+default)\b))"
 _STATED = re.compile(
     rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+))\s+(?:is|are|stays(?:\s+at)?|equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
     rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w){_ENDS}",
     re.IGNORECASE,
 )
-#: Where, or for whom, something holds.
+#: Environments and services to which a value may be limited.
 _PLACE = re.compile(
     r"\b(staging|stage|prod(?:uction)?|live|dev(?:elopment)?|local(?:ly|host)?|test(?:s|ing)?|ci|canary|preview|sandbox|default|docker|linux|macos|windows"
     r"|eu|us|[a-z0-9-]+-(?:service|worker|api|db|cluster|job))\b",
     re.IGNORECASE,
 )
-#: Words of what was not decided, or not for good.
+#: Words of a sentence that describes an attempt, a proposal or an earlier state.
 _TRIED = re.compile(
-    r"\b(?:tr(?:y|ied|ies)|maybe|perhaps|would|could|should|might|experiment\w*|temporar\w+|for now|benchmark\w*|measured|compared|suggest\w*|propos\w*"
+    r"\b(?:tr(?:y|ied|ies)|maybe|perhaps|would|could|should|might|experiment\w*|temporar\w+|for "
+    r"now|benchmark\w*|measured|compared|suggest\w*|propos\w*"
     r"|e\.g\.|for example|instead|if|unless|when|was|were|had been|until)\b|\?",
     re.IGNORECASE,
 )
@@ -74,7 +75,7 @@ _SWITCH = {
     "disabled": "off",
 }
 _NUMBER = re.compile(r"(-?\d[\d_,]*(?:\.\d+)?)\s?([a-z%]*)")
-_COMPARED = re.compile(r"-?[\d.e+-]+( \S+)?")  # a number as ``_value`` makes it
+_COMPARED = re.compile(r"-?[\d.e+-]+( \S+)?")  # a number in the form that ``_value`` returns
 _PLAIN = re.compile(r"[\w./:@+-]{1,40}")
 
 
@@ -82,8 +83,10 @@ class Stated(msgspec.Struct, frozen=True):
     """A setting with the value that a note gives it.
 
     Attributes:
-        value: as it is compared; written: as it is in the note.
-        places: where it holds, such as ``staging``.
+        value: normalised for the comparison.
+        written: as written in the note.
+        places: environments or services to which it is limited, such as ``staging``.
+        row: the chunk of the note.
     """
 
     name: str
@@ -94,7 +97,7 @@ class Stated(msgspec.Struct, frozen=True):
 
 
 class Contradiction(msgspec.Struct, frozen=True):
-    """Two notes that give the setting ``name`` different values."""
+    """Two notes that give different values to the setting ``name``."""
 
     name: str
     older: Stated
@@ -104,8 +107,13 @@ class Contradiction(msgspec.Struct, frozen=True):
 def undecided(
     catalog: Catalog, overrides: Overrides, projects: Iterable[str], limit: int
 ) -> list[Contradiction]:
-    """Contradictions on which the owner said nothing, the newest first. A note that supersedes the
-    other does not contradict it.
+    """Contradictions without a decision of the owner, the newest first.
+
+    Two notes of which one supersedes the other are not a contradiction.
+
+    Args:
+        projects: project ids.
+        limit: number of contradictions.
     """
     found = [
         pair
@@ -150,7 +158,7 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
 
 
 def stated_in(row: Row) -> list[Stated]:
-    """The settings in a note, each once. A name to which the note gives two values is left out."""
+    """The settings in a note, each once, without names to which the note gives two values."""
     found: dict[str, Stated] = {}
     twice: set[str] = set()
     for sentence in _SENTENCE.split(row.text):
@@ -161,7 +169,7 @@ def stated_in(row: Row) -> list[Stated]:
             if not value or not _is_identifier(name):
                 continue
             if changes_in(sentence):
-                twice.add(name)  # it says itself what was before
+                twice.add(name)  # the sentence itself mentions an earlier value
             elif name in found and found[name].value != value:
                 twice.add(name)
             else:
@@ -177,25 +185,27 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_identifier(name: str) -> bool:
-    """Whether a word can only be a name."""
+    """Whether a word is an identifier: it contains an underscore, a dot or an inner capital."""
     return "_" in name.strip("_") or "." in name or bool(re.search(r"[a-z0-9][A-Z]", name))
 
 
 def _are_alike(one: str, other: str) -> bool:
-    """Whether two values can be compared: a number without a unit may count anything."""
+    """Whether two values can be compared: two numbers must have the same unit."""
     units = [match[1] or "" for match in map(_COMPARED.fullmatch, (one, other)) if match]
     return len(units) < 2 or units[0] == units[1]
 
 
 def _value(written: str) -> str:
-    """A value as it is compared: numbers in one unit, switches as on and off; empty for text that
-    is no single value.
+    """Normalise a value: times in seconds, sizes in bytes, switches as "on" or "off".
+
+    Returns:
+        Empty for text that is not a single value.
     """
     text = written.strip("`\"' ,;").rstrip(".")
     if (switch := _SWITCH.get(text.lower())) is not None:
         return switch
     if match := _NUMBER.fullmatch(text.lower()):
-        # a comma before three digits groups them; before others it is a decimal sign
+        # a comma before three digits separates thousands; otherwise it is a decimal sign
         digits = re.sub(r",(?=\d{3}(?!\d))", "", match[1].replace("_", ""))
         if digits.count(",") > 1 or "," in digits and "." in digits:
             return ""

@@ -1,16 +1,15 @@
-"""Score pairs of conversations: how probable it is that the later one changes what the earlier one
-says about a question.
+"""Score pairs of conversations: the probability that the later one changes the earlier answer.
 
-A decision is often a conversation of several turns, and another one changes it months later. Turn
-by turn nothing shows this (``supersession.notes``): the note that answers best is where the topic
-was explained first, and the new value is in a turn that hardly names it. So each of the first hits
-is compared with the best hit of every later conversation, each with the turns around it. A logistic
-regression gives the probability (``python -m tests.evaluation.later`` fits it). Where a note of the
-later conversation is known to supersede one of the earlier, both on the topic of the hits, the pair
-is at least as probable as that.
+A decision is often made in a conversation of several turns, and changed in another conversation
+months later. Comparing single notes (``supersession.notes``) does not show this. The note that
+answers best is the one that explained the topic first, and the new value is in a turn that hardly
+names the topic. Therefore each of the first hits is compared with the best hit of every later
+conversation, each together with the turns around it. A logistic regression gives the probability
+(``python -m tests.evaluation.later`` fits it). If a note of the later conversation supersedes a
+note of the earlier one, and both are on the topic of the hits, that probability is the minimum.
 
-Unlike the supersession of a note this holds for one question. It is not stored and not shown as
-one: both notes stay, only their order changes.
+Unlike the supersession of notes, the result is valid for one query only. It is not stored and not
+shown as supersession: both notes remain hits, and only their order changes.
 """
 
 from __future__ import annotations
@@ -35,21 +34,22 @@ from memsearch_engine.search.supersession.listing import changes
 from memsearch_engine.search.supersession.notes import links_from
 from memsearch_engine.search.supersession.overrides import NONE, Overrides
 
-#: ``score``: how the later hit's score compares with the earlier one's (logarithm of the ratio);
-#: ``near``: how similar the earlier hit is to the turns around the later one, itself or by way of a
-#: turn around it, in standard deviations above any two notes; ``change``: words of change around
-#: the later one, and ``rare``: rare words that both surroundings have (logarithms).
+#: ``score``: logarithm of the later hit's score divided by the earlier hit's score.
+#: ``near``: similarity of the earlier hit to the turns around the later one, in standard deviations
+#: above any two notes (``_Surroundings.near``).
+#: ``change``: logarithm of the number of words of change around the later hit.
+#: ``rare``: logarithm of the number of rare words that occur around both hits.
 MODEL = LogisticModel(("score", "near", "change", "rare"), -8.37, (1.56, 1.77, 0.73, 1.56))
-#: From here on the later one comes first.
+#: From this probability on, the later hit is moved before the earlier one.
 ENOUGH = 0.6
-#: Hits that are compared, and how many of the first of them are compared with all others.
+#: Number of hits that are compared, and number of the first hits that are compared with them.
 CONSIDERED, _FIRST = 10, 3
 _AROUND = 5  # turns before and after a hit
-#: Similarity in standard deviations above any two notes, from which two notes have one topic
-#: (chosen on the demo's year).
+#: From this similarity on, in standard deviations above any two notes, two notes are on the same
+#: topic (chosen on the demo's year).
 _SAME_TOPIC = 1.0
-_RARE = 3  # notes that have a rare word, at most
-_MANY_RARE = 12  # more rare words than two conversations share
+_RARE = 3  # a rare word occurs in at most this many notes
+_MANY_RARE = 12  # upper bound for the rare words that two conversations share
 _LEAST_SCORE = 0.1
 
 
@@ -57,9 +57,11 @@ class Pair(NamedTuple):
     """A hit and the best hit of a later conversation.
 
     Attributes:
-        features: as ``MODEL`` rates them.
-        linked: the probability that a note around the later hit and on its topic supersedes one
-            around the earlier hit; 0 where it is too low to act on.
+        earlier: one of the first hits.
+        later: a hit of a later conversation.
+        features: the features of ``MODEL``.
+        linked: the probability that a note around the later hit supersedes a note around the
+            earlier hit, both on the topic of their hit; 0 if it is too low to act on.
     """
 
     earlier: Hit
@@ -69,12 +71,12 @@ class Pair(NamedTuple):
 
     @property
     def probability(self) -> float:
-        """That the later conversation changes what the earlier one says."""
+        """The probability that the later conversation changes the earlier answer, 0 to 1."""
         return max(MODEL.probability(self.features), self.linked)
 
 
 class _Surroundings:
-    """The turns around hits, with what their comparison needs."""
+    """The turns around hits, with their vectors, terms and words of change."""
 
     def __init__(
         self, catalog: Catalog, index: VectorIndex, project: Project, hits: list[Hit]
@@ -98,7 +100,7 @@ class _Surroundings:
         self.topic = {hit.id: self._topic(hit.row) for hit in hits}
 
     def _topic(self, row: Row) -> dict[str, Row]:
-        """The entries around a hit that have its topic, by id; its own among them."""
+        """Id -> entry, for the entries around a hit that are on its topic, and its own entry."""
         own = self.vectors.get(row.chunk_id)
         turns = (
             turn
@@ -110,8 +112,13 @@ class _Surroundings:
         return {turn.entry_id: turn for turn in (row, *turns)}
 
     def near(self, earlier: Hit, later: Hit) -> float:
-        """How similar the earlier hit is to the nearest turn around the later one, itself or by way
-        of a turn around it: as similar as the farther of both steps.
+        """Similarity of the earlier hit to the most similar turn around the later one.
+
+        The connection may lead through a turn around the earlier hit. The lower similarity of the
+        two steps then counts.
+
+        Returns:
+            Standard deviations above any two notes.
         """
         own = self.vectors.get(earlier.row.chunk_id)
         ours, theirs = (
@@ -138,11 +145,13 @@ def pairs(
     overrides: Overrides = NONE,
     least: float = 0.0,
 ) -> Iterator[Pair]:
-    """Each of the first of a project's *hits* with the best hit of every later conversation.
+    """Pair each of the first hits with the best hit of every later conversation.
 
     Args:
-        least: leave out pairs that are hardly ever as probable as this; counting how rare all words
-            of a conversation are takes time.
+        hits: of this project, best first.
+        overrides: the owner's decisions.
+        least: skip pairs that can hardly reach this probability, because counting the rare words of
+            a conversation takes time.
     """
     best: dict[tuple[str, str], Hit] = {}
     for hit in hits:
@@ -151,7 +160,7 @@ def pairs(
             best.setdefault((hit.row.agent, hit.row.session), hit)
     leading = [hit for hit in hits[:_FIRST] if _has_turns(hit) and hit.score > 0]
     around = _Surroundings(catalog, index, project, [*leading, *best.values()])
-    found: list[tuple[Pair, set[str]]] = []  # pairs still without ``rare``, and what they share
+    found: list[tuple[Pair, set[str]]] = []  # pairs without ``rare`` yet, and their shared terms
     for earlier in leading:
         links = links_from(catalog, index, project, list(around.topic[earlier.id].values()))
         for conversation, later in best.items():
@@ -183,17 +192,20 @@ def _has_turns(hit: Hit) -> bool:
 def _linked(
     links: list[Link], overrides: Overrides, topic: Set[str], direct: tuple[str, str]
 ) -> float:
-    """How probable it is that an entry of *topic* supersedes one around the earlier hit; 0 where it
-    is not probable enough.
+    """The probability that an entry of *topic* supersedes an entry around the earlier hit.
 
     Args:
-        links: from the entries around the earlier hit.
-        direct: the two hits themselves, which ``supersession.notes`` decides.
+        links: links from the entries around the earlier hit.
+        topic: ids of the entries around the later hit that are on its topic.
+        direct: ids of the two hits themselves, which ``supersession.notes`` compares.
+
+    Returns:
+        0 if the probability is too low to act on.
     """
     most = 0.0
     for link in links:
         names = link.older, link.newer
         if link.newer in topic and names != direct:
-            said = overrides.get(names)
-            most = max(most, link.sure if said is None else float(said))
+            decision = overrides.get(names)
+            most = max(most, link.sure if decision is None else float(decision))
     return most if most >= SUPERSEDES else 0.0

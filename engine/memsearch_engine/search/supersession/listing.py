@@ -1,7 +1,7 @@
-"""List which note supersedes which, for whoever shows notes: what was found when they were compared
-(``supersession.notes``), and what the owner said about it.
+"""List which note supersedes which, for code that shows notes.
 
-It only reads the catalog: no vector and no model is opened.
+The list combines the stored comparisons (``supersession.notes``) with the owner's decisions. This
+module reads only the catalog. It opens no vectors and no model.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.rows import Row
 from memsearch_engine.search.supersession.overrides import Overrides
 
-#: From ``ENOUGH`` on a pair is acted on; a pair below ``STORED`` is not stored.
+#: A pair has an effect from the probability ``ENOUGH`` on; below ``STORED`` it is not stored.
 ENOUGH, STORED = 0.6, 0.3
-#: The owner is asked about pairs between these, the newest first.
+#: The owner is asked about pairs with a probability between these two.
 _ASKED, _CLEAR = 0.4, 0.9
 _TOKEN = re.compile(r"[\w./-]*\w")
-_SHOWN = 4  # words of each kind
+_SHOWN = 4  # shared words, and words of change, in an explanation
 _CHANGE = re.compile(
     r"\b(?:no longer|any ?more|instead of|rather than|changed?|rais\w+|lower(?:ed|s)?|reduc\w+"
     r"|increas\w+|revert\w*|replac\w+|used to|go(?:es)? back|went back|drop(?:ped|s)?|retired?"
@@ -33,13 +33,14 @@ _CHANGE = re.compile(
 
 
 class Supersession(msgspec.Struct, frozen=True):
-    """A note (``newer``) that supersedes another one on the same topic.
+    """A pair of notes of which the newer one may supersede the older one.
 
     Attributes:
-        sure: the probability, 0 to 1, as the words of the notes say; 1 or 0 where the owner said.
-        said: what the owner said; None for nothing.
+        older, newer: first chunks of the notes.
+        sure: the probability, 0 to 1; exactly 1 or 0 if the owner has decided.
+        said: the owner's decision; None if there is none.
         waits: the newer note is quarantined or demoted, so that the pair has no effect.
-        shared: words that both notes have and hardly any other note has.
+        shared: words that occur in both notes and in hardly any other note.
         changes: words of change in the newer note.
     """
 
@@ -53,12 +54,12 @@ class Supersession(msgspec.Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether search, injection and documents act on it."""
+        """Whether the pair has an effect on search, injection and pages."""
         return self.sure >= ENOUGH and not self.waits
 
     @property
     def why(self) -> str:
-        """The reason, for people."""
+        """The reason, as a sentence for people."""
         if self.said is not None:
             return "as you said"
         subject = f"same subject: {', '.join(self.shared)}" if self.shared else "alike in meaning"
@@ -68,10 +69,12 @@ class Supersession(msgspec.Struct, frozen=True):
 def of_note(
     catalog: Catalog, overrides: Overrides, project: str, entry_id: str
 ) -> list[Supersession]:
-    """What a note supersedes and what supersedes it, the most probable first.
+    """The pairs that contain a note, as the older or the newer one, the most probable first.
 
     Args:
+        overrides: the owner's decisions.
         project: id of the note's project.
+        entry_id: id of the note.
     """
     links = catalog.links.of(project, older=entry_id) + catalog.links.of(project, newer=entry_id)
     found = {(link.older, link.newer): link for link in links}
@@ -85,10 +88,12 @@ def of_note(
 def undecided(
     catalog: Catalog, overrides: Overrides, projects: Iterable[str], limit: int
 ) -> list[Supersession]:
-    """Pairs that are probable but not clear, and on which the owner said nothing: the newest first.
+    """Probable but unclear pairs without a decision of the owner, the newest first.
 
     Args:
-        projects: ids.
+        overrides: the owner's decisions.
+        projects: project ids.
+        limit: number of pairs.
     """
     found = [
         pair
@@ -102,7 +107,7 @@ def undecided(
 
 
 def _of_link(catalog: Catalog, overrides: Overrides, link: Link) -> Supersession | None:
-    """A stored link with its notes; None where one of them is gone or has changed since."""
+    """A stored link with its notes; None if one of them is gone or has changed since."""
     older, newer = (row_of(catalog, link.project, name) for name in (link.older, link.newer))
     if older is None or newer is None:
         return None
@@ -114,24 +119,27 @@ def _of_link(catalog: Catalog, overrides: Overrides, link: Link) -> Supersession
 
 
 def row_of(catalog: Catalog, project: str, entry_id: str) -> Row | None:
-    """The first chunk of an entry of a project; None where there is none."""
+    """The first chunk of an entry of a project; None if there is no such entry."""
     return next((row for row in catalog.by_entry(entry_id) if row.project == project), None)
 
 
 def supersession(
     older: Row, newer: Row, sure: float, shared: list[str], said: bool | None = None
 ) -> Supersession:
-    """A pair with the words that explain it.
+    """Make a pair with the words that explain it.
 
     Args:
-        shared: terms that both notes have.
+        older, newer: first chunks of the notes.
+        sure: the probability, 0 to 1.
+        shared: terms that occur in both notes.
+        said: the owner's decision; None if there is none.
     """
     words = list(_as_written(newer, set(shared)))
     return Supersession(older, newer, sure, said, words[:_SHOWN], changes(newer)[:_SHOWN])
 
 
 def _as_written(note: Row, terms: set[str]) -> Iterator[str]:
-    """The words of a note that *terms* (``analyze.terms``) were made from, each once."""
+    """The words of a note from which *terms* (``analyze.terms``) were made, each once."""
     for token in dict.fromkeys(_TOKEN.findall(note.embedded)):
         if terms.intersection(own := set(analyze.terms(token))):
             terms = terms - own
@@ -139,10 +147,10 @@ def _as_written(note: Row, terms: set[str]) -> Iterator[str]:
 
 
 def changes(note: Row) -> list[str]:
-    """The words of change in a note's first chunk and in the question that its user asked."""
+    """The words of change in a note's first chunk and in its prompt, each once, in lower case."""
     return changes_in(f"{note.asked} {note.embedded}")
 
 
 def changes_in(text: str) -> list[str]:
-    """The words of change in a text, each once."""
+    """The words of change in a text, such as "instead of" or "raised", each once, in lower case."""
     return list(dict.fromkeys(found.lower() for found in _CHANGE.findall(text)))

@@ -1,13 +1,13 @@
-"""Score pairs of notes: how probable it is that the newer one supersedes the older one, whatever is
-asked.
+"""Score pairs of notes: the probability that the newer one supersedes the older one.
 
-Two notes have one topic when they are similar and share words that hardly any other note has. A
-note that repeats the other, or that is one of many of its kind (the tenth release note), supersedes
-nothing. Words of change ("instead of", "any more", "raised to") say that it does. A logistic
-regression over these features gives the probability. ``python -m tests.evaluation.recall --chains``
-fits it and prints its precision on every pair of four sets of notes.
+Two notes are on the same topic if they are similar and share words that hardly any other note
+contains. A note that repeats the other one supersedes nothing, and neither does one of many notes
+of the same kind (the tenth release note). Words of change ("instead of", "any more", "raised to")
+indicate supersession. A logistic regression over these features gives the probability.
+``python -m tests.evaluation.recall --chains`` fits it and prints its precision on every pair of
+four sets of notes.
 
-No language model is asked, and no note is changed.
+The probability does not depend on a query. No language model is used, and no note is changed.
 """
 
 from __future__ import annotations
@@ -27,29 +27,32 @@ from memsearch_engine.search.logistic import LogisticModel
 from memsearch_engine.search.rarity import idf_of, weights
 from memsearch_engine.search.supersession.listing import STORED, changes
 
-#: ``alike``: how similar the notes are, in standard deviations above other notes
-#: (``Background.z_score``); ``repeats``: the share of the newer note's words, by rarity, that the older
-#: one has; ``rare``: how many rare words both have; ``crowd``: how many other notes share as much
-#: (logarithm); ``change``: words of change in the newer note (logarithm); ``few``: 1 for a project
-#: with no notes, 0 from ``_MANY`` on: in a small project no note stands out and any word is rare.
+#: ``alike``: similarity in standard deviations above other notes (``Background.z_score``).
+#: ``repeats``: share of the newer note's words that occur in the older one, weighted by rarity.
+#: ``rare``: number of rare words that occur in both notes.
+#: ``crowd``: logarithm of the number of other notes that share as much.
+#: ``change``: logarithm of the number of words of change in the newer note.
+#: ``few``: from 1 for a project without notes to 0 for ``_MANY`` chunks. In a small project, every
+#: word is rare and no similarity is exceptional.
 MODEL = LogisticModel(
     ("alike", "repeats", "rare", "crowd", "change", "few"),
     -8.48,
     (1.93, -7.45, 0.68, -1.80, 1.38, 2.85),
 )
-_NEAREST = 25  # notes that each note is compared with
-_RARE = 3  # notes that have a rare word, at most
+_NEAREST = 25  # similar notes with which each note is compared
+_RARE = 3  # a rare word occurs in at most this many notes
 _MANY = 200  # chunks
-_SHOWN = 6  # words that two notes share
-_AS_MUCH = 0.8  # of what a pair shares, for another note to share as much
+_SHOWN = 6  # shared words in a link
+_AS_MUCH = 0.8  # share of a pair's common words from which another note counts for ``crowd``
 
 
 class Pair(NamedTuple):
     """Two similar notes.
 
     Attributes:
-        features: as ``MODEL`` rates them.
-        shared: the rarest terms that both have.
+        older, newer: first chunks of the notes.
+        features: the features of ``MODEL``.
+        shared: the rarest terms that occur in both notes.
     """
 
     older: Row
@@ -64,20 +67,20 @@ class Pair(NamedTuple):
 
     @property
     def probability(self) -> float:
-        """That the newer note supersedes the older one."""
+        """The probability that the newer note supersedes the older one, 0 to 1."""
         return MODEL.probability(self.features)
 
 
 def version(index: VectorIndex) -> str:
-    """Identifies the vectors and weights that stored links come from; others are found anew."""
+    """Name of the vectors and weights that were used; links of another version are outdated."""
     return f"{index.fingerprint}/{MODEL.bias}{MODEL.weights}/{formula()}"
 
 
 def compare(catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row]) -> list[Link]:
-    """Compare notes with those nearest to them.
+    """Compare notes with the notes most similar to them.
 
-    A pair is rated from both sides, and the lower probability counts: only from one side it may be
-    visible that a note is one of many.
+    Each pair is rated from both sides, and the lower probability counts. That a note is one of many
+    similar notes may be visible from one side only.
 
     Args:
         rows: first chunks of the notes.
@@ -113,11 +116,16 @@ def compare(catalog: Catalog, index: VectorIndex, project: Project, rows: list[R
 def links_from(
     catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row]
 ) -> list[Link]:
-    """What may supersede each note of *rows*: from the catalog, or compared now where the background
-    comparison has not come to a note yet. So an answer does not depend on how far that is.
+    """Find the notes that may supersede each note of *rows*.
+
+    Notes that were not compared in the background yet are compared now. The answer therefore does
+    not depend on the progress of the background comparison.
 
     Args:
         rows: first chunks of the notes.
+
+    Returns:
+        Links with a note of *rows* as the older one.
     """
     current, names = version(index), {row.entry_id for row in rows}
     fresh = [row for row in rows if not catalog.links.is_compared(row, current)]
@@ -136,14 +144,15 @@ def links_from(
 def pairs(
     catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row], least: float = 0.0
 ) -> Iterator[Pair]:
-    """Each note of *rows* with the notes nearest to it.
+    """Pair each note of *rows* with the notes most similar to it.
 
-    Left out are notes of the same minute, notes with the very same words, and notes in a script
-    that the model does not know: to it, they are all alike.
+    Notes of the same minute and notes with exactly the same words are not paired. Notes in a script
+    that the model does not know are left out, because their vectors are all similar.
 
     Args:
-        least: leave out pairs that can't be as probable as this; counting how rare all words of a
-            note are takes time.
+        rows: first chunks of the notes.
+        least: skip pairs that can't reach this probability, because counting the rare words of a
+            note takes time.
     """
     rows = [row for row in rows if _is_comparable(index, row)]
     near = index.neighbours(project.collection, [row.chunk_id for row in rows], _NEAREST)
@@ -153,7 +162,7 @@ def pairs(
     idf = weights(catalog, sorted(set().union(*(has.get(row.id, set()) for row in rows))))
     total = catalog.words.chunk_count()
     rare, few = idf_of(_RARE, total), 1 - min(1.0, total / _MANY)
-    found: list[tuple[Pair, float]] = []  # pairs still without ``repeats``, and what they share
+    found: list[tuple[Pair, float]] = []  # pairs without ``repeats`` yet, and their common weight
     for row in rows:
         others = [
             (known[name], alike) for name, alike in near.get(row.chunk_id, ()) if name in known

@@ -1,5 +1,7 @@
-"""What the owner said about which note supersedes which. It outweighs what the words of the notes
-say. Durable, in ``state.db``. This module knows ids, no notes.
+"""Store the owner's decisions on which note supersedes which, in ``state.db``.
+
+A decision outweighs the probability of ``supersession.notes``. This module works on entry ids and
+reads no notes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.state import complaining, connect, using
 
 #: (id of the older entry, id of the newer entry) -> whether the newer one supersedes the older one.
-#: Pairs on which the owner said nothing are not in it.
+#: Pairs without a decision of the owner are not in it.
 Overrides = Mapping[tuple[str, str], bool]
 NONE: Overrides = MappingProxyType({})
 SCHEMA = """
@@ -26,13 +28,14 @@ _ALL = "SELECT older, newer, amends FROM amendments"
 
 
 def set_override(home: Home, older: str, newer: str, supersedes: bool | None) -> bool | None:
-    """Store what the owner says about a pair of entries.
+    """Store the owner's decision on a pair of entries.
 
     Args:
-        supersedes: None forgets what was said before.
+        older, newer: entry ids.
+        supersedes: whether *newer* supersedes *older*; None removes the decision.
 
     Returns:
-        What was said before; None for nothing.
+        The earlier decision; None if there was none.
 
     Raises:
         Unreachable: the database can't be written.
@@ -51,7 +54,7 @@ def set_override(home: Home, older: str, newer: str, supersedes: bool | None) ->
 
 
 def read_overrides(home: Home) -> Overrides:
-    """All that the owner said.
+    """Read all decisions of the owner.
 
     Raises:
         Unreachable: the database can't be read.
@@ -65,8 +68,9 @@ def _all(db: sqlite3.Connection) -> dict[tuple[str, str], bool]:
 
 
 class OverrideCache:
-    """The overrides for a process that needs them at every search: one connection, read again only
-    after another connection has written.
+    """The overrides for a process that needs them at every search.
+
+    It uses one connection and reads the table again only after another connection has written.
     """
 
     def __init__(self, home: Home) -> None:
@@ -77,26 +81,26 @@ class OverrideCache:
         self._known: dict[tuple[str, str], bool] = {}
 
     def read(self) -> Overrides:
-        """All that the owner said; what was read last where the database can't be read."""
+        """All decisions of the owner; those of the last read if the database can't be read."""
         with self._lock:
             try:
                 with complaining(self.home):
                     return self._read()
-            except Exception:  # a search goes on without it
+            except Exception:  # a search must not fail without the overrides
                 self.close()
                 return self._known
 
     def _read(self) -> Overrides:
         if self._db is None:
             self._db, self._version = connect(self.home, SCHEMA), -1
-        # changes where another connection has written
+        # this number changes after another connection has written
         version = self._db.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
             self._known, self._version = _all(self._db), version
         return self._known
 
     def close(self) -> None:
-        """Close the connection; the next ``read`` opens another."""
+        """Close the connection; the next ``read`` opens a new one."""
         if self._db is not None:
             self._db.close()
             self._db = None

@@ -1,4 +1,4 @@
-"""Put newer hits before those that they supersede: one step, for searches and for prompts."""
+"""Move newer hits before the hits that they supersede, for searches and for prompts."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ from memsearch_engine.search.supersession.overrides import NONE, Overrides
 from memsearch_engine.search.supersession.revisions import newest_version
 
 Pair = tuple[str, str]  # ids of the older and the newer entry
-#: How close (``hubness.Closeness``) two notes must be to have one topic, and what share of the older
-#: one's score the newer one must have; the second pair where the request asks for the present
-#: (chosen on tests/evaluation).
+#: Least closeness (``hubness.Closeness``) of two notes on the same topic, and least score of the
+#: newer note as a share of the older note's score. Key: whether the request asks for the present.
+#: Chosen on tests/evaluation.
 _SAME_TOPIC = {False: (1.4, 0.8), True: (1.05, 0.6)}
-#: Hits that are compared with those above them.
+#: Number of the first hits that are compared with the hits above them.
 _AMONG = 5
-#: Hits of a prompt for which newer notes are looked up, and how often one is followed to the next.
+#: Number of a prompt's hits for which newer versions are looked up, and of steps for each of them.
 _FOLLOWED, _STEPS = 3, 3
 
 
 def for_search(sources: Sources, request: SearchRequest, terms: list[str], hits: list[Hit]) -> None:
-    """Reorder the hits of a search, in place. The hits of a prompt are left alone: ``for_prompt``
-    reorders them, after they are rated.
+    """Reorder the hits of a search, in place.
+
+    The hits of a prompt are not changed: ``for_prompt`` reorders them after they are rated. The
+    hits of a query that asks for the past are not changed, either.
 
     Args:
-        terms: of the query.
+        terms: terms of the query.
+        hits: best first.
     """
     if request.is_prompt or request.asks_for_past:
         return
@@ -47,7 +50,7 @@ def for_search(sources: Sources, request: SearchRequest, terms: list[str], hits:
     closeness = _closeness(index, sources.projects, hits[:_AMONG])
     _newest_first(request, hits, closeness, identifiers(terms), sources.overrides, links)
     if 2 * len(identifiers(terms)) < len(terms):
-        # a query of identifiers asks for the notes that have them, old or new
+        # a query of identifiers asks for all notes that contain them, old or new
         for project in sources.projects:
             later_conversations_first(sources.catalog, index, project, hits, sources.overrides)
 
@@ -59,7 +62,7 @@ def for_prompt(
     hits: list[Hit],
     overrides: Overrides = NONE,
 ) -> None:
-    """Reorder the rated hits of a prompt, in place. Newer versions that are no hits are added."""
+    """Reorder the rated hits of a prompt, in place, and add newer versions that are not hits."""
     newer_versions_first(catalog, index, project, hits, overrides)
     later_conversations_first(catalog, index, project, hits, overrides)
 
@@ -71,8 +74,10 @@ def newer_versions_first(
     hits: list[Hit],
     overrides: Overrides = NONE,
 ) -> None:
-    """Put what supersedes one of the first hits before it, in place, with its score and confidence.
-    It need not be a hit.
+    """Insert the newer version of each of the first hits before it, in place.
+
+    The newer version need not be a hit. It takes the score of the older one, and its confidence if
+    that is higher.
     """
     for hit in hits[:_FOLLOWED]:
         older = hit
@@ -97,8 +102,10 @@ def later_conversations_first(
     hits: list[Hit],
     overrides: Overrides = NONE,
 ) -> None:
-    """Put hits of later conversations before those of earlier ones on the same topic, in place.
-    Hits of other projects stay where they are. Confidences follow, where there are any.
+    """Move hits of later conversations before hits of earlier ones on the same topic, in place.
+
+    Hits of other projects are not moved. A moved hit gets the confidence of the earlier hit, times
+    the probability of the pair, if that is higher than its own.
     """
     own = [hit for hit in hits[:CONSIDERED] if hit.row.project == project.id]
     found = sorted(
@@ -106,7 +113,7 @@ def later_conversations_first(
         key=lambda pair: (pair.later.day, pair.later.time),
         reverse=True,
     )
-    for pair in found:  # of several, the newest comes to stand first
+    for pair in found:
         earlier, later, probability = pair.earlier, pair.later, pair.probability
         if probability < conversations.ENOUGH or overrides.get((earlier.id, later.id)) is False:
             continue
@@ -129,13 +136,14 @@ def _newest_first(
     overrides: Overrides,
     links: Mapping[Pair, float],
 ) -> None:
-    """Put the newest note on a topic before older ones, in place. It does not go before a note with
-    an identifier of the query that it lacks.
+    """Move the newest note on a topic before older ones, in place.
+
+    A note is not moved before a note that contains more identifiers of the query.
 
     Args:
-        closeness: of two hits.
+        closeness: (id, id) -> closeness of two hits.
         names: identifiers in the query.
-        links: the probability that the newer note supersedes the older one.
+        links: (older id, newer id) -> probability that the newer note supersedes the older one.
     """
     for hit in hits[:_AMONG]:
         for older in hits[: hits.index(hit)]:
@@ -158,10 +166,10 @@ def _supersedes(
     overrides: Overrides,
     links: Mapping[Pair, float],
 ) -> str:
-    """Why a hit supersedes a better one; empty where it does not."""
-    said = overrides.get((older.id, hit.id))
-    if said is not None:
-        return "as you said" if said else ""
+    """The reason why a hit supersedes a better hit; empty if it does not."""
+    decision = overrides.get((older.id, hit.id))
+    if decision is not None:
+        return "as you said" if decision else ""
     if names and not _names(older, names) <= _names(hit, names):
         return ""
     if probability := links.get((older.id, hit.id), 0.0):
@@ -185,7 +193,7 @@ def _is_newer(hit: Hit, than: Hit) -> bool:
 
 
 def _closeness(index: VectorIndex, projects: list[Project], hits: list[Hit]) -> dict[Pair, float]:
-    """How close any two hits of one project are, in both directions."""
+    """(id, id) -> closeness, for any two hits of one project, in both directions."""
     found: dict[Pair, float] = {}
     for project in projects:
         own = [hit for hit in hits if hit.row.project == project.id]
@@ -204,7 +212,7 @@ def _closeness(index: VectorIndex, projects: list[Project], hits: list[Hit]) -> 
 def _links(
     catalog: Catalog, index: VectorIndex, projects: list[Project], hits: list[Hit]
 ) -> dict[Pair, float]:
-    """The probability that the second note of a pair supersedes the first one."""
+    """(older id, newer id) -> probability that the newer note supersedes the older one."""
     return {
         (link.older, link.newer): link.sure
         for project in projects
@@ -215,8 +223,9 @@ def _links(
 
 
 def _put_before(hits: list[Hit], newer: Hit, older: Hit) -> None:
-    """Move a hit directly before an older one, unless it is above it already. It takes the older
-    one's score.
+    """Move a hit directly before an older hit, with the older hit's score.
+
+    Nothing changes if it is above the older hit already.
     """
     if newer in hits:
         if hits.index(newer) < hits.index(older):

@@ -1,4 +1,4 @@
-"""Follow a note to the notes that replace it, and find notes that contradict a text."""
+"""Follow a note to the notes that supersede it, and find notes that contradict a text."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from memsearch_engine.search.supersession.listing import (
 from memsearch_engine.search.supersession.notes import links_from, pairs
 from memsearch_engine.search.supersession.overrides import NONE, Overrides
 
-_STEPS = 3  # from a note to the one that replaces it, and so on
+_STEPS = 3  # from a note to its newer version, followed in turn
 _MAX_REVISIONS = 60
 _BEFORE_ALL = "0001-01-01"
-_TAKEN = "Taken from: "  # of a note that was made from an agent's own memory
+_TAKEN = "Taken from: "  # first words of the source line in a note made from an agent file
 _WORD = re.compile(r"\w(?:[\w./:-]*\w)?")
-#: What is not so any more: one or two words after "instead of" and the like, or after "from".
+#: A value that is no longer valid: one or two words after "instead of" and the like, or "from".
 _WAS = re.compile(
     r"\b(?:(?:instead of|rather than|no longer|not any ?more|used to(?: be)?|formerly|previously"
     r"|before it was|replac\w+)\s+((?:[^\s,;:.()]+ ?){1,2})|from\s+([^\s,;:()]+))"
@@ -37,7 +37,8 @@ class Revision(msgspec.Struct):
     """A note of a revision chain.
 
     Attributes:
-        replaces: ids of the entries that it supersedes, each with the probability.
+        row: the note's first chunk.
+        replaces: id of each entry that it supersedes -> probability.
     """
 
     row: Row
@@ -51,8 +52,10 @@ def chain(
     hits: list[Hit],
     overrides: Overrides = NONE,
 ) -> list[Revision]:
-    """The notes on the topic of the first hit, oldest first: what it supersedes among *hits*, what
-    supersedes it, and so on.
+    """The revision chain of the first hit, oldest note first.
+
+    The chain has all notes that are connected with the first hit by supersession. It is followed
+    from *hits* to newer notes.
     """
     found = {hit.id: Revision(hit.row, {}) for hit in hits}
     waiting = [hit.row for hit in hits]
@@ -80,8 +83,10 @@ def chain(
 def newer_versions(
     catalog: Catalog, index: VectorIndex, project: Project, older: Row, overrides: Overrides
 ) -> list[tuple[Row, float]]:
-    """Newer notes that may supersede a note, each with the probability: 1 or 0 where the owner said
-    so.
+    """Newer notes that may supersede a note.
+
+    Returns:
+        (first chunk of the newer note, probability); 1 or 0 if the owner has decided.
     """
     rated = {link.newer: link.sure for link in links_from(catalog, index, project, [older])}
     for (name, newer), supersedes in overrides.items():
@@ -94,7 +99,7 @@ def newer_versions(
 def newest_version(
     catalog: Catalog, index: VectorIndex, project: Project, older: Row, overrides: Overrides
 ) -> Row | None:
-    """The note that most probably supersedes a note; None where none is probable enough."""
+    """The note that most probably supersedes a note; None if none is probable enough."""
     best = max(
         newer_versions(catalog, index, project, older, overrides),
         key=lambda found: (found[1], found[0].day, found[0].time, found[0].entry_id),
@@ -106,11 +111,13 @@ def newest_version(
 def contradicting(
     catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row]
 ) -> list[Supersession]:
-    """For each text of *rows*, which are no notes and of no day, the newest note that contradicts
-    it.
+    """Find the newest note that contradicts each text of *rows*.
 
-    A note without words of change perhaps says the same, since nothing shows that it came later:
-    then a note that supersedes it counts.
+    The texts have no day, so every note counts as newer. A note without words of change may simply
+    agree with the text. It counts only if a stored newer version of it contradicts the text.
+
+    Args:
+        rows: texts that are not notes, such as lines of an agent file.
     """
     found: dict[str, Supersession] = {}
     undated = [msgspec.structs.replace(row, day=_BEFORE_ALL) for row in rows]
@@ -131,10 +138,14 @@ def contradicting(
 
 
 def contradicts(text: str, note: str) -> bool:
-    """Whether a text states what a note says is not so any more, or other numbers than the note.
+    """Whether a text states a value that a note calls outdated, or different numbers.
 
-    What follows "instead of", "no longer" or "from" is not so any more. A text that has what is so
-    now agrees with the note, and so does one with the same words of change.
+    A value after "instead of", "no longer" or "from" is outdated. A text that also contains the new
+    value agrees with the note, and so does a text that calls the same value outdated.
+
+    Args:
+        text: the text to check.
+        note: text of the newer note.
     """
     (now, was), (new, old) = _stated(text), _stated(note)
     if now & (old - new) - was:
@@ -144,7 +155,7 @@ def contradicts(text: str, note: str) -> bool:
 
 
 def _stated(text: str) -> tuple[set[str], set[str]]:
-    """(words of what is so, words of what is not so any more)."""
+    """(words that are stated as valid, words that are stated as outdated)."""
     lines = [
         line
         for line in text.splitlines()
@@ -158,7 +169,7 @@ def _stated(text: str) -> tuple[set[str], set[str]]:
 
 
 def _stored_newest(catalog: Catalog, project: Project, note: Row) -> Row:
-    """What supersedes a note, and that in turn, as far as it is stored; else the note itself."""
+    """The newest version of a note by the stored links; the note itself if there is none."""
     for _ in range(_STEPS):
         links = catalog.links.of(project.id, older=note.entry_id)
         best = max(
