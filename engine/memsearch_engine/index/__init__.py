@@ -1,8 +1,8 @@
-"""The index: what makes notes findable fast.
+"""The search index over notes.
 
-All of it can be deleted at any moment, and is built again from the day files. ``scan`` and ``watch``
-follow the files, ``analyze`` and ``chunk`` make of an entry what is searched. ``catalog`` (SQLite
-with full text) answers lists and words. ``vector_index`` answers meaning: ``embed`` makes vectors,
-``vectors`` holds them, ``stores`` (Milvus) serves them. This room knows nothing of agents' formats
-or of screens.
+It can be deleted at any time and is then built again from the day files. ``scan`` and ``watch``
+follow changes of the files. ``chunk`` splits entries and ``analyze`` turns text into search terms.
+``catalog`` (SQLite with full text) answers lists and word searches. ``vector_index`` answers
+searches by meaning: ``embed`` makes vectors, ``vectors`` stores them, and ``stores`` (Milvus) serves
+them. This package does not depend on agents' formats or on screens.
 """

@@ -1,9 +1,9 @@
-"""Turn text into search terms, the same for notes and for queries, on every store.
+"""Turn text into search terms, in the same way for notes, queries and all stores.
 
 Milvus Lite neither stems nor splits Chinese, and its tokenizer is ``\\w+``. So the terms are made
 here: English Snowball stems (Porter2) without stop words, identifiers and paths both whole and in
-parts, CJK (Chinese, Japanese, Korean) as bigrams. Each term is one ``\\w+`` token; any tokenizer
-splits terms between blanks in the same way.
+parts, and CJK text (Chinese, Japanese, Korean) as bigrams. Each term is one ``\\w+`` token, so
+every tokenizer splits terms that are separated by blanks in the same way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from Stemmer import Stemmer
 
-#: Words without meaning of their own. Question words are here, too: queries are often questions.
+#: Function words, and question words, since queries are often questions.
 STOP_WORDS = frozenset(
     (
         "a about after again all also am an and any are as at be because been before being between "
@@ -36,7 +36,7 @@ _CJK_STOP = frozenset(
 
 _CJK = "\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _IS_CJK = re.compile(rf"[{_CJK}]")
-#: The look ahead keeps out characters of the CJK ranges that are no letters: a term is ``\w+``.
+#: The lookahead excludes characters of the CJK ranges that are not letters: a term is ``\w+``.
 _TOKEN = re.compile(rf"(?:(?=\w)[{_CJK}])+|[^\W{_CJK}]+(?:[-./:@#\\]+[^\W{_CJK}]+)*", re.U)
 _WORD = re.compile(rf"[^\W{_CJK}]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
@@ -46,7 +46,7 @@ _CACHED = 2048
 
 
 class _Stemmer(threading.local):
-    """Snowball's English stemmer, one for each thread: its C code is not safe to share."""
+    """Snowball's English stemmer, one per thread, because its C code is not thread-safe."""
 
     def __init__(self) -> None:
         self._english = Stemmer("english", maxCacheSize=0)
@@ -57,12 +57,12 @@ _STEMMER = _Stemmer()
 
 
 def stem(word: str) -> str:
-    """Return the English stem of a word in lower case; words with other letters stay."""
+    """Return the English stem of a lower-case word; words with other letters are unchanged."""
     return _STEMMER.stem(word) if word.isascii() else word
 
 
-#: Letters that no normal form decomposes, and what they are without a local keyboard; invisible
-#: characters inside a word go.
+#: Letters that Unicode does not decompose -> their spelling in ASCII. Invisible characters inside a
+#: word are removed.
 _LETTER = str.maketrans(
     {
         "ı": "i",
@@ -85,9 +85,9 @@ _SPELLED = re.compile(rf"[^\x00-\x7f{_CJK}]+")
 
 
 def plain(text: str) -> str:
-    """Return text in one spelling: composed, without accents and vowel signs.
+    """Return text in a normal form: composed, without accents and vowel signs.
 
-    So ``für`` and ``fur`` are one word. Capitals and CJK characters stay.
+    ``für`` and ``fur`` become the same word. Capitals and CJK characters are unchanged.
     """
     if text.isascii():
         return text
@@ -101,7 +101,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def encode(term: str) -> str:
-    """Return any term as one ``\\w+`` token."""
+    """Return a term with other characters replaced, so that it is one ``\\w+`` token."""
     return re.sub(r"\W+", "_", term)[:_MAX_TERM]
 
 
@@ -111,7 +111,7 @@ def is_cjk(char: str) -> bool:
 
 
 def script(text: str) -> str:
-    """Return ``cjk`` where more than 15 % of a text's letters are CJK characters, else ''."""
+    """Return ``cjk`` if more than 15 % of a text's letters are CJK characters, else ''."""
     letters = [char for char in text if char.isalpha()]
     return "cjk" if sum(map(is_cjk, letters)) > 0.15 * len(letters) else ""
 
@@ -145,23 +145,23 @@ def _token_terms(token: str) -> tuple[str, ...]:
 
 
 def _bigrams(run: str) -> list[str]:
-    """Return overlapping pairs, and the last character, so that a prefix finds any character."""
+    """Return overlapping pairs and the last character, so that a prefix finds any character."""
     pairs = [run[i : i + 2] for i in range(len(run) - 1)] + [run[-1]]
     return [pair for pair in pairs if pair not in _CJK_STOP]
 
 
 def query_terms(text: str) -> list[str]:
-    """Return the distinct terms of a query; its stop words where it has nothing else."""
+    """Return the distinct terms of a query; its stop words if it has no other words."""
     found = list(dict.fromkeys(terms(text)))
-    if len(found) > 1:  # a query's last single character is only needed when it stands alone
+    if len(found) > 1:  # a single CJK character is needed only if it is the whole query
         found = [term for term in found if not (len(term) == 1 and is_cjk(term))] or found
     return found or [encode(word.lower()) for word in _WORD.findall(plain(text))]
 
 
 def words(text: str) -> str:
-    """Return the distinct words as written, in lower case and one spelling, between blanks.
+    """Return the distinct words of a text, separated by blanks, for searches by prefix.
 
-    Half-typed words are looked up in them by prefix.
+    They are normalised and in lower case, but not stemmed.
     """
     return " ".join(dict.fromkeys(word.lower() for word in _WORD.findall(plain(text))))
 
@@ -176,7 +176,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def is_english(text: str) -> bool:
-    """Return whether a note is English, by its script and its frequent words.
+    """Return whether a note is in English, judged by its script and its frequent words.
 
     Short notes and code count as English.
     """

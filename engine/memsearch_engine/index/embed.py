@@ -1,8 +1,8 @@
 """Make vectors of length 1 from texts.
 
-A local ONNX model (``embed_onnx``) and an HTTP service (``embed_http``) answer to one protocol. The
-``fingerprint`` of an embedder names the space of its vectors: vectors of two fingerprints are never
-compared.
+A local ONNX model (``embed_onnx``) and an HTTP service (``embed_http``) implement the same
+protocol. The ``fingerprint`` of an embedder identifies its vectors: vectors with different
+fingerprints are never compared.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from memsearch_engine.core.settings import Embedding
 from memsearch_engine.index import embed_http, embed_onnx, models
 
 _ASCII_LETTER = re.compile(r"[a-zA-Z]")
-#: Notes on nothing in particular, by script: what their vectors have in common, all vectors of the
-#: script have in common.
+#: Notes on unrelated everyday subjects, by script. The mean of their vectors is the part that all
+#: vectors of texts in the script have in common.
 _ORDINARY = {
     "": [
         "Fixed a small bug and added a test for it.",
@@ -53,17 +53,23 @@ _ORDINARY = {
 
 
 class Embedder(Protocol):
-    """What makes vectors."""
+    """An embedding model: makes vectors of length 1 from texts."""
 
     fingerprint: str
     dimension: int
 
     def query(self, text: str) -> np.ndarray:
-        """The vector of a query: float32 of shape (dimension,)."""
+        """Embed a query: float32 of shape (dimension,)."""
 
     def passages(self, texts: list[str], cancelled: Callable[[], bool] = ...) -> np.ndarray:
-        """The vectors of notes: float32 of shape (n, dimension), in the order of *texts*; fewer
-        than len(texts) where *cancelled* became true.
+        """Embed notes.
+
+        Args:
+            texts: the texts of the notes.
+            cancelled: checked between batches; no more texts are embedded once it returns true.
+
+        Returns:
+            float32 of shape (n, dimension), in the order of *texts*; n < len(texts) if cancelled.
         """
 
 
@@ -72,8 +78,8 @@ def load(home: Home, settings: Embedding) -> Embedder:
 
     Raises:
         Unreachable: its files or its service can't be reached.
-        UsageError: the name is not known.
-        SettingsError: a key is missing, or a folder's ``embedding.json`` is wrong.
+        UsageError: the model's name is unknown.
+        SettingsError: a key is missing, or a folder's ``embedding.json`` is invalid.
     """
     if settings.provider == "onnx":
         return embed_onnx.OnnxEmbedder(models.find(home, settings.model))
@@ -88,15 +94,17 @@ def fingerprint_of(home: Home, settings: Embedding) -> str:
 
 
 def speaks(embedder: Embedder, text: str) -> bool:
-    """Whether the model can be expected to understand the script of *text*."""
+    """Whether the model was trained on the script of *text*."""
     if text.isascii() or getattr(getattr(embedder, "model", None), "languages", "") != "English":
         return True
     return len(_ASCII_LETTER.findall(text)) >= 0.7 * sum(map(str.isalpha, text))
 
 
 def ordinary(embedder: Embedder) -> dict[str, np.ndarray] | None:
-    """The mean vector of ordinary texts by script (``analyze.script``), of a model whose vectors
-    are centered; None for other models.
+    """Script (``analyze.script``) -> mean vector of ordinary texts, for a model with centering.
+
+    Returns:
+        None for a model that compares vectors without centering them.
     """
     if not getattr(getattr(embedder, "model", None), "centered", False):
         return None

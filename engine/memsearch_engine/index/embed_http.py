@@ -1,4 +1,4 @@
-"""Embed texts with an HTTP service that speaks OpenAI's ``POST /embeddings``."""
+"""Embed texts with an HTTP service that supports OpenAI's ``POST /embeddings``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PRESETS = {
     "mistral": ("https://api.mistral.ai/v1", "mistral-embed", 64),
     "ollama": ("http://127.0.0.1:11434/v1", "nomic-embed-text", 32),
 }
-#: Where a service differs from OpenAI by its API reference: the field for the dimension, whether
+#: Differences of services from OpenAI by their API references: the field for the dimension, whether
 #: ``encoding_format`` may be "float", and (field, value for queries, value for passages).
 _DIMENSION = {"voyage": "output_dimension", "mistral": "output_dimension"}
 _NO_FORMAT = ("voyage", "jina")
@@ -46,36 +46,38 @@ _ROLES: dict[str, tuple[str, str, str]] = {
     "voyage": ("input_type", "query", "document"),
     "jina": ("task", "retrieval.query", "retrieval.passage"),
 }
-#: The same for models of Jina with other values; the oldest ones know no roles.
+#: The same for models of Jina with other values; the oldest models do not distinguish queries.
 _JINA_ROLES: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
     ("jina-embeddings-v2", None),
     ("jina-clip-v1", None),
     ("jina-code-", ("task", "nl2code.query", "nl2code.passage")),
 )
-#: Environment variables with a service's address, as its own tools read them.
+#: Environment variables with the address of a service, which its own tools read, too.
 _HOSTS = {"openai": "OPENAI_BASE_URL", "ollama": "OLLAMA_HOST"}
-#: Answers to a wrong or missing key where the status does not say so (Google's compatible
-#: endpoint: 400).
+#: Text of answers to a wrong or missing key with another status than 401 (Google's compatible
+#: endpoint returns 400).
 _BAD_KEY = re.compile(r"(?i)api[_ ]key|authorization header|unauthenticated")
 _NO_CREDIT = re.compile(r"(?i)insufficient[ _](?:balance|quota|credit)|billing")
 _RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 _MAX_REQUEST_CHARS = 400_000  # about 100k tokens, a third of the strictest limit
-#: Characters of a request where a service accepts fewer tokens (Mistral: 16,384).
+#: Most characters of a request to services that accept fewer tokens (Mistral: 16,384).
 _REQUEST_CHARS = {"mistral": 40_000}
-_MAX_TEXT_CHARS = 24_000  # above the 8,192 tokens that models read, unless each is one character
-_MIN_CUT = 2_000  # characters; a single refused text is not cut below this length
+_MAX_TEXT_CHARS = 24_000  # more than the 8,192 tokens that models read, except for CJK texts
+_MIN_CUT = 2_000  # characters; a single refused text is not shortened below this length
 _TIMEOUT_S = 60
 _RETRIES = 4
 _MAX_WAIT_S = 60.0
 
 
 class OtherLength(Unreachable):
-    """A service sent vectors of another length than before: another model answers to the name."""
+    """A service sent vectors of another length than before, so it now uses another model."""
 
 
 class HttpEmbedder:
-    """An embedding service, asked in batches. A refused batch is halved, a busy service is asked
-    again.
+    """An embedding service.
+
+    Texts are sent in batches. A batch that is refused as too large is halved. A request to a busy
+    service is repeated.
     """
 
     def __init__(self, settings: Embedding) -> None:
@@ -114,7 +116,7 @@ class HttpEmbedder:
         return np.concatenate(done) if done else np.zeros((0, self.dimension), np.float32)
 
     def _groups(self, texts: list[str]) -> list[list[str]]:
-        """*texts* in groups that fit into one request each."""
+        """Split *texts* into groups that fit into one request."""
         groups: list[list[str]] = []
         size, most = 0, _REQUEST_CHARS.get(self.provider, _MAX_REQUEST_CHARS)
         for text in texts:
@@ -126,7 +128,7 @@ class HttpEmbedder:
         return groups
 
     def _embed(self, texts: list[str], *, is_query: bool = False) -> np.ndarray:
-        """Vectors of *texts*: float32 of shape (len(texts), dimension).
+        """Embed *texts*: float32 of shape (len(texts), dimension).
 
         Raises:
             Unreachable: the service refused, or did not answer after all retries.
@@ -158,7 +160,7 @@ class HttpEmbedder:
                     raise Unreachable(
                         f"{self.url} can't be reached: {error}", "check embedding.base_url"
                     ) from error
-            time.sleep(pause)  # the service asked for patience; nothing could be awaited instead
+            time.sleep(pause)  # the wait that the service asked for
         raise AssertionError("unreachable")
 
     def _body(self, texts: list[str], is_query: bool) -> dict[str, Any]:
@@ -183,7 +185,7 @@ class HttpEmbedder:
         return Unreachable(f"{self.url} answered {error.code}: {answer[:300]}", hint)
 
     def _vectors(self, answer: dict[str, Any], count: int) -> np.ndarray:
-        """The vectors in an answer; raises Unreachable for an answer of another shape."""
+        """The vectors in an answer. Raises Unreachable if the answer has another form."""
         try:
             data = sorted(answer["data"], key=lambda item: item.get("index", 0))
             vectors = np.array([item["embedding"] for item in data], np.float32)
@@ -205,14 +207,14 @@ class HttpEmbedder:
 
 
 def fingerprint(settings: Embedding) -> str:
-    """The name of the vector space of a service's model."""
+    """The fingerprint of a service's model."""
     model = settings.model or PRESETS[settings.provider][1]
     parts = [settings.provider, _base_of(settings), model, str(settings.dimension), CHUNKER_VERSION]
     return f"{slug(model)}-{digest(*parts)[:8]}"
 
 
 def key_of(settings: Embedding) -> str:
-    """The service's key; empty where none is needed.
+    """The API key of the service; empty if none is needed.
 
     Raises:
         SettingsError: the key that the settings name is missing. Nothing is sent without it.
@@ -233,8 +235,10 @@ def key_of(settings: Embedding) -> str:
 
 
 def _base_of(settings: Embedding) -> str:
-    """The service's address: from the settings, else from the environment variable that its own
-    tools read, else the public one.
+    """The address of the service.
+
+    It comes from the settings, else from the environment variable of the service's own tools, else
+    it is the public address.
     """
     if settings.base_url:
         return settings.base_url
@@ -248,7 +252,7 @@ def _base_of(settings: Embedding) -> str:
 
 
 def _roles(provider: str, model: str) -> tuple[str, str, str] | None:
-    """(field, value for queries, value for passages), where the service distinguishes them."""
+    """(field, value for queries, value for passages); None if the model does not use them."""
     for name, roles in _JINA_ROLES if provider == "jina" else ():
         if model.startswith(name):
             return roles
@@ -256,8 +260,10 @@ def _roles(provider: str, model: str) -> tuple[str, str, str] | None:
 
 
 def _smaller(texts: list[str]) -> list[list[str]]:
-    """What to send instead of *texts* that were refused as too much: two halves, or one shortened
-    text (its beginning says what it is about); nothing where it can't be cut.
+    """Split *texts* that were refused as too large.
+
+    Returns:
+        Two halves, or the beginning of a single text; [] if the text can't be shortened further.
     """
     if len(texts) > 1:
         half = len(texts) // 2
@@ -282,8 +288,12 @@ def _is_temporary(error: urllib.error.HTTPError, answer: str) -> bool:
 
 
 def _retry_after(header: str, body: str, otherwise: float) -> float:
-    """Seconds to wait as the service asks, at most a minute: from the header (RFC 9110, 10.2.3:
-    seconds or a date), or from Google's ``RetryInfo``.
+    """The number of seconds to wait before the next try, at most 60.
+
+    Args:
+        header: the ``Retry-After`` header (RFC 9110, 10.2.3: seconds or a date).
+        body: the answer, which may contain Google's ``RetryInfo``.
+        otherwise: the result if neither has a value.
     """
     asked = otherwise
     if found := _RETRY_DELAY.search(body):

@@ -19,19 +19,19 @@ from memsearch_engine.index.hubness import unit
 
 
 class OnnxEmbedder:
-    """A model of the sentence-transformers kind on onnxruntime.
+    """A sentence-transformers model on onnxruntime.
 
-    Each text is one run without padding, on one thread, with as many runs at once as there are
-    cores. On two cores that is 88 notes a second; runs of two threads do 73.
+    Each text is one run without padding on one thread, with one run per core at the same time. On
+    two cores this embeds 88 notes per second; one run on two threads embeds 73.
     """
 
     def __init__(self, files: models.ModelFiles) -> None:
         """
         Raises:
-            Unreachable: the files are no model that onnxruntime can load.
+            Unreachable: onnxruntime can't load the model.
         """
-        # read at import: otherwise onnxruntime looks up its maker's server and writes a device id
-        # into the user's home folder
+        # read at import. Without it, onnxruntime contacts a server of its maker and writes a device
+        # id to the user's home folder
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
 
@@ -43,7 +43,7 @@ class OnnxEmbedder:
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        options.enable_cpu_mem_arena = False  # long texts would leave hundreds of MB in it
+        options.enable_cpu_mem_arena = False  # it would not free hundreds of MB after long texts
         try:
             self._session = onnxruntime.InferenceSession(
                 str(files.onnx), options, providers=["CPUExecutionProvider"]
@@ -69,8 +69,11 @@ class OnnxEmbedder:
     def passages(
         self, texts: list[str], cancelled: Callable[[], bool] = lambda: False
     ) -> np.ndarray:
-        """The vectors of notes: float32 of shape (len(texts), dimension), or (0, dimension) where
-        *cancelled* is true at the start.
+        """Embed notes.
+
+        Returns:
+            float32 of shape (len(texts), dimension); (0, dimension) if *cancelled* returns true at
+            the start.
         """
         if cancelled() or not texts:
             return np.zeros((0, self.dimension), np.float32)
@@ -93,10 +96,10 @@ class OnnxEmbedder:
 
 
 def fingerprint(files: models.ModelFiles) -> str:
-    """The name of the vector space of a model.
+    """The fingerprint of a model.
 
-    It depends on the weights, the tokenizer, the chunker and, of a folder, on how it says that
-    vectors are made.
+    It depends on the weights, the tokenizer, the chunker and, for a folder, on the settings in
+    ``embedding.json``.
     """
     info = files.onnx.stat()
     identity = files.model.sha256 or f"{info.st_size}:{info.st_mtime_ns}"
@@ -104,14 +107,14 @@ def fingerprint(files: models.ModelFiles) -> str:
     parts = ["onnx", name, identity, str(files.tokenizer.stat().st_size), CHUNKER_VERSION]
     if files.model.source == "folder":
         name = files.onnx.parent.name
-        # folders without embedding.json keep the fingerprint of versions that did not know it
+        # without embedding.json, the fingerprint equals that of versions without this setting
         if (settings := models.folder_settings(files.onnx.parent)) != models.FolderSettings():
             parts.append(msgspec.json.encode(settings).decode())
     return f"{models.slug(name)}-{digest(*parts)[:8]}"
 
 
 def _tokenizer(files: models.ModelFiles) -> Callable[[str], list[int]]:
-    """A function from a text to its token ids, by the library that the tokenizer was made for."""
+    """A function that returns the token ids of a text, with the library of the tokenizer's file."""
     if (files.tokenizer.parent / "tokenizer.model").is_file():
         return e5.Tokenizer(files.tokenizer.parent).ids
     from tokenizers import Tokenizer
@@ -123,6 +126,6 @@ def _tokenizer(files: models.ModelFiles) -> Callable[[str], list[int]]:
 
 
 def _lower_priority() -> None:
-    """Let queries run before the indexing of notes, where threads have priorities (Linux)."""
+    """Lower the priority of this thread so that queries run first (Linux only)."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)

@@ -1,19 +1,19 @@
-"""Correct cosines for hubness: how near a vector is to notes in general.
+"""Correct cosines for hubness: the tendency of some notes to be similar to every query.
 
-A small model puts a few notes, routine ones above all, near every query. Such notes are hubs
+A small model places a few notes, mostly routine ones, near every query. Such notes are hubs
 (Radovanović, Nanopoulos, Ivanović 2010, "Hubs in Space"). A note's hubness is the mean of its
-``_NEAREST`` highest cosines to a sample of its own collection, a local average as in CSLS (Conneau
-et al. 2018). A part of it is subtracted from the note's cosine to a query. Figures: docs/evaluation.md,
-How good is the search.
+``_NEAREST`` highest cosines to a sample of its collection, a local average as in CSLS (Conneau et
+al. 2018). A share of it is subtracted from the note's cosine to a query. For figures, see "How good
+is the search" in docs/evaluation.md.
 
-A note that is unlike all others gains by the correction, but at most ``_MOST``. Among thousands of
-routine notes, a higher gain marks a language or a form that no other note has; such a note would
-come first for every query.
+The correction raises the score of a note that differs from all others, but by at most ``_MOST``.
+Among thousands of routine notes, a larger correction would go to a note in a language or form that
+no other note has, and that note would come first for every query.
 
-All vectors of some models (E5's) point in one direction, and in another one for each script:
-cosines of any two notes are above 0.75, and a query in Chinese is near to every Chinese note. For
+The vectors of some models (E5) all point in a similar direction, which differs by script. The
+cosine of any two notes is above 0.75, and a query in Chinese is similar to every Chinese note. For
 these models the mean vector of the script is subtracted first ("all but the top", Mu and Viswanath
-2018); vectors are then called centered.
+2018). Such vectors are called centered.
 """
 
 from __future__ import annotations
@@ -32,71 +32,76 @@ _NEAREST = 10
 #: The share of a note's hubness that is subtracted (chosen on tests/evaluation and three other
 #: sets).
 _WEIGHT = 0.4
-#: The most that the correction adds to a cosine (chosen on tests/evaluation: with 3,400 and with
-#: 30,000 routine notes 0.12 to 0.15 is best).
+#: The most that the correction adds to a cosine. On tests/evaluation, 0.12 to 0.15 is best with
+#: 3,400 and with 30,000 routine notes.
 _MOST = 0.14
-_ROWS = 2_048  # rows of a matrix product at once
+_ROWS = 2_048  # rows per matrix product
 _PAIRED = 256  # notes of the sample that are compared with each other
 _MIN_DEVIATION = 0.08
-#: A handful of notes, two of them on one topic, deviates widely. The deviation is drawn towards
-#: this one as if there were so many more notes.
+#: Prior for the deviation, and its weight in notes. The deviation of a few notes, two of them on the
+#: same topic, would be too high.
 _PRIOR_DEVIATION, _PRIOR_NOTES = 0.12, 32
-#: The same for the background of a query, in which no pair of notes on one topic counts.
+#: Weight of the prior for the background of a query, which has no pairs of notes on one topic.
 _PRIOR_NOTES_OF_QUERY = 4
-#: The least spread of ``Closeness`` in standard deviations of any two notes' cosines.
+#: Least spread of ``Closeness``, in standard deviations of the cosines of any two notes.
 _MIN_SPREAD = 2.5
-#: Digits of a cosine that count. Single precision errs in the seventh digit, on each CPU in another
-#: way and at each place of a matrix in another way: copies of a vector have cosines that differ.
+#: Significant digits of a cosine. In single precision, the seventh digit depends on the CPU and on
+#: the position in a matrix, so that the cosines of equal vectors differ.
 DIGITS = 5
 _SELF_COSINE = 0.999  # the cosine of a note to itself and to its copies
-#: So many notes of a script count as much as the ordinary texts: the mean of two notes says little,
-#: and a query may be in a script that no note has.
+#: Weight of the ordinary texts in the mean vector of a script, in notes. The mean of two notes is
+#: not reliable, and a query may be in a script that no note has.
 _ORDINARY_NOTES = 16
 
 
 class DenseScore(NamedTuple):
-    """How near a chunk is to a query. ``hubness_correction`` is below 0 for a hub."""
+    """The similarity of a chunk to a query: cosine and hubness correction (below 0 for a hub)."""
 
     cosine: float
     hubness_correction: float
 
     @property
     def score(self) -> float:
+        """The corrected cosine."""
         return self.cosine + self.hubness_correction
 
 
 class Background(NamedTuple):
-    """The mean and the standard deviation of the scores of a collection's notes, for one query or
-    between any two notes.
+    """Mean and standard deviation of the scores in a collection.
+
+    The scores are those of all notes for one query, or those of any two notes.
     """
 
     mean: float
     deviation: float
 
     def z_score(self, score: float) -> float:
-        """How many standard deviations *score* lies above the mean. Very small deviations are
-        raised to a minimum: where most notes are alike, nothing would be near.
+        """The number of standard deviations by which *score* is above the mean.
+
+        The deviation has a lower limit, so that notes that are all alike get no extreme values.
         """
         return (score - self.mean) / max(self.deviation, _MIN_DEVIATION)
 
 
 class Closeness(NamedTuple):
-    """How close two notes of a collection are, on a scale that does not depend on the model:
-    0 for any two notes, 1 for a note and one of those nearest to it.
+    """A scale for the similarity of two notes that does not depend on the model.
+
+    0 is the average of any two notes; 1 is the average of a note and the notes most similar to it.
 
     Attributes:
         background: mean cosine of any two notes.
-        spread: how much higher the mean cosine of a note and those nearest to it is.
+        spread: mean cosine of a note and the notes most similar to it, minus ``background``.
     """
 
     background: float
     spread: float
 
     def of(self, cosine: float, corrections: float) -> float:
-        """
+        """The closeness of two notes.
+
         Args:
-            corrections: the sum of the hubness corrections of both notes, which says how near each
-                is to notes in general.
+            cosine: the cosine of their vectors.
+            corrections: the sum of the hubness corrections of both notes.
         """
         return (cosine + corrections / (2 * _WEIGHT) - self.background) / self.spread
 
@@ -104,8 +109,8 @@ class Closeness(NamedTuple):
 class QueryVector(NamedTuple):
     """A query as a vector of length 1, float32 of shape (dimension,).
 
-    ``script`` is that of its words (``analyze.script``); None marks the vector of a note as its
-    collection returns it, which is centered already.
+    ``script`` is the script of its words (``analyze.script``). None means the vector of a note from
+    the collection, which is centered already.
     """
 
     vector: np.ndarray
@@ -113,7 +118,7 @@ class QueryVector(NamedTuple):
 
 
 class HubnessSample:
-    """A sample of a collection's chunks, against which the hubness of others is measured."""
+    """A sample of a collection's chunks, against which hubness is measured."""
 
     def __init__(
         self,
@@ -124,11 +129,10 @@ class HubnessSample:
     ) -> None:
         """
         Args:
-            ids: the chunks, as ``sampled`` returns them.
-            vectors: theirs, float32 of shape (len(ids), dimension), of length 1.
-            scripts: theirs.
-            ordinary: the mean vector of ordinary texts by script, for a model whose vectors are
-                centered.
+            ids: chunk ids, as ``sampled`` returns them.
+            vectors: their vectors of length 1, float32 of shape (len(ids), dimension).
+            scripts: their scripts.
+            ordinary: script -> mean vector of ordinary texts; None for a model without centering.
         """
         self.ids = ids
         self._made_of = vectors, scripts
@@ -148,21 +152,24 @@ class HubnessSample:
 
     @cached_property
     def name(self) -> str:
-        """A digest of all that the corrections depend on. It reads all vectors: use it once, at the
-        start.
+        """A digest of all values on which the corrections depend.
+
+        It reads all vectors, so it is used only once, at the start.
         """
-        # of the vectors as they are stored: what is computed of them differs between CPUs
+        # made from the stored vectors, because results computed from them differ between CPUs
         vectors, scripts = self._made_of
         names = "\n".join([*self.ids, *(scripts if self._common else ()), formula()])
         return hashlib.blake2b(names.encode() + vectors.tobytes(), digest_size=12).hexdigest()
 
     def hubness_corrections(self, ids: Iterable[str], vectors: np.ndarray) -> np.ndarray:
-        """What to add to each chunk's cosine: float32 of shape (len(ids),). Below 0 for a chunk
-        that is nearer to the sample than the sample's chunks are on average.
+        """Compute the correction that is added to each chunk's cosine.
 
         Args:
-            ids, vectors: of the chunks, as for ``__init__``. A chunk of the sample is not compared
-                with itself.
+            ids: chunk ids. A chunk of the sample is not compared with itself.
+            vectors: their vectors, float32 of shape (len(ids), dimension).
+
+        Returns:
+            float32 of shape (len(ids),); below 0 for a chunk with more than average hubness.
         """
         return self._corrected(self._hubness(ids, vectors))
 
@@ -171,7 +178,7 @@ class HubnessSample:
         return corrections
 
     def _hubness(self, ids: Iterable[str], vectors: np.ndarray) -> np.ndarray:
-        """The mean cosine of each chunk to its nearest ones in the sample."""
+        """The mean cosine of each chunk to the most similar chunks of the sample."""
         count = min(_NEAREST, len(self.ids) - 1)
         if count < 1:
             return np.zeros(len(vectors), np.float32)
@@ -187,22 +194,23 @@ class HubnessSample:
         return hubness
 
     def centered(self, vectors: np.ndarray, scripts: list[str]) -> np.ndarray:
-        """*vectors* without the mean vector of their script, of length 1. Unchanged for a model
-        whose vectors are compared as they are.
+        """Subtract the mean vector of their script from *vectors* and scale them to length 1.
+
+        For a model without centering, the vectors are returned unchanged.
         """
         if self._common is None or not len(vectors):
             return vectors
         return unit(vectors - np.stack([self._common[script] for script in scripts]))
 
     def centered_query(self, query: QueryVector) -> np.ndarray:
-        """The vector of a query as it is compared with those of notes."""
+        """The vector of a query in the form that is compared with the vectors of notes."""
         if query.script is None:
             return query.vector
         centered: np.ndarray = self.centered(query.vector[None], [query.script])[0]
         return centered
 
     def background(self, query: QueryVector) -> Background:
-        """The scores of the collection's notes for a query."""
+        """Mean and deviation of the scores of the collection's notes for a query."""
         if len(self.ids) < 2:
             return Background(0.0, 1.0)
         cosines = self._vectors @ self.centered_query(query)
@@ -217,13 +225,13 @@ class HubnessSample:
     def closeness(self) -> Closeness:
         """The scale on which two notes of the collection are compared."""
         pairs = self.pair_background
-        # among a handful of notes, those nearest to a note are all the others
+        # in a small collection, the notes most similar to a note are all the others
         spread = max(self._mean - pairs.mean, _MIN_SPREAD * pairs.deviation)
         return Closeness(pairs.mean, spread)
 
     @cached_property
     def pair_background(self) -> Background:
-        """The cosines between any two notes."""
+        """Mean and deviation of the cosines of any two notes."""
         some = self._vectors[:_PAIRED]
         cosines = (some @ some.T)[np.triu_indices(len(some), 1)]
         cosines = cosines[cosines < _SELF_COSINE]
@@ -235,10 +243,10 @@ class HubnessSample:
 
 
 def together(sized: Iterable[tuple[Background, int]]) -> Background:
-    """One background of a query for several collections: a note counts the same in each.
+    """Combine the backgrounds of a query in several collections.
 
     Args:
-        sized: the background of each collection, and its number of notes.
+        sized: (background, number of notes) of each collection.
     """
     known = [(one, notes) for one, notes in sized if notes > 1]
     if not known:
@@ -253,20 +261,23 @@ def together(sized: Iterable[tuple[Background, int]]) -> Background:
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
-    """Cosines or corrections, rounded to the digits that count: float64."""
+    """Round cosines or corrections to ``DIGITS``: float64."""
     return np.round(values.astype(np.float64), DIGITS)
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """*vectors*, of shape (n, dimension), scaled to length 1: float32."""
+    """Scale *vectors* of shape (n, dimension) to length 1: float32."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: np.ndarray = (vectors / np.maximum(norms, 1e-9)).astype(np.float32)
     return scaled
 
 
 def best(scores: np.ndarray, ids: np.ndarray, count: int) -> list[int]:
-    """The places of the *count* highest finite scores, highest first. Of equal ones (``DIGITS``)
-    the lowest id comes first.
+    """The indexes of the *count* highest finite scores, highest first.
+
+    Args:
+        scores: float of shape (n,), compared with ``DIGITS`` digits.
+        ids: ids of the scores; of equal scores, the lowest id comes first.
     """
     if len(scores) > count:
         least = np.partition(scores, -count)[-count] - 2 * 10.0**-DIGITS
@@ -279,17 +290,18 @@ def best(scores: np.ndarray, ids: np.ndarray, count: int) -> list[int]:
 
 
 def formula() -> str:
-    """The name of the formula of the corrections: corrections that were stored under another name
-    are computed again.
+    """The name of the formula of the corrections.
+
+    Corrections stored with another name are computed again.
     """
     return f"2 {_WEIGHT} {_NEAREST} {_MOST}"
 
 
 def sampled(chunk_ids: Iterable[str]) -> list[str]:
-    """The chunks of a collection's sample: those with the lowest ids.
+    """Choose the sample of a collection: the chunks with the lowest ids.
 
-    Ids are digests, so this is a random sample. It is the same wherever and in whatever order it is
-    drawn, and a new note seldom changes it.
+    Ids are digests, so the sample is random. It does not depend on the machine or on the order of
+    the chunks, and a new note rarely changes it.
     """
     return heapq.nsmallest(SAMPLE, chunk_ids)
 
@@ -299,8 +311,9 @@ def _rounded_background(mean: float, variance: float) -> Background:
 
 
 def _common(vectors: np.ndarray, ordinary: np.ndarray) -> np.ndarray:
-    """The mean of vectors, drawn towards that of ordinary texts where they are few: float32 of
-    shape (dimension,).
+    """The mean of *vectors* and ordinary texts: float32 of shape (dimension,).
+
+    The ordinary texts have the weight of ``_ORDINARY_NOTES`` vectors.
     """
     total = vectors.sum(axis=0) + _ORDINARY_NOTES * ordinary
     common: np.ndarray = total / (len(vectors) + _ORDINARY_NOTES)

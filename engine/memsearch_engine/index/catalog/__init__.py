@@ -1,8 +1,8 @@
-"""The catalog: what is indexed, in ``cache.db`` (SQLite with full text).
+"""The catalog: the indexed files, entries and chunks in ``cache.db`` (SQLite with full text).
 
-It answers lists, counts, word searches and health without Milvus and without a model. The service
-writes it; any process may read it. It is a cache: a damaged file or one of another layout is
-replaced and filled again from the day files. Nothing outside this package knows its tables.
+It answers lists, counts, word searches and health checks without Milvus and without a model. The
+service writes it, and any process may read it. It is a cache: a damaged file or one of another
+layout is replaced and filled again from the day files. Only this package uses its tables.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 
 
 class DatedNote(msgspec.Struct, frozen=True):
-    """A note by its catalog id, with when it was made."""
+    """A note's catalog id with its day, time and marks."""
 
     id: int
     entry_id: str
@@ -57,12 +57,12 @@ class DatedNote(msgspec.Struct, frozen=True):
 
 
 class ChunkKey(NamedTuple):
-    """What the vector index needs of a chunk.
+    """The values of a chunk that the vector index needs.
 
     Attributes:
         row: its catalog id.
-        text_hash: of the text that is embedded.
-        day, agent, session, kind: what searches filter by.
+        text_hash: hash of the embedded text.
+        day, agent, session, kind: values for the filters of a search.
     """
 
     chunk_id: str
@@ -75,7 +75,7 @@ class ChunkKey(NamedTuple):
 
 
 class Catalog:
-    """An open catalog: chunks and entries here, the other subjects in its parts.
+    """An open catalog, with methods for chunks and entries, and parts for everything else.
 
     Args:
         path: the database; created when *writable*.
@@ -83,14 +83,14 @@ class Catalog:
 
     Attributes:
         files: the indexed files.
-        words: full text.
-        prompts: what is embedded before notes.
+        words: full text search.
+        prompts: the prompts that are embedded before notes.
         links: which note supersedes which.
         staleness: references to the repository.
         statistics: counts.
 
     Raises:
-        CatalogBroken: from any method, where the file can't be used.
+        CatalogBroken: the file can't be used. Every method can raise it.
     """
 
     def __init__(self, path: Path, *, writable: bool = False) -> None:
@@ -105,10 +105,10 @@ class Catalog:
 
     @classmethod
     def open_or_rebuild(cls, path: Path) -> tuple[Catalog, str]:
-        """Open a writable catalog; replace the file where it can't be used.
+        """Open a writable catalog, and replace the file if it can't be used.
 
         Returns:
-            The catalog, and a sentence on what was replaced ('' for nothing).
+            The catalog, and a sentence about the replaced file ('' if none was replaced).
         """
         try:
             return cls(path, writable=True), ""
@@ -116,7 +116,7 @@ class Catalog:
             parts = [Path(f"{path}{suffix}") for suffix in ("", "-wal", "-shm")]
             parts = [part for part in parts if part.exists()]
             if error.is_ours:
-                # of another version: a copy of all notes that nobody would ever remove
+                # a file of another version is deleted: it is a copy of all notes
                 for part in parts:
                     part.unlink()
                 done = f"the catalog is built again for this version ({error})"
@@ -129,7 +129,7 @@ class Catalog:
 
     @classmethod
     def open_readonly(cls, path: Path) -> Catalog | None:
-        """Open a catalog as a reader; None where there is none that can be read."""
+        """Open a catalog as a reader; None if there is none that can be read."""
         try:
             return cls(path) if path.exists() else None
         except CatalogBroken:
@@ -146,7 +146,7 @@ class Catalog:
     # -- chunks
 
     def rows(self, chunk_rows: Iterable[int]) -> list[Row]:
-        """Return chunks by their catalog ids, in the order given; missing ones are left out."""
+        """Return chunks by their catalog ids, in the given order; missing ones are left out."""
         ids = list(chunk_rows)
         sql = f"SELECT {ROW_COLUMNS} FROM {ROW_TABLES} WHERE c.id IN ({{}})"
         found = {row[0]: Row.of(row) for row in self.database.query_in(sql, ids)}
@@ -155,12 +155,12 @@ class Catalog:
     def by_chunk_id(self, chunk_ids: Iterable[str], project: str = "") -> dict[str, Row]:
         """Return chunks by chunk id.
 
-        A chunk may be in several files; the original of a copied file wins.
+        If several files contain a chunk, the original is preferred to copies of the file.
 
         Args:
-            project: only of this one.
+            project: id of the only project to search; '' for all.
         """
-        # the sign keeps SQLite from the project's index: its entries are many, these chunks few
+        # the unary plus prevents the use of the index on project: a project has many entries
         where = "+e.project=? AND" if project else ""
         sql = f"SELECT {ROW_COLUMNS} FROM {ROW_TABLES} WHERE {where} c.chunk_id IN ({{}})"
         found: dict[str, Row] = {}
@@ -192,7 +192,7 @@ class Catalog:
         return {row: set(terms.split()) for row, terms in rows}
 
     def chunk_keys(self, project: str) -> list[ChunkKey]:
-        """Return what the vector index needs of all chunks of a project, oldest day first."""
+        """Return the keys of all chunks of a project, oldest day first."""
         rows = self._query(
             "SELECT c.chunk_id, c.text_hash, e.day, e.agent, e.session, e.kind, c.id FROM chunks c"
             " JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY e.day",
@@ -216,7 +216,7 @@ class Catalog:
     # -- entries
 
     def dated_notes(self, project: str) -> list[DatedNote]:
-        """Return every note of the journal of a project with its time and marks."""
+        """Return every note of a project's journal with its day, time and marks."""
         rows = self._query(
             "SELECT id, entry_id, hash, day, time, marks FROM entries"
             f" WHERE project=? AND day<>'' AND {IS_NOTE}",
@@ -262,7 +262,7 @@ class Catalog:
         return {entry_id for (entry_id,) in rows}
 
     def notes_like(self, projects: list[str], pattern: str) -> list[tuple[str, str]]:
-        """Return (text of a chunk, entry id) of notes whose text is LIKE *pattern*."""
+        """Return (text of a chunk, entry id) of notes that match an SQL LIKE *pattern*."""
         rows = self._query(
             "SELECT c.text, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
             f" WHERE e.project IN ({placeholders(len(projects))}) AND e.kind='note'"
@@ -292,7 +292,7 @@ class Catalog:
         return sorted(rows, key=lambda row: (row.day, row.time), reverse=True)[:limit]
 
     def marked_sessions(self, mark: str) -> set[tuple[str, str]]:
-        """Return (agent, session) of all sessions with a note that has a mark."""
+        """Return (agent, session) of all sessions that have a note with this mark."""
         rows = self._query(
             "SELECT DISTINCT agent, session FROM entries WHERE session<>'' AND instr(marks, ?)",
             (f'"{mark}":',),
@@ -300,9 +300,9 @@ class Catalog:
         return {(agent, session) for agent, session in rows}
 
     def likely_to_state(self, project: str) -> list[Row]:
-        """Return dated chunks that may give a name a value.
+        """Return dated chunks that may assign a value to a name.
 
-        Such a chunk has an underscore, a dot or code in it, and a sign or a word of assignment.
+        Such a chunk contains an underscore, a dot or code, and a sign or a word of assignment.
         """
         patterns = ("%=%", "%` is %", "%` stays%", "% set to %", "%defaults to %", "%: %`%")
         where = " OR ".join(["c.text LIKE '%\\_% is %' ESCAPE '\\'", *["c.text LIKE ?"] * 6])

@@ -1,4 +1,4 @@
-"""The SQLite file of the catalog: connections, transactions, damage."""
+"""Open and read the SQLite file of the catalog: connections, transactions, damaged files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BATCH = 500  # values in one ``IN (…)``
 
 
 class CatalogDatabase:
-    """``cache.db``, with one connection for each thread.
+    """The database ``cache.db``, with one connection per thread.
 
     Args:
         path: the database; created when *writable*.
@@ -64,7 +64,7 @@ class CatalogDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write all of it, or nothing. Threads take turns."""
+        """Run a block as one transaction. Only one thread at a time can be in it."""
         with self._write_lock:
             db = self._connection()
             with transaction(db):
@@ -72,7 +72,7 @@ class CatalogDatabase:
             self._writes += 1
 
     def query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of a query. Only the parts of the catalog know its tables.
+        """Return all rows of a query. Only modules of this package may call it.
 
         Raises:
             CatalogBroken: SQLite can't read the file.
@@ -85,11 +85,12 @@ class CatalogDatabase:
     def query_in(
         self, sql: str, names: Iterable[Any], before: Sequence[Any] = ()
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query that has ``IN (…)`` with any number of *names*.
+        """Yield the rows of a query with ``IN (…)`` for any number of values.
 
         Args:
-            sql: with ``{}`` in place of the parameters of *names*.
-            before: values of the parameters before them.
+            sql: the query, with ``{}`` for the parameters in ``IN``.
+            names: the values in ``IN``.
+            before: values of the parameters before ``IN``.
         """
         names = list(names)
         for start in range(0, len(names), _BATCH):
@@ -97,10 +98,10 @@ class CatalogDatabase:
             yield from self.query(sql.format(schema.placeholders(len(batch))), [*before, *batch])
 
     def version(self) -> int:
-        """Return a number that differs after every change.
+        """Return a number that changes with every write.
 
-        The writer counts its transactions. A reader asks SQLite, always through the same
-        connection: ``data_version`` of two connections can't be compared.
+        The writer counts its transactions. A reader uses ``PRAGMA data_version``, always on the same
+        connection, because the values of two connections can't be compared.
         """
         if self.writable:
             return self._writes
@@ -130,12 +131,12 @@ class CatalogDatabase:
         uri = f"{self.path.as_uri()}?mode=ro"
         try:
             db = _open(uri, timeout=5)
-            # each thread of an app has its own cache, and the system caches the file's pages too
+            # small, because each thread has its own cache and the system caches the file, too
             db.execute("PRAGMA cache_size=-500")
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
-            # a read-only mount: WAL needs a writable -shm file. Notes newer than the catalog are
-            # read from their files anyway.
+            # on a read-only mount, WAL can't create its -shm file. Notes that are newer than the
+            # catalog are read from their files anyway.
             db = _open(f"{uri}&immutable=1", timeout=5)
         return db
 

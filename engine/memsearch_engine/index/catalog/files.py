@@ -1,4 +1,4 @@
-"""The indexed files: what is known of each, and how its entries are written."""
+"""The indexed files: their state, and writing their entries."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MAX_TITLE = 300  # characters
 
 
 class IndexedEntry(NamedTuple):
-    """An entry as it is written to the catalog.
+    """An entry in the form in which it is written to the catalog.
 
     Attributes:
-        prompt: what is embedded before its first chunk; None: not looked up.
+        prompt: the prompt to embed before its first chunk; None if it was not looked up.
     """
 
     entry: Entry
@@ -32,7 +32,7 @@ class IndexedEntry(NamedTuple):
 
 
 class KnownFile(NamedTuple):
-    """A file as it was indexed, with its content hash and ``fresh`` or ``failed``."""
+    """A file in its indexed version, with its content hash and state (``fresh`` or ``failed``)."""
 
     file: DayFile
     hash: str
@@ -40,7 +40,7 @@ class KnownFile(NamedTuple):
 
 
 class IndexedFiles:
-    """The files of all projects. One scan writes them (``index.scan``), anybody reads them."""
+    """The indexed files of all projects. ``index.scan`` writes them; any thread may read them."""
 
     def __init__(self, database: CatalogDatabase) -> None:
         self._database = database
@@ -48,7 +48,7 @@ class IndexedFiles:
     # -- reading
 
     def is_scanned(self, project: str) -> bool:
-        """Return whether all files of a project were read once, by this process or an earlier."""
+        """Return whether all files of a project have been read at least once."""
         return bool(self._database.query("SELECT 1 FROM taken_in WHERE project=?", (project,)))
 
     def known(self, project: str) -> dict[str, KnownFile]:
@@ -62,7 +62,7 @@ class IndexedFiles:
         }
 
     def roots(self, project: str) -> set[str]:
-        """Return the folders that the files of a project were found in."""
+        """Return the folders in which the files of a project were found."""
         rows = self._database.query("SELECT DISTINCT root FROM files WHERE project=?", (project,))
         return {root for (root,) in rows}
 
@@ -76,8 +76,8 @@ class IndexedFiles:
     def entry_counts(self, project: str) -> dict[str, tuple[int, int, int]]:
         """Return path -> (mtime_ns, size in bytes, number of entries), as indexed."""
         rows = self._database.query(
-            # counted in the index of each file: six times as fast as a join, and the start of the
-            # app waits for it
+            # a subquery on the index is six times as fast as a join, and the app's start waits for
+            # it
             "SELECT path, mtime_ns, size, (SELECT count(*) FROM entries WHERE file=files.id)"
             " FROM files WHERE project=? AND state<>'failed'",
             (project,),
@@ -85,7 +85,7 @@ class IndexedFiles:
         return {path: (mtime_ns, size, count) for path, mtime_ns, size, count in rows}
 
     def titles(self, file: DayFile) -> list[Title] | None:
-        """Return the entries of a file in its order; None where this version is not indexed."""
+        """Return the entries of a file in order; None if this version is not indexed."""
         known = self._database.query(
             "SELECT id FROM files WHERE path=? AND mtime_ns=? AND size=? AND state<>'failed'",
             (file.path, file.mtime_ns, file.size),
@@ -107,7 +107,7 @@ class IndexedFiles:
     # -- writing
 
     def set_scanned(self, project: str, is_scanned: bool = True) -> None:
-        """Save that all files of a project were read, or that they must be read again."""
+        """Store that all files of a project were read, or that they must be read again."""
         with self._database.transaction() as db:
             change = (
                 "INSERT OR IGNORE INTO taken_in (project) VALUES (?)"
@@ -125,10 +125,13 @@ class IndexedFiles:
         entries: list[IndexedEntry],
         kind: str = "",
     ) -> None:
-        """Replace all that is known of one file, in one transaction.
+        """Replace a file and its entries, in one transaction.
 
         Args:
-            kind: of all entries; '' for the kind of each.
+            project: project id.
+            root: the folder in which the file was found.
+            content_hash: hash of the file's bytes.
+            kind: kind of all entries; '' to use the kind of each entry.
         """
         with self._database.transaction() as db:
             _delete(db, project, file.path)
@@ -150,7 +153,7 @@ class IndexedFiles:
                 _insert(db, file_row, project, file.day, indexed, kind)
 
     def touch(self, project: str, file: DayFile) -> None:
-        """Save the new time stamp of a file whose content is the same."""
+        """Store a new time stamp of a file with unchanged content."""
         with self._database.transaction() as db:
             db.execute(
                 "UPDATE files SET mtime_ns=?, size=? WHERE project=? AND path=?",
@@ -163,7 +166,7 @@ class IndexedFiles:
             _delete(db, project, path)
 
     def fail(self, project: str, root: str, path: str, reason: str) -> None:
-        """Save why a file could not be read. Entries of its last version stay findable."""
+        """Store why a file can't be read. The entries of its last version can still be found."""
         with self._database.transaction() as db:
             db.execute(
                 "INSERT INTO files"
@@ -192,7 +195,7 @@ def _insert(
     indexed: IndexedEntry,
     kind: str,
 ) -> None:
-    # not at the top: readers do without the stemmer, and the start of the app reads
+    # not at the top: readers, such as the starting app, do not need the stemmer
     from memsearch_engine.index import analyze
     from memsearch_engine.index.chunk import with_asked
 

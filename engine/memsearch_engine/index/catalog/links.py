@@ -1,4 +1,4 @@
-"""Revision links: which note supersedes which, as their words and vectors show."""
+"""Store revision links: which note supersedes which, by their words and vectors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _decode_words = decoder(list[str])
 
 
 class Link(msgspec.Struct, frozen=True):
-    """One note supersedes another.
+    """A pair of notes of which the newer one probably supersedes the older one.
 
     Attributes:
+        project: project id.
         older, newer: entry ids.
         sure: the probability, 0 to 1.
-        shared: the rarest words that both notes have.
+        shared: the rarest words that occur in both notes.
     """
 
     project: str
@@ -30,19 +31,25 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class RevisionLinks:
-    """The links between notes, and which notes were compared to find them.
+    """The links between notes, and the notes that were compared to find them.
 
-    A ``space`` names what a comparison was made with: a model's vectors and a scorer.
+    The parameter ``space`` names the vectors and the scorer of a comparison.
     """
 
     def __init__(self, database: CatalogDatabase) -> None:
         self._database = database
 
     def not_compared(self, project: str, space: str, after: int, limit: int) -> list[Row]:
-        """Return first chunks of dated entries that were not compared in their current wording.
+        """Return first chunks of dated entries that were not compared with their current text.
 
         Args:
-            after: only chunks with a larger catalog id. Rows come in the order of these ids.
+            project: project id.
+            space: the comparison.
+            after: only chunks with a larger catalog id.
+            limit: number of chunks.
+
+        Returns:
+            Chunks in the order of their catalog ids.
         """
         rows = self._database.query(
             f"SELECT {ROW_COLUMNS} FROM {ROW_TABLES} WHERE c.id IN ("
@@ -55,10 +62,11 @@ class RevisionLinks:
         return [Row.of(row) for row in rows]
 
     def is_compared(self, row: Row, space: str = "") -> bool:
-        """Return whether a note was compared in its current wording.
+        """Return whether a note was compared with its current text.
 
         Args:
-            space: by which comparison; '' for any.
+            row: the note's first chunk.
+            space: the comparison; '' for any.
         """
         found = self._database.query(
             "SELECT 1 FROM compared WHERE project=? AND entry_id=? AND hash=? AND ? IN ('', space)",
@@ -67,15 +75,15 @@ class RevisionLinks:
         return bool(found)
 
     def put(self, rows: Iterable[Row], space: str, links: Iterable[Link]) -> None:
-        """Save that *rows* were compared, with all *links* found. Their earlier links go."""
+        """Store that *rows* were compared, and replace their earlier links with *links*."""
         with self._database.transaction() as db:
             for row in rows:
                 db.execute(
                     "DELETE FROM links WHERE project=? AND (older=? OR newer=?)",
                     (row.project, row.entry_id, row.entry_id),
                 )
-                # another file of the project may have the same id in another wording: without the
-                # condition each would be compared again after the other
+                # another file of the project may have the same id with another text: without the
+                # condition the two would be compared again in turn
                 db.execute(
                     "DELETE FROM compared WHERE project=? AND entry_id=? AND hash NOT IN"
                     " (SELECT hash FROM entries WHERE project=? AND entry_id=?)",
@@ -113,7 +121,7 @@ class RevisionLinks:
         ]
 
     def prune(self, project: str) -> None:
-        """Delete what was found of entries that are gone."""
+        """Delete the links of deleted entries."""
         gone = self._database.query(
             "SELECT DISTINCT entry_id FROM compared WHERE project=?"
             " AND entry_id NOT IN (SELECT entry_id FROM entries WHERE project=?)",

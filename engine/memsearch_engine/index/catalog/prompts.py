@@ -1,4 +1,4 @@
-"""The prompts of turns, embedded before the first chunk of the note about the turn."""
+"""Store the prompts of turns, which are embedded before the first chunk of the turn's note."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from memsearch_engine.index.rows import Row
 
 
 class TurnPrompts:
-    """The column ``entries.asked``: NULL where no prompt was looked up, '' where there is none."""
+    """The column ``entries.asked``: NULL if no prompt was looked up, '' if there is none."""
 
     def __init__(self, database: CatalogDatabase) -> None:
         self._database = database
 
     def known(self, project: str, entry_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Return entry id -> (content hash, prompt), of the entries that were looked up."""
+        """Return entry id -> (content hash, prompt) for entries with a prompt lookup."""
         rows = self._database.query_in(
             "SELECT entry_id, hash, asked FROM entries WHERE project=? AND asked IS NOT NULL"
             " AND entry_id IN ({})",
@@ -56,7 +56,7 @@ class TurnPrompts:
         }
 
     def put(self, prompts: Mapping[int, str | None]) -> None:
-        """Save prompts by the catalog ids of first chunks. Chunks that are gone are skipped."""
+        """Store prompts by catalog id of the first chunk. Missing chunks are skipped."""
         from memsearch_engine.index import analyze
         from memsearch_engine.index.chunk import text_hash, with_asked
 

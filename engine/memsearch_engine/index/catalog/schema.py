@@ -1,4 +1,4 @@
-"""The tables of ``cache.db``, their upgrades, and the columns that make one ``Row``."""
+"""The tables of ``cache.db``, their upgrades, and the columns of a ``Row``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 
 from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken
 
-#: ``PRAGMA user_version`` of a catalog of this version. Another number means: build it again.
+#: ``PRAGMA user_version`` of the current layout. A catalog with another number is built again.
 LAYOUT = 4
 
 _TABLES = """
@@ -41,8 +41,8 @@ CREATE VIRTUAL TABLE words USING fts5(
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, col);
 """
 
-#: ``entries.asked`` is the prompt that is embedded before the first chunk. NULL: not looked up yet.
-#: Earlier programs read and write a catalog that has this column.
+#: ``entries.asked`` is the prompt that is embedded before the first chunk; NULL if it was not
+#: looked up yet. Earlier versions of the program can use a catalog with this column.
 _ADD_PROMPTS = """
 BEGIN;
 ALTER TABLE entries ADD COLUMN asked TEXT;
@@ -51,8 +51,8 @@ CREATE INDEX entries_not_asked ON entries(project, day, time)
 COMMIT;
 """
 
-#: ``compared``: which notes were compared with their nearest notes, by which model's vectors.
-#: ``links``: which note supersedes which. Earlier programs ignore both tables.
+#: ``compared``: the notes that were compared with similar notes, and with which model's vectors.
+#: ``links``: which note supersedes which. Earlier versions of the program ignore both tables.
 _LINKS = """
 CREATE TABLE IF NOT EXISTS compared (
   project TEXT NOT NULL, entry_id TEXT NOT NULL, hash TEXT NOT NULL, space TEXT NOT NULL,
@@ -63,7 +63,7 @@ CREATE TABLE IF NOT EXISTS links (
 CREATE INDEX IF NOT EXISTS links_newer ON links(project, newer);
 """
 
-#: ``grounded``: what a note names of its project's repository, and what became of that.
+#: ``grounded``: the references of a note to its project's repository, and their state.
 #: ``ground``: the last comparison of a project's notes with its repository.
 _STALENESS = """
 CREATE TABLE IF NOT EXISTS grounded (
@@ -77,8 +77,7 @@ CREATE TABLE IF NOT EXISTS ground (
   problem TEXT NOT NULL) WITHOUT ROWID;
 """
 
-#: The projects whose files were read to the end at least once. Until then the files themselves are
-#: searched.
+#: The projects with a completed scan. Until then the files themselves are searched.
 _SCANNED = """
 BEGIN;
 CREATE TABLE taken_in (project TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -102,7 +101,7 @@ IS_NOTE = f"kind NOT IN ({', '.join(repr(kind) for kind in LONGTERM_KINDS.values
 
 
 def placeholders(count: int) -> str:
-    """``?,?,?``: as many SQL parameters as *count* says."""
+    """Return *count* SQL parameters, such as ``?,?,?``."""
     return ",".join("?" * count)
 
 
@@ -110,10 +109,10 @@ def prepare(db: sqlite3.Connection, *, writable: bool) -> None:
     """Create the tables of an empty database, upgrade an earlier one, and check it.
 
     Args:
-        writable: a reader upgrades nothing and trusts the writer's check of the pages.
+        writable: a reader upgrades nothing and relies on the writer's check of the pages.
 
     Raises:
-        CatalogBroken: of another layout, not a catalog, or damaged.
+        CatalogBroken: the file has another layout, is not a catalog, or is damaged.
     """
     version = _number(db, "PRAGMA user_version")
     is_new = not _number(db, "SELECT count(*) FROM sqlite_master")

@@ -1,4 +1,4 @@
-"""Stale references: what notes name of their repository, and what became of it."""
+"""Store stale references: what notes name in their repository, and whether it still exists."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class RepositoryCheck(msgspec.Struct, frozen=True):
     """One comparison of a project's notes with its repository.
 
     Attributes:
-        head: the commit that was compared with.
-        at: when, in seconds since 1970.
-        problem: why it was not possible; '' where it was.
+        head: the commit with which the notes were compared.
+        at: time of the comparison, in seconds since 1970.
+        problem: why the comparison failed; '' if it succeeded.
     """
 
     head: str
@@ -30,27 +30,27 @@ class RepositoryCheck(msgspec.Struct, frozen=True):
 
 
 class Stale(msgspec.Struct, frozen=True):
-    """A note with a stale reference: its first chunk, and the state of what it names."""
+    """A note with a stale reference: its first chunk, and the state of its references."""
 
     row: Row
     standing: Standing
 
 
 class StalenessTable:
-    """What the last repository checks found of notes, by entry id and content hash."""
+    """The results of the last repository check, by entry id and content hash of the notes."""
 
     def __init__(self, database: CatalogDatabase) -> None:
         self._database = database
 
     def references(self, project: str) -> dict[tuple[str, str], list[Reference]]:
-        """Return (entry id, hash) -> what the note names, of the notes that were checked."""
+        """Return (entry id, hash) -> references, for the notes that were checked."""
         rows = self._database.query(
             "SELECT entry_id, hash, names FROM grounded WHERE project=?", (project,)
         )
         return {(name, hash_): _decode_references(names) for name, hash_, names in rows}
 
     def has_unchecked(self, project: str) -> bool:
-        """Return whether a note was not checked in its current wording."""
+        """Return whether the current text of some note was not checked yet."""
         found = self._database.query(
             f"SELECT 1 FROM entries e WHERE project=? AND day<>'' AND {IS_NOTE} AND NOT EXISTS"
             " (SELECT 1 FROM grounded g WHERE g.project=e.project AND g.entry_id=e.entry_id"
@@ -60,14 +60,14 @@ class StalenessTable:
         return bool(found)
 
     def last_check(self, project: str) -> RepositoryCheck | None:
-        """Return the last comparison with the repository, None before the first."""
+        """Return the last comparison with the repository; None before the first one."""
         rows = self._database.query(
             "SELECT head, at, problem FROM ground WHERE project=?", (project,)
         )
         return RepositoryCheck(*rows[0]) if rows else None
 
     def put(self, project: str, check: RepositoryCheck, notes: Iterable[Checked]) -> None:
-        """Save the results of all notes of a project in place of the earlier ones."""
+        """Replace the results of all notes of a project."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM grounded WHERE project=?", (project,))
             db.executemany(
@@ -94,7 +94,7 @@ class StalenessTable:
             )
 
     def put_problem(self, project: str, check: RepositoryCheck) -> None:
-        """Save why a check was not possible. Earlier results stay."""
+        """Store why a check failed. Earlier results are not changed."""
         with self._database.transaction() as db:
             db.execute(
                 "INSERT INTO ground (project, head, at, problem) VALUES (?,'',?,?)"
@@ -110,7 +110,7 @@ class StalenessTable:
             db.execute("DELETE FROM ground WHERE project=?", (project,))
 
     def standing(self, project: str, entry_id: str, hash_: str) -> Standing | None:
-        """Return the state of what a note names; None where this wording was not checked."""
+        """Return the state of a note's references; None if this text was not checked."""
         rows = self._database.query(
             "SELECT standing FROM grounded WHERE project=? AND entry_id=? AND hash=?",
             (project, entry_id, hash_),
@@ -128,7 +128,7 @@ class StalenessTable:
         return [Stale(Row.of(row[:-1]), _decode_standing(row[-1])) for row in rows]
 
     def remarks(self, project: str) -> dict[tuple[str, str], str]:
-        """Return (entry id, hash) -> what to print beside a note that is stale or unmerged."""
+        """Return (entry id, hash) -> remark to print beside a note that is stale or unmerged."""
         rows = self._database.query(
             "SELECT entry_id, hash, words, unmerged FROM grounded"
             " WHERE project=? AND (stale<>'' OR unmerged<>'')",

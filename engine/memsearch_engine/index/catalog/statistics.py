@@ -16,14 +16,14 @@ class CatalogStatistics:
         self._chunks: dict[str, tuple[int, int]] = {}  # project -> version, number
 
     def counts(self, project: str = "") -> dict[str, int]:
-        """Return how many files, failed files, entries, days and chunks there are.
+        """Return the numbers of files, failed files, entries, days and chunks.
 
         Args:
-            project: its id; '' for all projects.
+            project: project id; '' for all projects.
 
         Returns:
             The keys ``files``, ``failed``, ``entries``, ``days``, ``chunks`` and ``distinct``
-            (chunks without repetitions).
+            (chunks without duplicates).
         """
         where, values = ("project=?", (project,)) if project else ("1", ())
         query = self._database.query
@@ -60,7 +60,7 @@ class CatalogStatistics:
     def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
         """Return (agent, number of entries, newest day and time), the most entries first.
 
-        Agent '' stands for entries that people wrote.
+        Agent '' means entries that people wrote.
         """
         found: dict[str, tuple[int, str]] = {}
         for project in projects:
@@ -75,7 +75,7 @@ class CatalogStatistics:
         return sorted(((agent, *rest) for agent, rest in found.items()), key=lambda row: -row[1])
 
     def distinct_chunks(self, project: str) -> int:
-        """Return how many distinct chunks a project has; counted again only after a change."""
+        """Return the number of distinct chunks of a project, cached until the catalog changes."""
         version = self._database.version()
         cached = self._chunks.get(project)
         if cached is None or cached[0] != version:

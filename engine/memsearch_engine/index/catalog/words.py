@@ -1,4 +1,4 @@
-"""Full text: the words of all chunks (FTS5), how frequent they are, and the best matches."""
+"""Full text search over chunks (FTS5): the vocabulary, word frequencies and the best matches."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from memsearch_engine.index.catalog.database import CatalogDatabase
 from memsearch_engine.index.catalog.schema import ROW_TABLES, placeholders
 from memsearch_engine.index.rows import HIDDEN_KINDS, Filter
 
-#: Beyond every character that a word may have: the end of the range of words with one beginning.
+#: Sorts after every character of a word: the end of the range of words with a common beginning.
 _LAST = "\U0010ffff"
-#: The list of all words is served until this many times the seconds that listing took have passed.
+#: The list of all words is reused for this many times the duration of making the list.
 _LIST_TIMES = 20
 
 
 class WordIndex:
-    """The FTS5 table of two columns.
+    """The FTS5 table with two columns.
 
-    ``terms`` has what ``analyze.terms`` makes of a chunk, ``written`` its words as written.
+    ``terms`` has the terms of a chunk (``analyze.terms``), ``written`` its words as written.
     """
 
     def __init__(self, database: CatalogDatabase) -> None:
@@ -35,17 +35,17 @@ class WordIndex:
         return int(self._database.query("SELECT count(*) FROM chunks")[0][0])
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many chunks each term is, without the terms that no chunk has."""
+        """Return term -> number of chunks that contain it, without terms that no chunk contains."""
         rows = self._database.query_in(
             "SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({})", terms
         )
         return dict(rows)
 
     def by_length(self) -> dict[int, list[str]]:
-        """Return all terms of all notes by their length in characters.
+        """Return length in characters -> all terms of that length, of all notes.
 
-        Listing them reads the whole word index (0.3 s at 100,000 chunks). After a change the
-        earlier list is returned until twenty times the seconds of the listing have passed.
+        Making the list reads the whole word index (0.3 s at 100,000 chunks). After a change, the
+        earlier list is reused for twenty times the duration of making it.
         """
         now, version = time.monotonic(), self._database.version()
         if self._listed is not None:
@@ -69,10 +69,10 @@ class WordIndex:
         return [word for (word,) in rows]
 
     def has(self, term: str, *, hidden: bool = True) -> bool:
-        """Return whether some chunk has a term.
+        """Return whether some chunk contains a term.
 
         Args:
-            hidden: chunks of hidden kinds count, too.
+            hidden: whether chunks of hidden kinds count, too.
         """
         sql = "SELECT 1 FROM vocabulary WHERE term=? LIMIT 1"
         return bool(self._database.query(sql, (term,))) and (
@@ -83,7 +83,7 @@ class WordIndex:
         """Return whether some word of a chunk begins with *prefix*.
 
         Args:
-            hidden: chunks of hidden kinds count, too.
+            hidden: whether chunks of hidden kinds count, too.
         """
         sql = "SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? LIMIT 1"
         return bool(self._database.query(sql, (prefix, prefix + _LAST))) and (
@@ -91,7 +91,7 @@ class WordIndex:
         )
 
     def has_hidden(self) -> bool:
-        """Return whether there are chunks that only searches for their kind find."""
+        """Return whether there are chunks of kinds that are hidden by default."""
         version = self._database.version()
         if self._hidden[0] != version:
             sql = f"SELECT 1 FROM entries WHERE kind IN ({placeholders(len(HIDDEN_KINDS))}) LIMIT 1"
@@ -122,9 +122,12 @@ class WordIndex:
         """Return (catalog id, chunk id, BM25 score) of the best matches, best first.
 
         Args:
-            expression: of FTS5; the caller quotes every word.
+            expression: FTS5 expression, in which the caller has quoted every word.
             projects: project ids.
-            written_weight: of the column ``written``; ``terms`` weighs 1.
+            where: filters.
+            limit: number of matches.
+            offset: number of better matches to skip.
+            written_weight: weight of the column ``written``; the weight of ``terms`` is 1.
 
         Returns:
             Scores above 0, higher is better.
@@ -150,7 +153,7 @@ class WordIndex:
         score: str,
         order_by: str,
     ) -> list[tuple[Any, ...]]:
-        """Score every match, then join only the rows that fill a page."""
+        """Score every match, then read only the rows of the requested page."""
         condition, values = _condition(projects, where)
         return self._database.query(
             "SELECT c.id, c.chunk_id, w.score FROM"
