@@ -38,8 +38,8 @@ _MOST = 0.14
 _ROWS = 2_048  # rows per matrix product
 _PAIRED = 256  # notes of the sample that are compared with each other
 _MIN_DEVIATION = 0.08
-#: Prior for the deviation, and its weight in notes. The deviation of a few notes, two of them on the
-#: same topic, would be too high.
+#: Prior for the deviation, and its weight in notes. The deviation of a few notes, two of them on
+#: the same topic, would be too high.
 _PRIOR_DEVIATION, _PRIOR_NOTES = 0.12, 32
 #: Weight of the prior for the background of a query, which has no pairs of notes on one topic.
 _PRIOR_NOTES_OF_QUERY = 4

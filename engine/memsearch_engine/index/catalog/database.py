@@ -100,8 +100,8 @@ class CatalogDatabase:
     def version(self) -> int:
         """Return a number that changes with every write.
 
-        The writer counts its transactions. A reader uses ``PRAGMA data_version``, always on the same
-        connection, because the values of two connections can't be compared.
+        The writer counts its transactions. A reader uses ``PRAGMA data_version``, always on the
+        same connection, because the values of two connections can't be compared.
         """
         if self.writable:
             return self._writes
