@@ -1,6 +1,6 @@
-"""The resident process: one per home folder, owner of the index, the model and the background work.
+"""The resident process: one per home folder. It owns the index, the model and the background work.
 
-``protocol`` is what goes over the socket, ``indexing`` reads, embeds and watches, ``engine``
-answers, ``server`` listens. ``connection`` and ``launch`` are its clients' side. It exits when
-idle, when its home vanishes, and may be killed at any moment with nothing lost.
+``protocol`` defines the messages, ``indexing`` reads, embeds and watches, ``engine`` answers
+requests, and ``server`` listens. ``connection`` and ``launch`` are the client side. The process
+exits when it is idle or when its home is deleted. It can be killed at any moment without loss.
 """

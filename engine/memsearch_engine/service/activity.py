@@ -1,7 +1,7 @@
-"""When the service was last used by somebody else, which is all that postpones its end.
+"""Records when clients and hooks last used the service. Only such uses postpone its exit.
 
-Work that the service gives itself (an index brought up to date, a comparison, a retry, a summary)
-does not count: it is resumed by the next service.
+The service's own work (an index update, a comparison, a retry, a summary) does not count: the next
+service resumes it.
 """
 
 from __future__ import annotations
@@ -12,31 +12,42 @@ from collections.abc import Callable
 
 
 class Activity:
-    """Uses of the service by clients and hooks; any thread.
+    """Uses of the service by clients and hooks. Thread-safe.
 
     Args:
-        clock: seconds, monotonic.
+        clock: a monotonic clock, in seconds.
+
+    Attributes:
+        clients: connections that are open now.
+        uses: number of uses so far.
+        last_use: name of the last use; ``""`` if there was none.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self.clients = 0  # connected now
+        self.clients = 0
         self.uses = 0
         self.last_use = ""
         self._at = clock()
 
     def note(self, what: str) -> None:
-        """Note a use, named by *what*."""
+        """Record a use.
+
+        Args:
+            what: the name of the request or event.
+        """
         with self._lock:
             self.uses += 1
             self.last_use, self._at = what, self._clock()
 
     def connected(self) -> None:
+        """Record that a client has connected."""
         with self._lock:
             self.clients += 1
 
     def disconnected(self) -> None:
+        """Record that a client has disconnected."""
         with self._lock:
             self.clients -= 1
 
@@ -46,5 +57,5 @@ class Activity:
         return max(0.0, self._clock() - self._at)
 
     def is_over(self, idle_s: float) -> bool:
-        """Whether nobody is connected, and nobody was for *idle_s* seconds."""
+        """Whether no client is connected and the last use is more than *idle_s* seconds ago."""
         return not self.clients and self.idle_s > idle_s

@@ -1,5 +1,6 @@
-"""What the service answers, where it is more than one of the engine's own structs: the same on both
-ends of the socket.
+"""Types of the service's answers that no other room of the engine defines.
+
+The client and the service use the same types.
 """
 
 from __future__ import annotations
@@ -10,19 +11,27 @@ import msgspec
 
 
 class Problem(msgspec.Struct):
-    """Something that is wrong, and the command that mends it ('': none does)."""
+    """A problem, and the command that fixes it (``""``: no command does)."""
 
     what: str
     fix: str
 
 
 class Unread(msgspec.Struct):
+    """A file that could not be indexed, and the reason."""
+
     path: str
     reason: str
 
 
 class Indexed(msgspec.Struct):
-    """What is indexed of a project. ``vectors``: chunks that can be found by meaning."""
+    """Counts of a project's index.
+
+    Attributes:
+        distinct: chunks with different texts.
+        failed: files that could not be read; ``failed_files`` lists them.
+        vectors: chunks that have a vector.
+    """
 
     project: str
     name: str
@@ -39,8 +48,13 @@ class Indexed(msgspec.Struct):
 
 
 class SecondModel(msgspec.Struct):
-    """The model beside the first. ``advice``: what it would bring where it is not asked, and
-    ``fix`` how to have it.
+    """The state of the second embedding model.
+
+    Attributes:
+        asked: whether searches use it.
+        vectors: chunks that have a vector of this model.
+        advice: why the owner should enable it; ``""`` for no advice.
+        fix: the command that enables it.
     """
 
     name: str
@@ -51,20 +65,22 @@ class SecondModel(msgspec.Struct):
 
 
 class Disk(msgspec.Struct):
-    """Bytes."""
+    """Bytes on disk."""
 
     index: int
     catalog: int
 
 
 class Health(msgspec.Struct):
-    """State of every part.
+    """The state of every part of the service.
 
     Attributes:
-        index: ``ready``, ``opening``, ``broken``, …; building: the fingerprint of an index that
-            is being built beside.
-        progress: ``phase``, ``project``, ``done`` and ``total`` of what is going on; empty at rest.
-        store: what a Milvus server is and can do, in a sentence; '' on Milvus Lite.
+        fingerprint: of the index that serves searches.
+        index: ``ready``, ``opening``, ``broken``, …
+        building: fingerprint of an index that is being built; ``""`` if there is none.
+        progress: ``phase``, ``project``, ``done`` and ``total`` of the current work; empty when
+            idle.
+        store: one sentence on the Milvus server and its abilities; ``""`` with Milvus Lite.
     """
 
     fingerprint: str
@@ -81,14 +97,16 @@ class Health(msgspec.Struct):
 
 
 class Status(msgspec.Struct):
-    """The process.
+    """The state of the service process.
 
     Attributes:
-        alarms: agents whose turns don't arrive.
-        last_use: the last request or event of somebody else ('': none since the start); idle_s:
-            seconds since then.
-        idle_limit_s: seconds without use after which it ends. kept_up_by: what postpones that now.
-        own_work: what it does by itself, which postpones nothing.
+        reason: why the index is not ready.
+        alarms: one sentence for each agent from which turns have stopped arriving.
+        last_use: the last request or event of a client; ``""`` if there was none since the start.
+        idle_s: seconds since the last use.
+        idle_limit_s: seconds without use after which the service exits.
+        kept_up_by: what postpones the exit now.
+        own_work: background work, which does not postpone the exit.
     """
 
     running: bool
@@ -109,7 +127,11 @@ class Status(msgspec.Struct):
 
 
 class State(msgspec.Struct):
-    """``version`` goes up with every change."""
+    """The state of the index, for screens.
+
+    Attributes:
+        version: increases with every change.
+    """
 
     version: int
     progress: dict[str, Any] = {}
@@ -117,14 +139,24 @@ class State(msgspec.Struct):
 
 
 class Event(msgspec.Struct):
-    """One that waits, or was set aside since it can't be read."""
+    """An event that waits in the queue, or that was set aside because it can't be read.
+
+    Attributes:
+        event: its file name.
+    """
 
     event: str
     reason: str
 
 
 class Inbox(msgspec.Struct):
-    """What came of the events that hooks have left."""
+    """The result of processing the event queue.
+
+    Attributes:
+        captured, skipped, already: numbers of turns.
+        waiting: events that stay in the queue.
+        set_aside: events that can't be read.
+    """
 
     captured: int
     skipped: int
@@ -134,8 +166,12 @@ class Inbox(msgspec.Struct):
 
 
 class Standing(msgspec.Struct):
-    """Who is captured and since when (seconds since 1970), whose turns don't arrive, how many
-    decisions the owner owes.
+    """The state of capture and of the review queue.
+
+    Attributes:
+        capturing: agent -> when its capture began (seconds since 1970).
+        alarms: one sentence for each agent from which turns have stopped arriving.
+        waiting: number of decisions that are pending review.
     """
 
     capturing: dict[str, float]
@@ -144,8 +180,12 @@ class Standing(msgspec.Struct):
 
 
 class Verified(msgspec.Struct):
-    """A project whose notes were compared with its repository: with which commit (``head``), when
-    (seconds since 1970), and why they could not be ('': they could).
+    """The result of comparing a project's notes with its repository.
+
+    Attributes:
+        head: the commit that was checked out.
+        at: when, in seconds since 1970.
+        problem: why the notes could not be compared; ``""`` if they were.
     """
 
     project: str

@@ -1,6 +1,6 @@
-"""The resident process as its clients see it: how it is, and what it does with turns.
+"""The resident process and the capture of turns, as parts of ``Memory``.
 
-Modules are imported by the methods that need them: most methods only ask the service.
+Methods import the modules that they need, because most methods only call the service.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONG_S = 300.0
 
 
 class Capture:
-    """Turns on their way into memory.
+    """The capture of turns: event queue, coverage, summaries, cost.
 
     >>> with Memory() as memory:
     ...     memory.capture.inbox().waiting
@@ -37,42 +37,63 @@ class Capture:
         self._scope, self._home = scope, scope.home
 
     def inbox(self, timeout_s: float = _LONG_S) -> Inbox:
-        """Work off what hooks have left; what came of it, and what still waits. Raises
-        Unreachable.
+        """Process the event queue now, and return the result and the events that still wait.
+
+        Raises:
+            Unreachable: the service does not answer.
         """
         return self._scope.call("inbox", Inbox, timeout_s=timeout_s)
 
     def retry(self) -> int:
-        """Let events that could not be read and summaries that failed be tried again; how many."""
+        """Retry unreadable events and failed summaries, and return how many there are."""
         from memsearch_engine.capture import event_queue, summaries
 
         return event_queue.retry(self._home) + summaries.retry(self._home)
 
     def drop(self, names: list[str]) -> int:
-        """Forget waiting events (all without *names*); their turns stay in the agents'
-        transcripts.
+        """Delete waiting events. Their turns stay in the agents' transcripts.
+
+        Args:
+            names: file names of the events; an empty list means all.
+
+        Returns:
+            The number of deleted events.
         """
         from memsearch_engine.capture import event_queue
 
         return event_queue.drop(self._home, names)
 
     def coverage(self, since: str = "") -> Coverage:
-        """Turns seen in transcripts against turns in memory since capture began, or since a day.
-        Raises Unreachable.
+        """Count the turns in transcripts and those of them that are in memory.
+
+        Args:
+            since: the first day (``YYYY-MM-DD``); by default the start of capture.
+
+        Raises:
+            Unreachable: the service does not answer.
         """
         from memsearch_engine.capture.coverage import Coverage
 
         return self._scope.call("coverage", Coverage, timeout_s=_LONG_S, since=since)
 
     def missed(self, outcomes: Sequence[Outcome]) -> list[Missed]:
-        """Turns that are not in memory, newest first, each with its reason."""
+        """Return the turns that are not in memory, newest first, each with the reason.
+
+        Raises:
+            Unreachable: the service does not answer.
+        """
         from memsearch_engine.capture.ledger import Missed
 
         return self._scope.call("missed", list[Missed], outcomes=outcomes)
 
     def standing(self, *, start: bool = True) -> Standing:
-        """Who is captured and since when, whose turns don't arrive, and how many decisions the
-        owner owes. Raises Unreachable.
+        """Return the state of capture, and how many decisions are pending review.
+
+        Args:
+            start: start the service if it does not run.
+
+        Raises:
+            Unreachable: the service does not answer.
         """
         scope = self._scope
         place, everything = scope.place_param, scope.everything
@@ -81,33 +102,43 @@ class Capture:
         )
 
     def spent(self, since: str = "") -> list[Spent]:
-        """What models have cost, by day, purpose and model."""
+        """Return the cost of model calls by day, purpose and model.
+
+        Args:
+            since: the first day (``YYYY-MM-DD``); all days by default.
+        """
         from memsearch_engine.core.llm import spend
 
         return spend.by_day(self._home, since)
 
     def spent_today(self) -> int:
-        """Tokens that summaries took today."""
+        """Return the tokens that summaries have used today."""
         from memsearch_engine.capture import summaries
         from memsearch_engine.core.llm import spend
 
         return spend.today(self._home, summaries.PURPOSE)
 
     def summaries(self) -> dict[str, int]:
-        """How many summaries wait for a model, by state."""
+        """Return the number of summaries for each state (``waiting``, ``done``, …)."""
         from memsearch_engine.capture import summaries
 
         return summaries.waiting(self._home)
 
     def failures(self) -> list[dict[str, str]]:
-        """Summaries that failed, newest first, each with its reason."""
+        """Return the failed summaries, newest first, each with the reason."""
         from memsearch_engine.capture import summaries
 
         return summaries.failures(self._home)
 
     def summarised(self, agent: str, text: str, name: str = "") -> str:
-        """Notes of a turn by the model that is set for an agent; nothing is kept. *name*: what the
-        prompt calls the agent.
+        """Summarize a turn with the model that is configured for an agent. Nothing is stored.
+
+        Args:
+            text: the turn, as another tool recorded it.
+            name: how the prompt names the agent; by default *agent*.
+
+        Returns:
+            Markdown bullets.
         """
         from memsearch_engine.capture import summaries
         from memsearch_engine.core.settings import load
@@ -116,8 +147,10 @@ class Capture:
         return summaries.bullets_of(self._home, settings, agent, text, name)
 
     def unknown_records(self) -> list[tuple[str, str, str, int]]:
-        """(agent, record kind, agent's version, times) of records in transcripts that no reader
-        knows.
+        """List the kinds of transcript records that no reader knows.
+
+        Returns:
+            Tuples of agent, record kind, the agent's version, and number of records.
         """
         from memsearch_engine.capture.ledger import Ledger
 
@@ -125,8 +158,11 @@ class Capture:
             return ledger.unknown()
 
     def agents(self, *, versions: bool = True, progress: Progress | None = None) -> list[Here]:
-        """Which agents are on this machine, where their sessions lie, and how many of their turns
-        are in memory.
+        """List the agents on this machine, their session folders, and counts of their turns.
+
+        Args:
+            versions: run each agent's program to read its version.
+            progress: called with phase, done and total while sessions are read.
         """
         from memsearch_engine.capture.discover import discover
 
@@ -134,9 +170,9 @@ class Capture:
 
 
 class Service:
-    """The resident process.
+    """The resident process: its status, health, log and end.
 
-    >>> with Memory() as memory:
+     with Memory() as memory:
     ...     memory.service.status().running
     True
     """
@@ -146,15 +182,25 @@ class Service:
 
     @property
     def log(self) -> Path:
+        """The path of the log file."""
         return self._home.log
 
     def status(self, *, start: bool = True) -> Status:
-        """How it is; started where it does not run, unless *start* is off. Raises Unreachable."""
+        """Return the status of the process.
+
+        Args:
+            start: start the service if it does not run.
+
+        Raises:
+            Unreachable: the service does not answer.
+        """
         return self._scope.call("status", Status, start=start)
 
     def health(self) -> Health:
-        """State of files, index, models and watching, each problem with what mends it. Raises
-        Unreachable.
+        """Return the state of files, index, models and watches, and a fix for each problem.
+
+        Raises:
+            Unreachable: the service does not answer.
         """
         scope = self._scope
         return scope.call(
@@ -162,12 +208,21 @@ class Service:
         )
 
     def stop(self) -> bool:
-        """End it; nothing is lost. Whether it ran."""
+        """Stop the service, and return whether it was running. Nothing is lost.
+
+        Raises:
+            Unreachable: it did not stop.
+        """
         return launch.stop(self._home)
 
     def reset(self) -> list[str]:
-        """Throw the index of these projects away and build it again in the background; the
-        projects' names. Raises Unreachable.
+        """Delete the index of these projects and rebuild it in the background.
+
+        Returns:
+            The projects' names.
+
+        Raises:
+            Unreachable: the service does not answer.
         """
         scope = self._scope
         return scope.call(
@@ -179,6 +234,10 @@ class Service:
         )
 
     def tail(self, lines: int) -> list[str]:
-        """The last lines of its log, as they stand. Raises FileNotFoundError."""
+        """Return the last *lines* lines of the log.
+
+        Raises:
+            FileNotFoundError: there is no log yet.
+        """
         with self._home.log.open(encoding="utf-8", errors="replace") as file:
             return list(deque(file, lines))

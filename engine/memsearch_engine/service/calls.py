@@ -1,4 +1,4 @@
-"""Calls of the service by its clients."""
+"""Single calls of the service by its clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _CALLS = 3
-_TYPED_REQUESTS = 2  # the first protocol that takes them
+_TYPED_REQUESTS = 2  # the first protocol with typed search requests
 
 
 def call(
@@ -28,11 +28,15 @@ def call(
     request: SearchRequest | None = None,
     **params: Any,
 ) -> T:
-    """One call to the service; again where it ended meanwhile (a restart, an update, a kill).
+    """Call a method of the service. The call is repeated if the service ends meanwhile.
 
     Args:
-        start: start the service where none runs.
-        request: what a search asks for; it is sent as the service's protocol can read it.
+        kind: the type that the answer is decoded as.
+        start: start the service if none runs.
+        timeout_s: seconds until the answer, and between two progress reports.
+        progress: called with each progress report.
+        request: a search request; it is encoded for the service's protocol version.
+        params: the method's parameters.
 
     Raises:
         Unreachable: no service answers.
@@ -53,6 +57,6 @@ def call(
 
 
 def sent(request: SearchRequest, connection: Connection) -> dict[str, Any]:
-    """The parameters that carry a request: typed, or as text to a service of protocol 1."""
+    """Return the parameters for a search request: typed, or as text for protocol 1."""
     is_typed = connection.server.get("protocol", 1) >= _TYPED_REQUESTS
     return {"request": request} if is_typed else {"query": request.raw}

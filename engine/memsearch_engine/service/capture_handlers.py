@@ -1,4 +1,4 @@
-"""What the service answers about capture, and about what waits for the owner."""
+"""Handlers of requests about capture, pending decisions and the long-term memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CaptureHandlers:
         self._waiting, self._counting = Waiting(state.journal.origin), threading.Lock()
 
     def coverage(self, call: Call, since: str = "") -> Coverage:
-        """Turns seen against turns in memory, counted now."""
+        """Process the queue, reconcile with the transcripts, and count the captured turns."""
         self._tasks.capture.drain()
         self._tasks.capture.reconcile()
         capturing = CapturePipeline(self._state.home, self._state.journal)
@@ -48,9 +48,7 @@ class CaptureHandlers:
             capturing.close()
 
     def standing(self, call: Call, place: dict[str, str], all_projects: bool = False) -> Standing:
-        """Who is captured and since when, whose turns don't arrive, and how many decisions the
-        owner owes.
-        """
+        """Return the state of capture, and how many decisions are pending review."""
         projects = self._state.projects_of(place, all_projects)
         proposal = review.pending(self._state.home)
         proposed = len(review.decisions(proposal)) if proposal else 0
@@ -73,7 +71,7 @@ class CaptureHandlers:
             capturing.close()
 
     def missed(self, call: Call, outcomes: list[Outcome], limit: int = 200) -> list[Missed]:
-        """Turns that are not in memory, newest first, each with its reason."""
+        """Return the turns that are not in memory, newest first, each with the reason."""
         capturing = CapturePipeline(self._state.home, self._state.journal)
         try:
             return capturing.ledger.missed(outcomes, limit)
@@ -81,8 +79,15 @@ class CaptureHandlers:
             capturing.close()
 
     def longterm(self, call: Call, phase: int = 0, session: str = "", since: float = 0.0) -> bool:
-        """Run the long-term pipeline in the background; returns at once, whether it was started
-        (else it runs already).
+        """Start the long-term pipeline in the background.
+
+        Args:
+            phase: only this phase (1 or 2); 0 for both.
+            session: only this session; ``""`` for all.
+            since: only sessions that changed after this time (seconds since 1970).
+
+        Returns:
+            Whether it was started; False if it is already running.
 
         Raises:
             SettingsError: no model is chosen.
@@ -94,7 +99,7 @@ class CaptureHandlers:
         return True
 
     def inbox(self, call: Call) -> Inbox:
-        """Process the event queue now, and return what waits in it."""
+        """Process the event queue now, and return the result and the events that still wait."""
         outcome = self._tasks.capture.drain()
         return Inbox(
             captured=outcome.captured,
@@ -105,7 +110,7 @@ class CaptureHandlers:
         )
 
     def alarms(self) -> list[str]:
-        """Agents whose turns don't arrive."""
+        """Return one sentence for each agent from which turns have stopped arriving."""
         capturing = CapturePipeline(self._state.home, self._state.journal)
         try:
             return alarms(capturing)

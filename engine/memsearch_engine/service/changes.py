@@ -1,7 +1,7 @@
-"""Changes of notes as they happen, whoever makes them: an agent's capture, an editor, ``git pull``.
+"""Reports changes of notes as they happen, from any source: capture, an editor, ``git pull``.
 
-The files are what is compared; the service only says when to look. Without one they are looked at
-every second.
+Changes are found by comparing the files. The service only signals when to compare. Without a
+service, the files are compared every second.
 """
 
 from __future__ import annotations
@@ -21,29 +21,40 @@ from memsearch_engine.service.connection import Connection
 
 _LOOK_S = 1.0
 _WAIT_S = 30.0
-_ANSWER_S = 80.0  # what a busy service may take longer
+_ANSWER_S = 80.0  # additional time for a busy service
 
 
 class UpdateKind(StrEnum):
+    """The kind of a change."""
+
     ADDED = "added"
     CHANGED = "changed"
     REMOVED = "removed"
 
 
 class Update(msgspec.Struct, frozen=True):
-    """What became of a note. ``note``: as it is now; as it last was where it was removed."""
+    """A change of a note.
+
+    Attributes:
+        note: the note after the change; its last version if it was removed.
+    """
 
     kind: UpdateKind
     note: Note
 
 
 class _Seen(msgspec.Struct):
+    """A file at the last comparison: (modification time in ns, bytes), and its notes by id."""
+
     stamp: tuple[int, int]
     notes: dict[str, Note]
 
 
 def states(connect: Callable[[], Connection], every_s: float) -> Iterator[State]:
-    """The service's state: at once, after each change of the index, and every *every_s* seconds.
+    """Yield the service's state now, after each change of the index, and every *every_s* seconds.
+
+    Args:
+        connect: opens a connection.
 
     Raises:
         Unreachable: the service can't be started, or it ended.
@@ -65,11 +76,15 @@ def updates(
     connect: Callable[[], Connection],
     timeout_s: float | None,
 ) -> Iterator[Update]:
-    """What changes in *list_files* from this call on, until *timeout_s* seconds are over (None: for
-    ever).
+    """Yield the changes of notes from this call on.
+
+    Args:
+        list_files: returns the files to compare.
+        connect: opens a connection to the service.
+        timeout_s: seconds until the iteration ends; None for no end.
     """
     seen: dict[str, _Seen] = {}
-    for _ in _look(list_files(), seen):  # what is there now is no change
+    for _ in _compare(list_files(), seen):  # existing notes are not changes
         pass
     return _follow(list_files, seen, connect, timeout_s)
 
@@ -95,8 +110,8 @@ def _follow(
                     ).version
                 except Unreachable:
                     connection.close()
-                    connection, version = None, 0  # another service counts anew
-            yield from _look(list_files(), seen)
+                    connection, version = None, 0  # a new service counts from zero
+            yield from _compare(list_files(), seen)
     finally:
         if connection is not None:
             connection.close()
@@ -108,8 +123,8 @@ def _connected(connect: Callable[..., Connection], *, start: bool = True) -> Con
     return None
 
 
-def _look(files: list[DayFile], seen: dict[str, _Seen]) -> Iterator[Update]:
-    """Compare *files* with what was *seen*, which it brings up to date."""
+def _compare(files: list[DayFile], seen: dict[str, _Seen]) -> Iterator[Update]:
+    """Yield the differences between *files* and *seen*, and update *seen*."""
     before: dict[str, Note] = {}
     now: dict[str, Note] = {}
     there = set()
@@ -120,7 +135,7 @@ def _look(files: list[DayFile], seen: dict[str, _Seen]) -> Iterator[Update]:
             continue
         try:
             notes = {entry.id: Note.of(entry, file.path) for entry in read_day(file.path).entries}
-        except OSError:  # being replaced, or not ours to read: looked at again
+        except OSError:  # being replaced, or not readable: it is read the next time
             continue
         before |= known.notes if known else {}
         now |= notes

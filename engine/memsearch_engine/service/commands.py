@@ -1,4 +1,4 @@
-"""What the index thread is asked to do, and what a handler knows of its request."""
+"""Commands to the index thread, and the request context that a handler receives."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Progress = Callable[[dict[str, Any]], None]
 
 
 class Call(msgspec.Struct):
-    """What a handler knows of its request.
+    """The context of a request, which each handler receives.
 
     Attributes:
         progress: reports progress to the client.
-        cancelled: whether the client gave up.
-        deadline: when the client stops waiting (``time.monotonic``); 0: never.
+        cancelled: returns whether the client has cancelled the request.
+        deadline: when the client stops waiting (``time.monotonic``); 0 for never.
     """
 
     progress: Progress
@@ -29,11 +29,11 @@ class Call(msgspec.Struct):
     deadline: float = 0.0
 
     def remaining(self) -> float:
-        """Seconds until the client stops waiting."""
+        """Return the seconds until the client stops waiting; 3600 if it has no deadline."""
         return max(0.0, self.deadline - time.monotonic()) if self.deadline else 3600.0
 
     def is_late(self) -> bool:
-        """Whether nobody waits for the answer any more."""
+        """Whether the client no longer waits for the answer."""
         return self.cancelled() or 0 < self.deadline < time.monotonic()
 
 
@@ -41,12 +41,12 @@ class IndexJob(msgspec.Struct):
     """Index a project.
 
     Attributes:
-        paths: folders to index besides the project's own.
-        force: read files again that look as they were.
-        call: the request that waits; None for work in the background.
-        anew: drop what is indexed first. The files, and the vectors of their texts, stay.
-        was_read: set when the files were read. done: set when the job has run; ``result`` or
-            ``error`` is there then.
+        paths: further folders to index.
+        force: also read files that seem unchanged.
+        call: the request that waits for the job; None for background work.
+        anew: drop the project's index first. Files and stored vectors stay.
+        was_read: set when the files have been read.
+        done: set when the job has run; ``result`` or ``error`` is then set.
     """
 
     project: Project
@@ -61,23 +61,27 @@ class IndexJob(msgspec.Struct):
 
     @property
     def is_routine(self) -> bool:
-        """Whether it is background work that any other run of the project does, too."""
+        """Whether this is background work that any other run of the project includes."""
         return self.call is None and not self.paths and not self.anew
 
 
 class DropProject(msgspec.Struct):
-    """Drop what is indexed of a project. ``done``: set when it is gone."""
+    """Drop a project's index.
+
+    Attributes:
+        done: set when the index is dropped.
+    """
 
     project: Project
     done: threading.Event = msgspec.field(default_factory=threading.Event)
 
 
 class OpenVectors(msgspec.Struct):
-    """Open the vectors that the settings name, again."""
+    """Open the vector index that the settings name, again."""
 
 
 class UpdateSecondModel(msgspec.Struct):
-    """Open or close the second model's vectors, as the settings want it."""
+    """Open or close the second model's vector index, according to the settings."""
 
 
 class Stop(msgspec.Struct):
@@ -88,5 +92,5 @@ Command = IndexJob | DropProject | OpenVectors | UpdateSecondModel | Stop
 
 
 def distinct(projects: list[Project]) -> list[Project]:
-    """One project for each identity, in the order of the first ones."""
+    """Return one project for each project id, in the original order."""
     return list({project.id: project for project in reversed(projects)}.values())[::-1]

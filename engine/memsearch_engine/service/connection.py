@@ -1,4 +1,4 @@
-"""One connection to the resident process, as a client holds it. It starts nothing: ``launch`` does."""
+"""A client's connection to the resident process. ``launch`` starts the process, this file never."""
 
 from __future__ import annotations
 
@@ -21,17 +21,15 @@ CONNECT_S = 1.0
 
 
 class ServiceGone(Unreachable):
-    """The service ended in the middle of a call. Its methods can be called again: all of them are
-    idempotent.
-    """
+    """The service ended during a call. The call can be repeated: all methods are idempotent."""
 
 
 class ServiceHung(Unreachable):
-    """A service holds the socket and says nothing: a stopped process, or a machine out of memory."""
+    """A service has the socket open but does not answer, for example because it is suspended."""
 
 
 class RemoteError(MemsearchError):
-    """An error that the service reported, with its own exit code."""
+    """An error that the service reported, with the exit code of the original error."""
 
     def __init__(self, message: str, hint: str, exit_code: int) -> None:
         super().__init__(message, hint)
@@ -39,7 +37,15 @@ class RemoteError(MemsearchError):
 
 
 class Connection:
-    """One open connection to the service. Not shared between threads."""
+    """One open connection to the service. Not thread-safe.
+
+    Args:
+        timeout_s: seconds for connecting and for the greeting.
+
+    Raises:
+        Unreachable: no service of this user listens.
+        ServiceHung: it does not answer.
+    """
 
     def __init__(self, home: Home, timeout_s: float = CONNECT_S) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -100,13 +106,16 @@ class Connection:
         """Call a method and return its answer.
 
         Args:
-            method: one of ``methods``; the name of one, with the type (*kind*) to read its answer
-                as.
-            timeout_s: seconds until the answer, and between two reports of progress.
-            progress: is given each report.
+            method: one of ``methods``, or the name of one.
+            kind: the type that the answer is decoded as; needed with a name.
+            timeout_s: seconds until the answer, and between two progress reports.
+            progress: called with each progress report.
+            params: the method's parameters.
 
         Raises:
-            RemoteError: the service reports an error. Unreachable: it ends, or says nothing.
+            RemoteError: the service reported an error.
+            ServiceGone: the service ended.
+            Unreachable: the service did not answer in time.
         """
         name = method if isinstance(method, str) else method.name
         kind = kind or (dict if isinstance(method, str) else method.answer)
@@ -141,6 +150,7 @@ class Connection:
         return msgspec.json.decode(answer.result, type=kind)
 
     def close(self) -> None:
+        """Close the connection."""
         with contextlib.suppress(OSError):
             self._lines.close()
             self._socket.close()

@@ -1,6 +1,4 @@
-"""A running service without its socket: the state, the tasks in the background, and the handlers of
-requests, put together.
-"""
+"""Builds a running service without its socket: state, background tasks and request handlers."""
 
 from __future__ import annotations
 
@@ -35,10 +33,10 @@ _MAX_WAIT_S = 60.0
 
 
 class Engine:
-    """The parts of a service, started.
+    """All parts of a service. Creating it starts the background tasks.
 
     Attributes:
-        handlers: method name -> its handler, which takes a ``Call`` and the request's parameters.
+        handlers: method name -> handler, which takes a ``Call`` and the request's parameters.
     """
 
     def __init__(self, home: Home) -> None:
@@ -59,23 +57,24 @@ class Engine:
         self.tasks.start()
 
     def close(self) -> None:
+        """Stop the background tasks and close all files."""
         self.tasks.stop()
         self.checker.close()
         self.state.close()
 
     @property
     def indexer(self) -> Indexer:
+        """The index of this home."""
         return self.state.indexer
 
     @property
     def settings(self) -> Settings:
+        """The owner's settings."""
         return self.state.settings
 
     @property
     def kept_up_by(self) -> list[str]:
-        """Why the service goes on, as seen by a client that is connected itself; empty where its
-        idle time alone decides.
-        """
+        """What postpones the exit, besides the client that asks; empty if only idle time counts."""
         others = self.state.activity.clients - 1
         return [
             *([f"{others} connected client{'s' if others > 1 else ''}"] if others > 0 else []),
@@ -85,9 +84,7 @@ class Engine:
 
     @property
     def own_work(self) -> list[str]:
-        """What the service does by itself now. It does not postpone the end: the next service
-        resumes it.
-        """
+        """The current background work. It does not postpone the exit: the next service resumes it."""
         doing = self.state.indexer.progress
         return [
             *(
@@ -109,6 +106,7 @@ class Engine:
         ]
 
     def status(self, call: Call) -> Status:
+        """Return the status of the process."""
         import psutil
 
         return Status(
@@ -130,8 +128,9 @@ class Engine:
         )
 
     def wait(self, call: Call, version: int = 0) -> State:
-        """Block until something changed after *version*, or the client's deadline; screens follow
-        the service by this.
+        """Block until a change after *version* or the client's deadline, and return the state.
+
+        Screens use this to follow the service.
         """
         wait_s = min(call.remaining(), _MAX_WAIT_S)
         now = self.state.wait_for_change(version, wait_s, call.cancelled)

@@ -1,4 +1,4 @@
-"""What the service answers about the index: building it, checking notes, its health."""
+"""Handlers of requests about the index: building it, checking notes, and its health."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from memsearch_engine.service.search_handlers import SearchHandlers
 from memsearch_engine.service.service_state import ServiceState
 
 log = logging.getLogger("memsearch.service")
-#: When a second model is worth naming: for more than this share of the notes, or of so many queries.
+#: A second model is recommended if more than this share of the notes or queries is not English.
+#: The share of queries counts only after ``_ENOUGH_QUERIES`` queries.
 _WORTH_A_SECOND, _ENOUGH_QUERIES = 0.1, 20
 
 
@@ -45,7 +46,7 @@ class IndexHandlers:
     def __init__(
         self, state: ServiceState, search: SearchHandlers, checker: RepositoryChecker
     ) -> None:
-        self._state, self._search, self._grounder = state, search, checker
+        self._state, self._search, self._checker = state, search, checker
 
     def index(
         self,
@@ -55,6 +56,15 @@ class IndexHandlers:
         force: bool = False,
         all_projects: bool = False,
     ) -> list[IndexResult]:
+        """Index projects now.
+
+        Args:
+            paths: further files and folders to index with the project.
+            force: also read files that seem unchanged.
+
+        Raises:
+            UsageError: a path does not exist.
+        """
         for path in paths or []:
             if not os.path.exists(path):
                 raise UsageError(f"{path} does not exist")
@@ -64,9 +74,8 @@ class IndexHandlers:
         ]
         for project, result in zip(projects, results):
             result.not_english = self._not_english(project)
-            self._state.prepare_context(
-                project.memory, project.id
-            )  # CI indexes a fresh clone, and starts its agent the next moment
+            # CI indexes a fresh clone and starts its agent right after
+            self._state.prepare_context(project.memory, project.id)
         return results
 
     def verify(
@@ -75,13 +84,13 @@ class IndexHandlers:
         """Compare the notes of projects with their repositories now."""
         found = []
         for project in distinct(self._state.projects_of(place, all_projects)):
-            self._state.indexer.read(project, call)  # what was written a moment ago
+            self._state.indexer.read(project, call)  # include the latest notes
 
             def report(what: str, done: int, total: int, name: str = project.slug) -> None:
                 call.progress({"phase": what, "done": done, "total": total, "project": name})
 
             try:
-                compared = self._grounder.check(project, report, call.cancelled)
+                compared = self._checker.check(project, report, call.cancelled)
             except Unreachable as error:
                 compared = RepositoryCheck("", time.time(), str(error))
             found.append(
@@ -90,8 +99,10 @@ class IndexHandlers:
         return found
 
     def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> list[str]:
-        """Forget the index of projects (their files are untouched) and build it again in the
-        background. Their names.
+        """Drop the index of projects and rebuild it in the background. Files are not changed.
+
+        Returns:
+            The projects' names.
         """
         projects = self._state.projects_of(place, all_projects)
         for project in projects:
@@ -100,8 +111,13 @@ class IndexHandlers:
         return [project.slug for project in projects]
 
     def forget_project(self, call: Call, root: str) -> bool:
-        """Know a project's folder no more, and drop what is indexed of it. Its files are left
-        alone. Whether it was known.
+        """Unregister a project and drop its index. Its files are not changed.
+
+        Args:
+            root: the project's folder.
+
+        Returns:
+            Whether the project was registered.
         """
         found = next(
             (project for project in self._state.registry.all() if project.root == root), None
@@ -113,14 +129,18 @@ class IndexHandlers:
         return found is not None
 
     def attach(self, call: Call, memories: list[str]) -> None:
-        """Know, watch and index memory folders that somebody wrote; returns at once."""
+        """Register, watch and index memory folders in the background.
+
+        Args:
+            memories: folders in which notes were written.
+        """
         self._state.index_memories([memory for memory in memories if has_notes(memory)])
         self._state.bump()
 
     def health(
         self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False
     ) -> Health:
-        """State of every part, with the command that mends what is broken."""
+        """Return the state of every part, and a fix for each problem."""
         projects = self._state.projects_of(place, all_projects)
         indexer, space = self._state.indexer, self._state.indexer.spaces.serving
         rows: list[Indexed] = []
@@ -171,8 +191,9 @@ class IndexHandlers:
         )
 
     def _not_english(self, project: Project) -> float:
-        """The share of a project's newest notes that the default model hardly knows; 0 where
-        another one is in use.
+        """Return the share of a project's newest notes that are not English.
+
+        It is 0 if the embedding model is not the default one, which is English only.
         """
         if not models.is_carried_english(self._state.settings.embedding):
             return 0.0
@@ -180,7 +201,7 @@ class IndexHandlers:
         return round(sum(not is_english(text) for text in texts) / len(texts), 3) if texts else 0.0
 
     def _second_model(self, projects: list[Project]) -> SecondModel:
-        """How the second model stands, and what it would bring where it is not asked."""
+        """Return the state of the second model, with advice if it is not in use."""
         indexer = self._state.indexer
         if indexer.spaces.second is not None:
             held = sum(

@@ -1,4 +1,4 @@
-"""What the service's requests and its index thread share: the catalog, the vectors, the queue."""
+"""State that requests and the index thread share: the catalog, the vector indexes, the queue."""
 
 from __future__ import annotations
 
@@ -24,22 +24,28 @@ FIRST_PAUSE_S = 30.0
 
 
 class IndexState:
-    """Shared by ``Indexer`` and ``IndexThread``.
+    """State that ``Indexer`` and ``IndexThread`` share.
 
     Attributes:
-        settings: the owner's; problem: why notes can't be found by meaning ('': they can).
-        catalog: open for writing; replaced when its file was deleted. notice: what was done to it
-            at the start.
-        spaces: the vectors. ready: set when those that serve are open, or can't be.
-        is_opening: also true after ``ready``, while what is searched is not open for writing yet.
-        progress: what is done now, for people.
-        known: root -> project. scanned: ids of projects whose files were read since the catalog
-            was opened.
-        queue: commands to the thread. queued: roots of projects with a routine job in it.
-        given_up: root -> why its newest notes have no vectors yet. retry_at: root -> when these
-            are made again (monotonic).
-        done_before: root -> when and what the last background run did.
-        reopen_at, pause_s: when a failed opening is tried again, and how long after.
+        settings: the owner's settings.
+        problem: why searches by meaning are not possible; ``""`` if they are.
+        catalog: open for writing; replaced if its file was deleted.
+        notice: what was repaired in the catalog at the start.
+        spaces: the vector indexes.
+        ready: set when the serving vector index is open, or can't be opened.
+        is_opening: whether the vector index is not yet open for writing. It may be true after
+            ``ready``.
+        progress: the current work, for people.
+        known: root -> project.
+        scanned: ids of projects of which the files were read since the catalog was opened.
+        queue: commands to the thread.
+        queued: roots of projects with a routine job in the queue.
+        given_up: root -> why its newest notes have no vectors yet.
+        retry_at: root -> when these vectors are tried again (monotonic).
+        opened_with: the settings with which the vector index was opened.
+        reopen_at: when a failed opening is tried again (monotonic).
+        pause_s: seconds between two such tries.
+        done_before: root -> time and result of the last background run.
     """
 
     def __init__(
@@ -68,17 +74,23 @@ class IndexState:
         self.lock = threading.RLock()
 
     def close(self) -> None:
+        """Close the vector indexes and the catalog."""
         self.spaces.close()
         self.catalog.close()
 
     def open_catalog(self) -> None:
+        """Open the catalog, or rebuild it if it is damaged."""
         self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
         self.scanned.clear()
         if self.notice:
             log.warning(self.notice)
 
     def renew_catalog(self) -> bool:
-        """Begin a new catalog where the file of the open one was deleted."""
+        """Create a new catalog if the file of the open one was deleted.
+
+        Returns:
+            Whether a new catalog was created.
+        """
         with self.lock:
             if self.catalog.is_current():
                 return False
@@ -89,8 +101,9 @@ class IndexState:
             return True
 
     def is_behind(self, projects: list[Project]) -> bool:
-        """Whether the catalog has not yet taken in the files of one of *projects*: then the files
-        themselves answer.
+        """Whether the catalog does not yet have the files of one of *projects*.
+
+        Searches then read the files themselves.
         """
         return not all(
             project.id in self.scanned or self.catalog.files.is_scanned(project.id)
@@ -98,7 +111,7 @@ class IndexState:
         )
 
     def enqueue(self, job: IndexJob) -> None:
-        """Queue index work. Background work that waits already is not queued twice."""
+        """Queue index work. Routine work of a project is queued only once."""
         with self.lock:
             if job.is_routine:
                 if job.project.root in self.queued:
@@ -107,14 +120,18 @@ class IndexState:
         self.queue.put(job)
 
     def enqueue_all(self) -> None:
+        """Queue routine work for every known project."""
         for project in list(self.known.values()):
             self.enqueue(IndexJob(project, []))
 
     def reopen(self, why: str) -> None:
-        """Close the space and open it again, on the index thread; searches compare words meanwhile."""
+        """Close the vector index and open it again on the index thread.
+
+        Searches use words alone until it is open.
+        """
         with self.lock:
             if self.is_opening or not self.ready.is_set():
-                return  # it is being opened, or will be
+                return  # it is already being opened
             self.spaces.give_up()
             self.ready.clear()
         log.warning("the index is opened again: %s", why)
@@ -123,9 +140,7 @@ class IndexState:
         self.enqueue_all()
 
     def without_second(self, error: Exception) -> None:
-        """The second model failed: it is asked no more until the settings change or the service
-        starts anew.
-        """
+        """Stop using the second model after an error, until the settings change or a restart."""
         log.error("the second model is asked no more: %s", error, exc_info=error)
         self.spaces.second_failed = f"{type(error).__name__}: {error}"
         self.queue.put(UpdateSecondModel())
