@@ -49,9 +49,8 @@ _GIVEN = re.compile(r"Added \d+ lines? of output to the chat")
 _RUN = re.compile(r"(?:/run |/test |/git |!)\s*(.*)", re.S)
 _ASKS_BACK = re.compile(r"\(Y\)es/\(N\)o.*\]: \w+$")
 _THINKS = re.compile(r"<(/?)thinking-content-[0-9a-f]{32}>")
-_TWICE = re.compile(
-    r"/(?:ask|code|architect|context)\s+(.*)", re.S
-)  # the rest of these commands is sent as a prompt of its own
+#: the rest of these commands is sent as a prompt of its own
+_TWICE = re.compile(r"/(?:ask|code|architect|context)\s+(.*)", re.S)
 _DID = re.compile(r"(Applied edit to|Running|Scraping) (.*?)(?:\.\.\.)?$")
 _EDITOR = "Editor model:"  # an editor model gets the answer as a prompt
 _BY_ITSELF = "Processing your request..."  # for a comment in a file that it watches
@@ -177,10 +176,11 @@ class _Asked:
     def __init__(self, turn: Turn, notices: list[str]) -> None:
         self._turn, self._notices = turn, notices
         self._answer: str | None = None
+        # the model has not ended yet; the person did not wait for it
         self._is_open, self._was_left = (
             True,
             False,
-        )  # the model has not ended yet; the person did not wait for it
+        )
         self.was_sent = turn.user[:1] not in ("/", "!") and turn.user != "<blank>"
         self.took_in = False  # content that the next prompt's model reads
 

@@ -23,7 +23,8 @@ from memsearch_engine.core.home import user_home
 
 #: Rules that `--allow` added, with any name of the program.
 _RULE = re.compile(
-    r'Skill\((?:memsearch:)?memory-recall\)|Bash\((?:"[^"]*memsearch"|[^\s"()]*memsearch) (?:search|expand|transcript|how|fix|blame):\*\)'
+    r'Skill\((?:memsearch:)?memory-recall\)|Bash\((?:"[^"]*memsearch"|[^\s"()]*memsearch) '
+    r"(?:search|expand|transcript|how|fix|blame):\*\)"
 )
 
 
@@ -31,7 +32,10 @@ class Installer(installing.Installer):
     """Installs into Claude Code."""
 
     name = AGENT.name
-    one_way_out = "`claude plugin uninstall memsearch@memsearch-tui`, or `memsearch agents uninstall claude-code`"
+    one_way_out = (
+        "`claude plugin uninstall memsearch@memsearch-tui`, or `memsearch agents uninstall "
+        "claude-code`"
+    )
 
     def __init__(self) -> None:
         self.base = moved_or("CLAUDE_CONFIG_DIR", user_home() / ".claude")
@@ -163,8 +167,8 @@ class Installer(installing.Installer):
         if not self.lacks_rules():
             return []
         return [
-            "Claude Code asks before it looks a memory up, and `claude -p` can't: `memsearch agents install claude-code --allow` "
-            "lets it read without asking"
+            "Claude Code asks before it looks a memory up, and `claude -p` can't: `memsearch "
+            "agents install claude-code --allow` lets it read without asking"
         ]
 
     def problems(self) -> list[str]:

@@ -55,8 +55,9 @@ _LINES = frozenset(
     "user assistant system summary attachment queue-operation file-history-snapshot".split()
 )
 _KNOWN = frozenset(
-    "user assistant system attachment queue-operation last-prompt atis-latch mode cost-state tools-used "
-    "api-request-shape api-request-blob api-request summary file-history-snapshot custom-title agent-name permission-mode".split()
+    "user assistant system attachment queue-operation last-prompt atis-latch mode "
+    "cost-state tools-used api-request-shape api-request-blob api-request summary "
+    "file-history-snapshot custom-title agent-name permission-mode".split()
 )
 _MACHINE = re.compile(
     r"\s*<(?:command-name|local-command|bash-stdout|bash-stderr|task-notification|system-reminder)"

@@ -25,9 +25,10 @@ SMALL_CODEX = "gpt-6-luna"
 _LINKED = ("auth.json", "auth.json.lock", ".env")
 _KEPT = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
 _OFF = (
-    "hooks plugins apps multi_agent_v2 code_mode code_mode_only code_mode_host view_image image_generation goals skill_search "
-    "tool_suggest sleep_tool shell_snapshot memories computer_use browser_use browser_use_external in_app_browser "
-    "daemon_auto_start remote_plugin skill_mcp_dependency_install standalone_web_search default_mode_request_user_input "
+    "hooks plugins apps multi_agent_v2 code_mode code_mode_only code_mode_host view_image "
+    "image_generation goals skill_search tool_suggest sleep_tool shell_snapshot memories "
+    "computer_use browser_use browser_use_external in_app_browser daemon_auto_start remote_plugin "
+    "skill_mcp_dependency_install standalone_web_search default_mode_request_user_input "
     "workspace_dependencies"
 ).split()
 _SHELL = ("shell_tool", "unified_exec")

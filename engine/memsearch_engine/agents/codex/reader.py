@@ -44,8 +44,8 @@ from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import first_record
 
 _TYPES = frozenset(
-    "session_meta turn_context world_state response_item event_msg compacted token_usage_record inter_agent_communication "
-    "inter_agent_communication_metadata".split()
+    "session_meta turn_context world_state response_item event_msg compacted "
+    "token_usage_record inter_agent_communication inter_agent_communication_metadata".split()
 )
 _ROLLOUT = re.compile(
     r"rollout-.*?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl(?:\.zst)?$"
@@ -65,8 +65,8 @@ _HARNESS = (
     "<user_shell_command>",
 )
 _FLAT = frozenset(
-    "message reasoning function_call function_call_output local_shell_call local_shell_call_output custom_tool_call "
-    "custom_tool_call_output web_search_call".split()
+    "message reasoning function_call function_call_output local_shell_call "
+    "local_shell_call_output custom_tool_call custom_tool_call_output web_search_call".split()
 )
 _CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: ([^\n]+)$", re.M)
 _MAX_FORKS = 8

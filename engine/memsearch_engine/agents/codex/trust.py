@@ -79,9 +79,8 @@ def trust(
                 f"`hooks` in {base / 'config.toml'} is not a table", "correct it, then try again"
             )
     for hook in found:
-        digest, _, content = hook["currentHash"].partition(
-            "/"
-        )  # key of a plugin's hooks: "<handler>/<plugin content>"
+        # key of a plugin's hooks: "<handler>/<plugin content>"
+        digest, _, content = hook["currentHash"].partition("/")
         entry: Any = tomlkit.inline_table() if isinstance(state, InlineTable) else tomlkit.table()
         entry["trusted_hash"] = digest
         if content:

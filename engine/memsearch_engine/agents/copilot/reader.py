@@ -42,7 +42,10 @@ from memsearch_engine.agents.transcripts.records import decoded, first_record
 _FILE = "events.jsonl"
 #: The kinds of events: the part before the first dot.
 _KNOWN = frozenset(
-    "session user assistant tool hook skill subagent system model abort permission external_tool elicitation command exit_plan_mode mcp".split()
+    (
+        "session user assistant tool hook skill subagent system model abort permission "
+        "external_tool elicitation command exit_plan_mode mcp"
+    ).split()
 )
 #: Text that the client adds after a command's output, and that we add after a tool's result.
 _SHELL = re.compile(r"\n?<shellId: \d+ completed with exit code -?\d+>\s*\Z")

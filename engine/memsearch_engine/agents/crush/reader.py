@@ -125,9 +125,8 @@ class CrushConversation(WholeConversation):
                 if kind == "text" and (text := text_of(data.get("text")))
             )
             is_seen = any(kind in ("binary", "image_url") for kind, _ in parts)
-            if (
-                self._last_at - before > _SOON_S
-            ):  # killed with a tool's result: nobody types ahead for so long
+            # killed with a tool's result: nobody types ahead for so long
+            if self._last_at - before > _SOON_S:
                 self._after_tool = False
             self._ask(name, at, words if words.strip() else "[image]" if is_seen else "")
         elif self._turns and role == "assistant":

@@ -65,7 +65,8 @@ _MACHINE = (
     "You have stopped calling tools without finishing",
 )
 _WRAPPED = re.compile(
-    r"<untrusted_context>\n(?:Output: )?(.*?)(?:\nProcess Group PGID: [^\n]*)?\n</untrusted_context>",
+    r"<untrusted_context>\n(?:Output: )?(.*?)(?:\nProcess Group PGID: "
+    r"[^\n]*)?\n</untrusted_context>",
     re.S,
 )
 _EXIT = re.compile(r"^Exit Code: (\d+)$", re.M)

@@ -47,13 +47,15 @@ _MILLISECONDS = 10_000_000_000
 _FAR = 1e15
 _MAX_CHILDREN = 200
 _KNOWN = frozenset(
-    "text image thinking redactedThinking toolRequest toolResponse toolConfirmationRequest actionRequired frontendToolRequest"
-    " systemNotification reasoning conversationCompacted contextLengthExceeded summarizationRequested".split()
+    "text image thinking redactedThinking toolRequest toolResponse toolConfirmationRequest "
+    "actionRequired frontendToolRequest systemNotification reasoning conversationCompacted "
+    "contextLengthExceeded summarizationRequested".split()
 )
 #: Built-in extensions: their tools take in nothing from outside, unless they fetch.
 _OWN = frozenset(
-    "developer apps extensionmanager todo chatrecall computercontroller memory autovisualiser code_execution platform recipe subagent"
-    " dynamic_task analyze skills summon tutorial final_output".split()
+    "developer apps extensionmanager todo chatrecall computercontroller memory "
+    "autovisualiser code_execution platform recipe subagent dynamic_task analyze skills "
+    "summon tutorial final_output".split()
 )
 _SUB_AGENTS = ("delegate", "subagent__execute_task", "dynamic_task__create_task")
 _SHELLS = ("developer__shell",)

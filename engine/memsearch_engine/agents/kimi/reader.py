@@ -42,8 +42,9 @@ _FILE, _MAIN = "wire.jsonl", "main"
 _MAX_STATE = 1024 * 1024
 #: The kinds of events: the part before the first dot.
 _KNOWN = frozenset(
-    "metadata turn context agent human runtime profile llm usage token_counting permission plugin mcp interaction prompt subagent "
-    "full_compaction forked notify goal cron hook background_task task skill tools session interrupt".split()
+    "metadata turn context agent human runtime profile llm usage token_counting permission "
+    "plugin mcp interaction prompt subagent full_compaction forked notify goal cron hook "
+    "background_task task skill tools session interrupt".split()
 )
 
 
@@ -105,9 +106,8 @@ def _words(line: _Line) -> str:
         return (
             f"/skill:{text_of(origin.get('skillName'))} {text_of(origin.get('skillArgs'))}".strip()
         )
-    is_task = (
-        origin.get("kind") == "system_trigger" and origin.get("name") == "subagent"
-    )  # recorded in a sub-agent's own file
+    # recorded in a sub-agent's own file
+    is_task = origin.get("kind") == "system_trigger" and origin.get("name") == "subagent"
     if origin.get("kind") != "user" and not is_task:
         return ""
     text = blocks_text(line.input)

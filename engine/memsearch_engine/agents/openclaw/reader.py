@@ -42,8 +42,8 @@ from memsearch_engine.agents.transcripts.sqlite import (
 
 _DATABASE = "openclaw-agent.sqlite"
 _KNOWN = frozenset(
-    "session message model_change thinking_level_change custom custom_message reset compaction branch_summary label leaf "
-    "session_info".split()
+    "session message model_change thinking_level_change custom custom_message reset "
+    "compaction branch_summary label leaf session_info".split()
 )
 _MAX_BYTES = 64 * 1024 * 1024
 #: The beginnings of prompts that the gateway sends to itself, in current and older versions.
@@ -152,7 +152,8 @@ class OpenClawConversation(Conversation):
         self, db: Any, start: int, stop: int | None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         rows = db.execute(
-            "SELECT seq, event_json, event_zstd FROM transcript_events WHERE session_id=? AND seq>=? AND seq<? ORDER BY seq",
+            "SELECT seq, event_json, event_zstd FROM transcript_events WHERE session_id=? AND "
+            "seq>=? AND seq<? ORDER BY seq",
             (self.session, start, stop if stop is not None else 1 << 62),
         ).fetchall()
         for seq, text, packed in rows:

@@ -43,10 +43,16 @@ from memsearch_engine.agents.transcripts.records import decoded, first_record
 
 _VERSIONS = (1, 2, 3)
 _KNOWN = frozenset(
-    "session message model_change thinking_level_change custom custom_message compaction branch_summary label session_info context_edit usage".split()
+    (
+        "session message model_change thinking_level_change custom custom_message compaction "
+        "branch_summary label session_info context_edit usage"
+    ).split()
 )
 _KNOWN_ROLES = frozenset(
-    "system user assistant toolResult bashExecution custom hookMessage branchSummary compactionSummary".split()
+    (
+        "system user assistant toolResult bashExecution custom hookMessage branchSummary "
+        "compactionSummary"
+    ).split()
 )
 _FILE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_(.+)\.jsonl")
 _SHORT = 16  # characters of an id that others may share

@@ -40,9 +40,11 @@ from memsearch_engine.agents.transcripts.records import decoded
 
 _KNOWN = frozenset("user assistant tool_result system".split())
 _KNOWN_SYSTEM = frozenset(
-    "ui_telemetry attribution_snapshot file_history_snapshot slash_command at_command chat_compression rewind custom_title session_model "
-    "session_approval_mode session_source parent_session agent_bootstrap agent_launch_prompt goal_state goal_turn_end branch_checkpoint "
-    "turn_result realtime_message session_notes omni_recall background_task_completed".split()
+    "ui_telemetry attribution_snapshot file_history_snapshot slash_command at_command "
+    "chat_compression rewind custom_title session_model session_approval_mode "
+    "session_source parent_session agent_bootstrap agent_launch_prompt goal_state "
+    "goal_turn_end branch_checkpoint turn_result realtime_message session_notes "
+    "omni_recall background_task_completed".split()
 )
 _KNOWN_PREFIXES = ("session_artifact_", "managed_session_")
 _TYPED_AHEAD = "mid_turn_user_message"

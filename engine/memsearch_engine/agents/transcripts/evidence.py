@@ -135,7 +135,8 @@ class Archive:
                         (name, packed, len(raw), now),
                     )
                 db.execute(
-                    "INSERT OR REPLACE INTO turns (agent, session, turn, digest, at) VALUES (?,?,?,?,?)",
+                    "INSERT OR REPLACE INTO turns (agent, session, turn, digest, at) VALUES "
+                    "(?,?,?,?,?)",
                     (*key, name, now),
                 )
                 if row:
@@ -178,8 +179,8 @@ class Archive:
             return []
         db = self._db()
         rows = db.execute(
-            "SELECT t.agent, t.session, t.turn, t.at, length(c.packed) FROM turns t JOIN contents c USING (digest) "
-            "ORDER BY t.at DESC, t.agent, t.session, t.turn"
+            "SELECT t.agent, t.session, t.turn, t.at, length(c.packed) FROM turns t JOIN contents "
+            "c USING (digest) ORDER BY t.at DESC, t.agent, t.session, t.turn"
         ).fetchall()
         oldest = time.time() - max_days * 86400 if max_days else 0.0
         kept, gone = 0, []
@@ -197,7 +198,8 @@ class Archive:
     def _drop_unnamed(db: sqlite3.Connection, digest: bytes) -> None:
         """Delete a content that has no name any more."""
         db.execute(
-            "DELETE FROM contents WHERE digest=? AND NOT EXISTS (SELECT 1 FROM turns WHERE digest=?)",
+            "DELETE FROM contents WHERE digest=? AND NOT EXISTS (SELECT 1 FROM turns WHERE "
+            "digest=?)",
             (digest, digest),
         )
 
@@ -220,9 +222,8 @@ class Archive:
                     db.close()
                     raise
                 write_ahead(db)
-                db.execute(
-                    "PRAGMA secure_delete=ON"
-                )  # so that scrubbed text leaves no trace in free pages
+                # so that scrubbed text leaves no trace in free pages
+                db.execute("PRAGMA secure_delete=ON")
                 db.executescript(_SCHEMA)
             except (sqlite3.Error, OSError) as error:
                 raise Unreachable(
@@ -242,7 +243,10 @@ class Archive:
         """Return an archived turn, or None."""
         import zstandard
 
-        query = "SELECT c.packed FROM turns t JOIN contents c USING (digest) WHERE t.agent=? AND t.session=? AND t.turn=?"
+        query = (
+            "SELECT c.packed FROM turns t JOIN contents c USING (digest) WHERE t.agent=? AND "
+            "t.session=? AND t.turn=?"
+        )
         for (packed,) in self._read(query, (agent, session, turn)):
             try:
                 raw = zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MAX_BYTES)
@@ -264,7 +268,8 @@ class Archive:
         for start in range(0, len(wanted), _AT_ONCE):
             batch = wanted[start : start + _AT_ONCE]
             query = (
-                "SELECT t.agent, t.session, t.turn, c.packed FROM turns t JOIN contents c USING (digest)"
+                "SELECT t.agent, t.session, t.turn, c.packed FROM turns t JOIN contents c USING "
+                "(digest)"
                 f" WHERE (t.agent, t.session, t.turn) IN (VALUES {','.join(['(?,?,?)'] * len(batch))})"
             )
             for agent, session, turn, packed in self._read(
@@ -318,10 +323,11 @@ class Archive:
         if not self.path.exists():
             return
         uri = self.path.absolute().as_uri()
+        # a sandbox cannot open the log of a WAL database
         for mode in (
             "mode=ro",
             "mode=ro&immutable=1",
-        ):  # a sandbox cannot open the log of a WAL database
+        ):
             try:
                 db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=5, factory=Database)
                 try:

@@ -146,9 +146,8 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
     if path and "\0" not in path:
         candidate = os.path.expanduser(path)
         known = agent_registry.agent(agent)
-        if (
-            known.in_projects and not known.sessions
-        ):  # a file of the location itself, which is a project
+        # a file of the location itself, which is a project
+        if known.in_projects and not known.sessions:
             is_theirs = os.path.realpath(os.path.dirname(candidate)) in map(
                 os.path.realpath, places
             )

@@ -31,13 +31,19 @@ from memsearch_engine.agents.transcripts.model import (
 from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, number, reading, stamp, table
 
 _KNOWN = frozenset(
-    "text reasoning tool step-start step-finish compaction patch snapshot file agent subtask retry".split()
+    (
+        "text reasoning tool step-start step-finish compaction patch snapshot file agent subtask "
+        "retry"
+    ).split()
 )
 
 
 #: Built-in tools, and tools of our plugin, that have a name like a server's tool.
 _OWN_TOOLS = frozenset(
-    "apply_patch plan_enter plan_exit todo_read todo_write background_process memory_search memory_get memory_transcript".split()
+    (
+        "apply_patch plan_enter plan_exit todo_read todo_write background_process memory_search "
+        "memory_get memory_transcript"
+    ).split()
 )
 
 
@@ -74,8 +80,9 @@ class MessageConversation(Conversation):
             if row is None:
                 raise FileNotFoundError(2, f"no session {where.session}", where.path)
             rows = db.execute(
-                "SELECT m.id, m.data, EXISTS (SELECT 1 FROM part p WHERE p.message_id = m.id "
-                "AND p.data LIKE '%\"compaction\"%') FROM message m WHERE m.session_id=? ORDER BY m.time_created, m.id",
+                "SELECT m.id, m.data, EXISTS (SELECT 1 FROM part p WHERE p.message_id = m.id AND "
+                "p.data LIKE '%\"compaction\"%') FROM message m WHERE m.session_id=? ORDER BY "
+                "m.time_created, m.id",
                 (where.session,),
             ).fetchall()
             messages = [(text_of(name), table(data), compaction) for name, data, compaction in rows]
@@ -161,8 +168,8 @@ class MessageConversation(Conversation):
     def _sub_agents_took_in(self, db: Any) -> bool:
         """Return whether any session that this one started took in content from outside."""
         query = (
-            "SELECT p.data FROM part p JOIN message m ON m.id=p.message_id JOIN session s ON s.id=m.session_id "
-            "WHERE s.parent_id=? AND p.data LIKE '%\"tool\"%'"
+            "SELECT p.data FROM part p JOIN message m ON m.id=p.message_id JOIN session s ON "
+            "s.id=m.session_id WHERE s.parent_id=? AND p.data LIKE '%\"tool\"%'"
         )
         child = self._new("", {})
         for (data,) in db.execute(query, (self.session,)):

@@ -78,7 +78,8 @@ SHELLS = (
 )
 #: Programs that fetch content which others wrote.
 _FETCHES = re.compile(
-    r"(?:^|[\s;&|(`'\"/])(?:curl|wget|https?|xh|aria2c|lynx|w3m|links|elinks|nc|ncat|netcat|telnet|gh|glab|hub|tea|ftp|yt-dlp)(?:\.exe)?\s+([^\n;&|]*)"
+    r"(?:^|[\s;&|(`'\"/])(?:curl|wget|https?|xh|aria2c|lynx|w3m|links|elinks|nc|ncat|netcat|"
+    r"telnet|gh|glab|hub|tea|ftp|yt-dlp)(?:\.exe)?\s+([^\n;&|]*)"
 )
 _HERE = re.compile(
     r"(?:https?://)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?=[:/\s'\"]|$)"
@@ -304,7 +305,8 @@ def count(unknown: dict[str, int], kind: object) -> None:
 
 
 _ESCAPE = re.compile(
-    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|u([dD][c-fC-F][0-9a-fA-F]{2})|.)",
+    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|"
+    rb"u([dD][c-fC-F][0-9a-fA-F]{2})|.)",
     re.S,
 )
 

@@ -40,11 +40,13 @@ from memsearch_engine.agents.zed import AGENT
 NAME = "threads.db"
 _MAX = 256 * 1024 * 1024
 _TOOLS = frozenset(
-    "apply_code_action code_actions control_debug_session copy_path create_directory create_file create_thread delete_path diagnostics"
-    " edit_file streaming_edit_file write_file save_file restore_file_from_disk find_path find_references get_code_actions"
-    " get_debug_session_state go_to_definition grep list_agents_and_models list_debug_sessions list_directory move_path now open read_file"
-    " rename rename_symbol skill spawn_agent subagent terminal thinking update_plan update_title bash batch_tool code_symbols contents"
-    " path_search regex_search symbol_info lua_interpreter".split()
+    "apply_code_action code_actions control_debug_session copy_path create_directory "
+    "create_file create_thread delete_path diagnostics edit_file streaming_edit_file "
+    "write_file save_file restore_file_from_disk find_path find_references "
+    "get_code_actions get_debug_session_state go_to_definition grep list_agents_and_models "
+    "list_debug_sessions list_directory move_path now open read_file rename rename_symbol "
+    "skill spawn_agent subagent terminal thinking update_plan update_title bash batch_tool "
+    "code_symbols contents path_search regex_search symbol_info lua_interpreter".split()
 )
 _SUB_AGENTS = ("spawn_agent", "subagent")
 _SHELLS = ("terminal", "bash")
@@ -103,9 +105,8 @@ class ZedConversation(WholeConversation):
             stamp(_milliseconds(created) or _milliseconds(updated)) if created or updated else ""
         )
         self._cwd = _folder(text_of(folders), text_of(order), thread)
-        self._children: dict[
-            str, list[str]
-        ] = {}  # turn -> threads of the sub-agents that it started
+        # turn -> threads of the sub-agents that it started
+        self._children: dict[str, list[str]] = {}
         messages = thread.get("messages")
         for place, message in enumerate(messages if isinstance(messages, list) else []):
             if isinstance(message, dict) and "role" in message:

@@ -136,9 +136,10 @@ def _run(
     if not program:
         raise ModelError(f"the command line of {agent} is not on the PATH", again=False)
     program = os.path.abspath(program)
+    # imported here: otherwise every command that writes a note would pay for TLS
     from memsearch_engine.core import (
         network,
-    )  # imported here: otherwise every command that writes a note would pay for TLS
+    )
 
     network.check(os.path.basename(program))
     with (
@@ -151,11 +152,12 @@ def _run(
         environment = {
             name: value for name, value in os.environ.items() if name not in call.without
         }
+        # switches our own hooks off in the call
         environment |= {
             "MEMSEARCH_DISABLE": "1",
             "TMPDIR": private,
             **call.environment,
-        }  # switches our own hooks off in the call
+        }
         asked.write(call.stdin.encode())
         asked.seek(0)
         try:

@@ -22,12 +22,13 @@ __all__ = ["ModelError", "Reply", "complete", "configured", "post", "tokens_of"]
 
 _BASES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 _RETRIABLE = (408, 409, 425, 429, 500, 502, 503, 504, 529)
+#: not a refusal, whatever the message names; some servers answer an unknown field with 500
 _OTHER_REASONS = (
     401,
     403,
     408,
     429,
-)  # not a refusal, whatever the message names; some servers answer an unknown field with 500
+)
 _MAX_ANSWER = 4 * 1024 * 1024
 _MORE_ROOM = 4  # factor of the token limit for the second try after an answer was cut
 #: Words in an error -> the field of the request that is refused. For ``max_tokens`` a server names
@@ -126,13 +127,11 @@ def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -
             return post(provider, body, timeout_s)
         except ModelError as error:
             if error.refused == "response_format":
-                del body[
-                    "response_format"
-                ]  # many compatible servers do not know it; the prompt asks for JSON as well
+                # many compatible servers do not know it; the prompt asks for JSON as well
+                del body["response_format"]
             elif error.refused == "max_tokens":
-                body["max_completion_tokens"] = body.pop(
-                    "max_tokens"
-                )  # the name for models that think before they answer
+                # the name for models that think before they answer
+                body["max_completion_tokens"] = body.pop("max_tokens")
             else:
                 raise
     return post(provider, body, timeout_s)

@@ -57,7 +57,8 @@ def note(
     )
     with using(home, _SCHEMA) as db:
         db.execute(
-            "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, "
+            "counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
             row,
         )
 
@@ -83,7 +84,8 @@ def reserve(
         row = (time.time(), day, purpose, provider, model, agent, tokens, 0, 0.0, 0)
         return int(
             db.execute(
-                "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
+                "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, "
+                "counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
                 row,
             ).lastrowid
             or 0
@@ -155,8 +157,8 @@ def by_day(home: Home, since: str = "") -> list[Spent]:
     """
     with using(home, _SCHEMA) as db:
         rows = db.execute(
-            "SELECT day, purpose, provider, model, count(*), sum(input), sum(output), sum(usd), min(counted) FROM spend "
-            "WHERE day >= ? GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3",
+            "SELECT day, purpose, provider, model, count(*), sum(input), sum(output), sum(usd), "
+            "min(counted) FROM spend WHERE day >= ? GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3",
             (since,),
         ).fetchall()
     return [Spent(*row) for row in rows]
