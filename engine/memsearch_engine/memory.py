@@ -1,8 +1,8 @@
-"""One project's memory, or all of them: what a program, a command or a screen asks for.
+"""The memory of one project or of all projects, for programs, commands and screens.
 
-``Memory`` says which project is meant, removes secrets from a text before it is written, and
-compares a note with what the caller saw before the note is changed. It asks the resident process,
-which it starts where needed. Reading works without that process.
+``Memory`` determines the project, removes secrets from a text before it is written, and changes a
+note only if the note is as the caller saw it. It calls the resident process and starts it if
+needed. Reading works without that process.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Close what was opened. The service goes on."""
+        """Close all files and connections. The service continues to run."""
         self._scope.close()
 
     # -- which projects
@@ -228,7 +228,11 @@ class Memory:
 
     @property
     def place(self) -> Place:
-        """Where the project lies. Raises FileNotFoundError where the current folder is gone."""
+        """The project's folders.
+
+        Raises:
+            FileNotFoundError: the current folder no longer exists.
+        """
         return self._scope.place
 
     @property
@@ -243,7 +247,7 @@ class Memory:
 
     @property
     def shortfall(self) -> str:
-        """Why the projects are not all known; '' where they are."""
+        """Why some projects could not be listed; ``""`` if all are known."""
         return self._scope.shortfall
 
     @property
@@ -258,9 +262,12 @@ class Memory:
         return self._scope.known()
 
     def forget_project(self, name: str) -> Project:
-        """Know a project no more, by its name or the path of its folder: it is neither watched nor
-        searched, and what is indexed of it is dropped. Its notes and their history stay; working in
-        it makes it known again.
+        """Unregister a project and drop its index. Its notes and their history stay.
+
+        The project is registered again when somebody works in it.
+
+        Args:
+            name: the project's name, or the path of its folder.
 
         Raises:
             UsageError: no project of that name, or several. Unreachable: the service can't be
@@ -311,8 +318,10 @@ class Memory:
         return self.queries.search(query, limit, mode, fusion, wait=wait)
 
     def note(self, name: str) -> Note:
-        """The entry behind the id of a hit, an entry or a chunk (or an unambiguous beginning of
-        one), as it is now.
+        """Return the current version of an entry.
+
+        Args:
+            name: the id of a hit, an entry or a chunk, or an unambiguous prefix of one.
 
         Raises:
             NotFound: no such entry in any project. UsageError: the id is too short or ambiguous.
@@ -344,15 +353,17 @@ class Memory:
         )
 
     def expand(self, name: str) -> Note:
-        """The same, read for its content: counts as a use of its session, which is then remembered
-        longer, and of what was told.
+        """Return the same as ``note``, and record a use.
+
+        The use counts for the note's session, which is then remembered longer, and for the
+        injection log.
         """
         note = self.note(name)
         self.opened(note.id, note.agent, note.session)
         return note
 
     def opened(self, entry_id: str, agent: str, session: str) -> None:
-        """Note that an entry was read for its content by whoever looks things up."""
+        """Record that the content of an entry was read."""
         from memsearch_engine.longterm.store import note_read
 
         note_read(self._scope.home, agent, session)
@@ -380,13 +391,14 @@ class Memory:
         last: str = "",
         as_of: str = "",
     ) -> list[Note]:
-        """Notes of one *day* (``YYYY-MM-DD``) or of all, newest day first, each day as its file has
-        it.
+        """Return notes, newest day first, and within a day in the order of the file.
 
         Args:
-            last: with *day*: the last of several days, *day* being the first.
-            as_of: a day, at whose end notes are looked at: as they stood then, as far as the
-                history goes back.
+            day: only this day (``YYYY-MM-DD``); all days by default.
+            agent: only notes of this agent.
+            limit: maximum number of notes.
+            last: the last day of a range that begins with *day*.
+            as_of: a day; notes are returned as they were at its end, as far as the history reaches.
         """
         from memsearch_engine.journal.note import Note
 
@@ -410,14 +422,16 @@ class Memory:
     def transcript(
         self, name: str, *, turn: str = "", context: int = 0, full: bool = False, raw: bool = False
     ) -> Excerpt:
-        """The conversation that an entry came from, from its agent, else from the copy that was
-        kept. Counts as a use of its session.
+        """Return the conversation of an entry, from its agent or from the archive.
+
+        This counts as a use of the session.
 
         Args:
-            turn: another turn of the same session. context: turns on both sides.
-            full: whole texts and outputs; else about 15,000 tokens at most, the nearest turns
+            turn: another turn of the same session.
+            context: number of turns before and after it.
+            full: whole texts and outputs; else at most about 15,000 tokens, the nearest turns
                 first (``Excerpt.left_out``).
-            raw: with the secrets that stand in it; they are replaced otherwise.
+            raw: include secrets; they are replaced otherwise.
 
         Raises:
             NotFound: no such entry, one that a person wrote, or its conversation is lost.
@@ -471,22 +485,20 @@ class Memory:
     # -- writing
 
     def add(self, text: str, *, day: str = "", time: str = "", by: str = "") -> Note:
-        """Write a note into today's file, or into that of *day* (``YYYY-MM-DD``), as of now or of
-        *time* (``HH:MM``). Undoable.
+        """Write a note. It can be undone.
 
-        What an agent writes is marked as its word (``by``), and waits for its user where it tells
-        agents what to do, or its session took in content from outside.
+        A note by an agent has the mark ``by``. It is quarantined if it addresses agents with
+        instructions, or if the agent's session involved outside content. Secrets are replaced
+        (``Note.replaced``). Text that would begin another entry, a comment or an anchor is escaped.
 
         Args:
-            by: the agent that writes, as it calls itself; '' for whom this process's
-                environment names.
-
-        Secrets are replaced (``Note.replaced``); what would begin another entry, a comment or an
-        anchor is escaped.
+            day: ``YYYY-MM-DD``; today by default.
+            time: ``HH:MM``; now by default.
+            by: name of the agent that writes; by default the agent that runs this process, if any.
 
         Raises:
-            UsageError: there is nothing in it, or *day* or *time* is none. Unreachable: it
-                can't be written.
+            UsageError: the text is empty, or *day* or *time* is not valid.
+            Unreachable: the file can't be written.
         """
         from memsearch_engine.journal.note import Note
         from memsearch_engine.secrets.scan import redact
@@ -531,7 +543,7 @@ class Memory:
             )
 
     def _marks_of(self, by: str, text: str) -> dict[str, str]:
-        """The marks of what an agent writes; {} where a person does."""
+        """Return the marks of a text that an agent writes; {} if a person writes it."""
         from memsearch_engine.capture import authors
 
         author = authors.named(by) if by else authors.here()
@@ -541,8 +553,9 @@ class Memory:
         return {"by": author.agent} | ({"trust": str(why)} if why else {})
 
     def _prepare(self) -> None:
-        """Make what the next session is told include what was just written, also where no service
-        runs.
+        """Update the context that is injected at the next start of a session.
+
+        This also works without the service.
         """
         from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.injected import prepare
@@ -559,17 +572,19 @@ class Memory:
     def edit(
         self, name: str, text: str, *, if_match: str = "", path: str = "", is_checked: bool = False
     ) -> Note:
-        """Replace an entry's text; its heading, anchors and marks stay. Secrets in it are replaced.
-        Undoable.
+        """Replace an entry's text. Its heading, anchors and marks stay. It can be undone.
+
+        Secrets in the text are replaced.
 
         Args:
-            if_match: the hash that the entry must still have; '' for whatever it has now.
-            path: the file that it stands in, where that is known.
-            is_checked: a person has seen the text; else what an agent writes waits as in ``add``.
+            if_match: the expected hash of the entry; ``""`` accepts any.
+            path: the entry's file, if it is known.
+            is_checked: a person has read the text; else an agent's text may be quarantined as in
+                ``add``.
 
         Raises:
-            NotFound: no such entry. Conflict: it changed since it was read; ``current`` has
-                what stands there.
+            NotFound: no such entry.
+            Conflict: it changed since it was read; ``current`` has its present text.
             UsageError: the text is empty, or would begin another entry.
         """
         from memsearch_engine.journal.note import Note
@@ -590,8 +605,11 @@ class Memory:
         return Note.of(now, path, tuple(finding.placeholder for finding in found))
 
     def mark(self, name: str, mark: str, value: str | None = "") -> Note:
-        """Set a mark of an entry (``pin``, ``expires``, ``confidence``, ``superseded-by``), or take
-        it away with None. Undoable.
+        """Set or remove a mark of an entry. It can be undone.
+
+        Args:
+            mark: ``pin``, ``expires``, ``confidence`` or ``superseded-by``.
+            value: None removes the mark.
         """
         from memsearch_engine.injection.supersessions import check_is_note
         from memsearch_engine.journal.note import Note
@@ -666,11 +684,17 @@ class Memory:
         return entry
 
     def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
-        """Take back the last change of this project, of one entry (also a deleted one) or of all
-        projects. Works across restarts.
+        """Undo the last change of this project. This also works after a restart.
 
-        Returns what was undone, newest first; [] where there is nothing. Raises Conflict where an
-        entry changed since.
+        Args:
+            name: undo the last change of this entry, which may be deleted.
+            everywhere: undo the last change of all projects.
+
+        Returns:
+            The undone changes, newest first; [] if there are none.
+
+        Raises:
+            Conflict: an entry has changed since.
         """
         done = self._scope.journal.undo(*self._step(name, everywhere))
         if done:
@@ -678,7 +702,7 @@ class Memory:
         return done
 
     def redo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
-        """Do again what was last undone."""
+        """Redo the last undone change. The arguments are those of ``undo``."""
         done = self._scope.journal.redo(*self._step(name, everywhere))
         if done:
             self._prepare()
@@ -721,15 +745,14 @@ class Memory:
     # -- what new sessions get
 
     def remember(self, fact: str, *, everywhere: bool = False, by: str = "") -> Fact:
-        """Note a fact down that every new session of this project (or of all) is told until it is
-        forgotten.
+        """Store a fact that is injected into every new session until it is forgotten.
 
-        What an agent writes is told as its word. Where ``add`` would have it wait, it becomes a
-        note that does (``Fact.waits``).
+        A fact by an agent is injected with the agent's name. If ``add`` would quarantine the text,
+        it becomes a quarantined note instead (``Fact.waits``).
 
         Args:
-            by: the agent that writes, as it calls itself; '' for whom this process's
-                environment names.
+            everywhere: for all projects instead of this one.
+            by: name of the agent that writes; by default the agent that runs this process, if any.
         """
         from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.facts import Fact as Made
@@ -781,8 +804,10 @@ class Memory:
         ]
 
     def context(self, agent: str = "claude-code") -> Context:
-        """Exactly what a new session of *agent* in this project would be told, and how many tokens
-        that is.
+        """Return the context that a new session of *agent* in this project gets, with its tokens.
+
+        Raises:
+            UsageError: no such agent.
         """
         from memsearch_engine.core import agent_registry
         from memsearch_engine.core.settings import load
