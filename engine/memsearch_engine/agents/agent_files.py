@@ -311,7 +311,7 @@ def _left_out(text: str, cap: Cap) -> set[int]:
             lambda match: "\n" * match[0].count("\n"),
             _FRONT.sub(lambda match: "\n" * match[0].count("\n"), text, count=1),
         )
-        said = [number for number, line in enumerate(bare.split("\n"), 1) if line.strip()]
+        filled = [number for number, line in enumerate(bare.split("\n"), 1) if line.strip()]
         hidden = {
             number
             for number, (line, was) in enumerate(zip(bare.split("\n"), lines), 1)
@@ -320,15 +320,15 @@ def _left_out(text: str, cap: Cap) -> set[int]:
         counted = [
             number
             for number in counted
-            if said and said[0] <= number <= said[-1] and number not in hidden
+            if filled and filled[0] <= number <= filled[-1] and number not in hidden
         ]
-    kept = counted[: cap.lines] if cap.lines else counted
+    within = counted[: cap.lines] if cap.lines else counted
     for limit, size in ((cap.chars, _units), (cap.max_bytes, _bytes)):
         if limit:
-            head = _within(lines, kept, limit * (1 - cap.tail), size)
-            rest = kept[len(head) :]
-            kept = head + (_within(lines, rest[::-1], limit * cap.tail, size) if cap.tail else [])
-    return set(counted) - set(kept)
+            head = _within(lines, within, limit * (1 - cap.tail), size)
+            rest = within[len(head) :]
+            within = head + (_within(lines, rest[::-1], limit * cap.tail, size) if cap.tail else [])
+    return set(counted) - set(within)
 
 
 def _within(
@@ -367,7 +367,7 @@ def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:
     except OSError:
         return True  # unknown: do not report it as orphaned
     behind = _left_out(text, cap)
-    said = unquote(
+    visible = unquote(
         "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in behind)
     )
     relative = os.path.relpath(path, index.parent)
@@ -384,7 +384,7 @@ def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:
         for name in names
         if re.search(r"\w[-_]\w", name) or ending != ".md"
     ]
-    return any(re.search(way, said) for way in ways)
+    return any(re.search(way, visible) for way in ways)
 
 
 def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:
@@ -426,11 +426,11 @@ def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[lis
             "hr",
             "html_block",
         )
-        said = "\n".join(lines[last : text[1]]).strip() if text else ""
-        if is_list and text and said.endswith(":") and len(said) <= _LEAD_IN:
+        lead = "\n".join(lines[last : text[1]]).strip() if text else ""
+        if is_list and text and lead.endswith(":") and len(lead) <= _LEAD_IN:
             if last > text[0]:
                 yield [name for _, name in trail], text[0], last
-            lead_in, text = [said.rstrip(":")], None
+            lead_in, text = [lead.rstrip(":")], None
         elif not is_text and text and token.type != "html_block":
             yield [name for _, name in trail], *text
             text = None

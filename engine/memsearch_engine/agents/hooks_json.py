@@ -155,7 +155,7 @@ def drop_hooks(table: dict[str, Any], which: re.Pattern[str]) -> None:
     for event, groups in list(hooks.items()):
         if not isinstance(groups, list):
             continue
-        kept = []
+        remaining = []
         for group in groups:
             inner = group.get("hooks") if isinstance(group, dict) else None
             if isinstance(inner, list):
@@ -167,9 +167,9 @@ def drop_hooks(table: dict[str, Any], which: re.Pattern[str]) -> None:
                 if len(left) < len(inner) and not left:
                     continue
                 group = {**group, "hooks": left}
-            kept.append(group)
-        if kept or not groups:
-            hooks[event] = kept
+            remaining.append(group)
+        if remaining or not groups:
+            hooks[event] = remaining
         else:
             del hooks[event]
     if not hooks:

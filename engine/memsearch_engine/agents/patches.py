@@ -136,21 +136,21 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
         if not isinstance(patch.before, Link):
             _check_writable(patch.path)
     old = record(home, agent)
-    first = {kept.path: kept for kept in old.files} if old else {}
+    first = {item.path: item for item in old.files} if old else {}
     files = dict(first)
     for patch in wanted:
-        kept = Kept(patch.path, None, _encode(patch.after))
+        item = Kept(patch.path, None, _encode(patch.after))
         if patch.path in first:
             old_one = first[patch.path]
-            kept.before, kept.link = old_one.before, old_one.link
-            kept.edited = old_one.edited or (
+            item.before, item.link = old_one.before, old_one.link
+            item.edited = old_one.edited or (
                 not patch.own and _standing(patch) != _decode(old_one.after)
             )
         elif isinstance(patch.before, Link):
-            kept.link = patch.before.to
+            item.link = patch.before.to
         else:
-            kept.before = _encode(patch.before)
-        files[patch.path] = kept
+            item.before = _encode(patch.before)
+        files[patch.path] = item
     if wanted:
         _save(home, Record(agent, __version__, time.time(), list(files.values())))
     done: list[Patch] = []
@@ -241,11 +241,11 @@ def revert(
     Returns:
         The patches that changed (or would change) something.
     """
-    kept = record(home, agent)
-    if kept is None:
+    installed = record(home, agent)
+    if installed is None:
         return []
     planned: list[tuple[Kept, Patch]] = []
-    for file in reversed(kept.files):
+    for file in reversed(installed.files):
         before, after = _decode(file.before), _decode(file.after)
         if file.link:
             if after is not None and read(file.path) not in (None, after):

@@ -368,12 +368,12 @@ def _all_typed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, str]]:
 
 def _folder(root: str, records: list[_Record]) -> str:
     """Return the folder where a session was started, if it is known and lies below *root*."""
-    said = dict(
+    settings = dict(
         record.text.split(": ", 1)
         for record in records[:40]
         if re.match("(?:Cur|Git) working dir: ", record.text)
     )
-    started, top = said.get("Cur working dir", ""), said.get("Git working dir", "")
+    started, top = settings.get("Cur working dir", ""), settings.get("Git working dir", "")
     below = (
         os.path.relpath(started, top) if started.startswith(f"{top}{os.sep}") and top else os.curdir
     )

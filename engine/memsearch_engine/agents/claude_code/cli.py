@@ -61,16 +61,16 @@ def _login(private: Path) -> str:
     ``--restricted`` ignores the user's other settings.
     """
     base = Path(os.environ.get("CLAUDE_CONFIG_DIR") or user_home() / ".claude")
-    kept: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError):
         theirs = json.loads((base / "settings.json").read_bytes())
-        kept = {
+        values = {
             name: theirs[name]
             for name in ("apiKeyHelper", "env")
             if isinstance(theirs, dict) and name in theirs
         }
     file = private / "settings.json"
-    file.write_text(json.dumps(kept), encoding="utf-8")
+    file.write_text(json.dumps(values), encoding="utf-8")
     return str(file)
 
 

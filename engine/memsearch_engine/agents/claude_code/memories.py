@@ -70,10 +70,10 @@ def _folders(root: Path, homes: list[Path]) -> Iterator[Path]:
 def _moved(settings: Path) -> Path | None:
     """Return the folder in the user's own settings. A project's settings may come from a clone."""
     try:
-        told = json.loads(safe_files.read(settings, safe_files.MAX_SETTINGS))
+        values = json.loads(safe_files.read(settings, safe_files.MAX_SETTINGS))
     except (OSError, ValueError, RecursionError):
         return None
-    named = told.get("autoMemoryDirectory") if isinstance(told, dict) else None
+    named = values.get("autoMemoryDirectory") if isinstance(values, dict) else None
     path = Path(named).expanduser() if isinstance(named, str) and "\0" not in named else None
     return path if path is not None and path.is_absolute() else None
 

@@ -187,9 +187,11 @@ def _words(message: dict[str, Any]) -> str:
     blocks = _blocks(message)
     if any(block.get("type") == "tool_result" for block in blocks):
         return ""
-    said = next((text_of(block.get("text")) for block in blocks if block.get("type") == "text"), "")
-    typed = _TYPED.fullmatch(said)
-    words = typed[1] if typed else said
+    opening = next(
+        (text_of(block.get("text")) for block in blocks if block.get("type") == "text"), ""
+    )
+    typed = _TYPED.fullmatch(opening)
+    words = typed[1] if typed else opening
     if command := _COMMAND.fullmatch(words):
         words = f"/{command[1]} {command[2]}"
     if words.strip():

@@ -17,8 +17,8 @@ def summary(line: dict[str, Any]) -> str | None:
     payload = line.get("payload")
     if line.get("type") != "compacted" or not isinstance(payload, dict):
         return None
-    if said := text_of(payload.get("message")):
-        return said
+    if written := text_of(payload.get("message")):
+        return written
     items = payload.get("replacement_history")
     texts = [
         blocks_text(i.get("content"), _KINDS)

@@ -227,8 +227,8 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
         return
     result, error, shell = line.get("result"), line.get("error"), line.get("shellExecution")
     if isinstance(result, dict):
-        told = text_of(result.get("detailedContent")) or text_of(result.get("content"))
-        call.output = _SHELL.sub("", _GUIDANCE.sub("", _ADDED.sub("", told)))
+        answered = text_of(result.get("detailedContent")) or text_of(result.get("content"))
+        call.output = _SHELL.sub("", _GUIDANCE.sub("", _ADDED.sub("", answered)))
     elif isinstance(error, dict):
         call.output = text_of(error.get("message"))
     call.failed = line.get("success") is False or (

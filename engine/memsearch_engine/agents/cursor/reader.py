@@ -462,8 +462,8 @@ def _result(tool: dict[str, Any]) -> str:
 
 def _child(tool: dict[str, Any]) -> str:
     """Return the session of the sub-agent that a tool started, ``""`` if unknown."""
-    said = text_of(table_of(tool, "additionalData").get("subagentComposerId"))
-    return said or text_of(table_of(value_of(tool.get("result"))).get("agentId"))
+    child = text_of(table_of(tool, "additionalData").get("subagentComposerId"))
+    return child or text_of(table_of(value_of(tool.get("result"))).get("agentId"))
 
 
 def _is_ours(name: str, given: Any) -> bool:
@@ -600,11 +600,11 @@ def _began(bubble: dict[str, Any]) -> str:
 
 def _when_said(words: str) -> str:
     """Return the time in words: ``Wednesday, Nov 25, 2026, 12:40 PM (UTC+1)``, or ISO 8601."""
-    if told := _SAID.fullmatch(words.strip()):
-        hours, minutes = int(told[2] or 0), int(told[3] or 0)
+    if match := _SAID.fullmatch(words.strip()):
+        hours, minutes = int(match[2] or 0), int(match[3] or 0)
         apart = timedelta(hours=hours, minutes=-minutes if hours < 0 else minutes)
         try:
-            at = datetime.strptime(told[1], "%b %d, %Y, %I:%M %p").replace(tzinfo=UTC) - apart
+            at = datetime.strptime(match[1], "%b %d, %Y, %I:%M %p").replace(tzinfo=UTC) - apart
         except (ValueError, OverflowError):
             return ""
         return stamp(at.timestamp() * 1000)

@@ -34,9 +34,9 @@ def sources(where: Where) -> Iterator[Source]:
 def _slug(file: Path, root: Path) -> str:
     """Return the name of a project's folder, ``""`` if it has none."""
     try:
-        told = json.loads(safe_files.read(file, safe_files.MAX_SETTINGS))
+        registry = json.loads(safe_files.read(file, safe_files.MAX_SETTINGS))
     except (OSError, ValueError, RecursionError):
         return ""
-    projects = told.get("projects") if isinstance(told, dict) else None
+    projects = registry.get("projects") if isinstance(registry, dict) else None
     slug = projects.get(str(root)) if isinstance(projects, dict) else None
     return slug if isinstance(slug, str) and _SLUG.fullmatch(slug) and slug.strip(".") else ""

@@ -201,11 +201,11 @@ def _words(line: _Line) -> str:
     """Return what the person typed, ``""`` if the message is not the person's."""
     if line.type != "user":
         return ""
-    said = [
+    texts = [
         _HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.content)
     ]
     own = [
-        text for text in takewhile(lambda text: not text.startswith(_FILES), said) if text.strip()
+        text for text in takewhile(lambda text: not text.startswith(_FILES), texts) if text.strip()
     ]
     if not own:
         return attached(line.content)
@@ -260,19 +260,21 @@ def _dropped(turn: Turn, change: Any) -> bool:
     messages = change.get("messages") if isinstance(change, dict) else None
     if not isinstance(messages, list):
         return False
-    kept = tables_of(messages)
+    remaining = tables_of(messages)
     is_summed_up = any(
-        text.startswith(_SUMMARY) for message in kept for text in _texts(message.get("content"))
+        text.startswith(_SUMMARY)
+        for message in remaining
+        for text in _texts(message.get("content"))
     )
-    return not is_summed_up and all(message.get("id") != turn.turn for message in kept)
+    return not is_summed_up and all(message.get("id") != turn.turn for message in remaining)
 
 
-def _answer(turn: Turn, tools: dict[str, ToolCall], said: set[str], line: _Line) -> None:
+def _answer(turn: Turn, tools: dict[str, ToolCall], seen: set[str], line: _Line) -> None:
     text = "\n".join(text for text in _texts(line.content) if text)
-    if _name(line) not in said and text.strip() and not text.startswith(_SUMMARY):
+    if _name(line) not in seen and text.strip() and not text.startswith(_SUMMARY):
         turn.say(text)
         turn.status = "done"
-        said.add(_name(line))
+        seen.add(_name(line))
     for number, given in enumerate(line.toolCalls if isinstance(line.toolCalls, list) else []):
         if not isinstance(given, dict):
             continue
@@ -287,14 +289,14 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], said: set[str], line: _Line)
 
 def _result(call: ToolCall, given: dict[str, Any]) -> None:
     """Record the output of a tool, without the text around it for the model."""
-    told = "\n".join(_responses(given.get("result")))
-    if match := _WRAPPED.search(told):
-        told = match[1]
-    told = _ADDED.sub("", told)
-    exit_code = _EXIT.search(told)
+    answered = "\n".join(_responses(given.get("result")))
+    if match := _WRAPPED.search(answered):
+        answered = match[1]
+    answered = _ADDED.sub("", answered)
+    exit_code = _EXIT.search(answered)
     shown = given.get("resultDisplay")
     diff = text_of(table_of(shown).get("fileDiff"))
-    call.output = diff or text_of(shown) or told
+    call.output = diff or text_of(shown) or answered
     call.failed = given.get("status") not in ("success", None) or bool(
         exit_code and exit_code[1] != "0"
     )

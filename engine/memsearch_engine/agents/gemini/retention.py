@@ -18,12 +18,12 @@ _UNITS = {"d": 1, "w": 7, "m": 30, "h": 1 / 24}
 def days_kept(sessions: Path) -> int:
     """Return the days after which sessions are deleted."""
     try:
-        kept = json.loads((sessions.parent / "settings.json").read_bytes())["general"][
+        retention = json.loads((sessions.parent / "settings.json").read_bytes())["general"][
             "sessionRetention"
         ]
-        if kept.get("enabled") is False:
+        if retention.get("enabled") is False:
             return _NEVER
-        age = re.fullmatch(r"(\d{1,4})([dwmh])", str(kept.get("maxAge", "")))
+        age = re.fullmatch(r"(\d{1,4})([dwmh])", str(retention.get("maxAge", "")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return _DAYS
     return max(1, int(int(age[1]) * _UNITS[age[2]])) if age else _DAYS

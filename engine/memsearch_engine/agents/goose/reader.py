@@ -350,8 +350,12 @@ def _typed(blocks: list[dict[str, Any]]) -> str:
     """Return what the person typed: the first text. Attached files follow it; earlier shell output
     precedes it.
     """
-    said = next((text_of(block.get("text")) for block in blocks if block.get("type") == "text"), "")
-    words = _SENT_OFF.sub("", _SHELL_OWNERSTORY.sub("", said, count=1), count=1) if said else ""
+    opening = next(
+        (text_of(block.get("text")) for block in blocks if block.get("type") == "text"), ""
+    )
+    words = (
+        _SENT_OFF.sub("", _SHELL_OWNERSTORY.sub("", opening, count=1), count=1) if opening else ""
+    )
     if words.strip():
         return words
     return "[image]" if any(block.get("type") == "image" for block in blocks) else ""

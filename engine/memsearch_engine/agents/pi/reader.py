@@ -235,11 +235,11 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     return turns
 
 
-def _answer(turn: Turn, tools: dict[str, ToolCall], said: dict[str, Any]) -> str:
+def _answer(turn: Turn, tools: dict[str, ToolCall], reply: dict[str, Any]) -> str:
     """Add a message of the model to its turn. Return why the model refused, ``""`` if it did
     not.
     """
-    is_said, content = False, said.get("content")
+    is_said, content = False, reply.get("content")
     for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         if not isinstance(block, dict):
             continue
@@ -251,11 +251,11 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], said: dict[str, Any]) -> str
         elif block.get("type") == "text" and text_of(block.get("text")).strip():
             turn.say(text_of(block["text"]))
             is_said = True
-    ended = said.get("stopReason")
+    ended = reply.get("stopReason")
     turn.status = (
         "done" if is_said and ended not in ("toolUse", "aborted", "error") else "interrupted"
     )
-    return text_of(said.get("errorMessage")) or "refused" if ended == "error" else ""
+    return text_of(reply.get("errorMessage")) or "refused" if ended == "error" else ""
 
 
 def _refused(turns: list[Turn], refusal: str) -> None:

@@ -13,7 +13,7 @@ def summary(line: dict[str, Any]) -> str | None:
     history = payload.get("compressedHistory") if isinstance(payload, dict) else None
     if line.get("subtype") != "chat_compression" or not isinstance(history, list):
         return None
-    lists = [said.get("parts") for said in history if isinstance(said, dict)]
+    lists = [message.get("parts") for message in history if isinstance(message, dict)]
     parts = [
         part
         for parts in lists

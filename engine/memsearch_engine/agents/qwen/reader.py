@@ -247,8 +247,8 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line, *, is_whole: bo
 
 
 def _result(tools: dict[str, ToolCall], line: _Line) -> None:
-    told = line.toolCallResult if isinstance(line.toolCallResult, dict) else {}
-    shown = told.get("resultDisplay")
+    result = line.toolCallResult if isinstance(line.toolCallResult, dict) else {}
+    shown = result.get("resultDisplay")
     for part in line.parts:
         answer = part.get("functionResponse")
         call = tools.get(text_of(answer.get("id"))) if isinstance(answer, dict) else None
@@ -258,9 +258,9 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
         call.output = (
             text_of(response.get("output"))
             or text_of(response.get("error"))
-            or text_of(told.get("error"))
+            or text_of(result.get("error"))
         )
-        call.failed = text_of(told.get("status")) not in ("", "success") or bool(
+        call.failed = text_of(result.get("status")) not in ("", "success") or bool(
             response.get("error")
         )
         if isinstance(shown, dict):

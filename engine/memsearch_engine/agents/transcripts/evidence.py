@@ -183,12 +183,12 @@ class Archive:
             "c USING (digest) ORDER BY t.at DESC, t.agent, t.session, t.turn"
         ).fetchall()
         oldest = time.time() - max_days * 86400 if max_days else 0.0
-        kept, gone = 0, []
+        total, gone = 0, []
         for agent, session, turn, at, size in rows:
-            if at < oldest or (max_bytes and kept + size > max_bytes):
+            if at < oldest or (max_bytes and total + size > max_bytes):
                 gone.append((agent, session, turn))
             else:
-                kept += size
+                total += size
         if not dry_run and gone:
             self.remove(gone)
             db.execute("VACUUM")

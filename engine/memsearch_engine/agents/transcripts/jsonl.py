@@ -228,25 +228,25 @@ class WithSubAgents(JsonlConversation):
 def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offsets:
     info = os.stat(path)
     head = _head_digest(path)
-    kept = _load(path, cache) if info.st_size >= _WORTH_AN_INDEX else None
-    if kept and (kept.layout, kept.inode, kept.head) == (_LAYOUT, info.st_ino, head):
-        if kept.size == info.st_size:
-            return kept
-        if kept.size > info.st_size or not kept.starts:
-            kept = None
+    stored = _load(path, cache) if info.st_size >= _WORTH_AN_INDEX else None
+    if stored and (stored.layout, stored.inode, stored.head) == (_LAYOUT, info.st_ino, head):
+        if stored.size == info.st_size:
+            return stored
+        if stored.size > info.st_size or not stored.starts:
+            stored = None
     else:
-        kept = None
+        stored = None
     found = Offsets(_LAYOUT, info.st_ino, head, info.st_size, [], [], {}, {})
     scan = scanner()
     start = 0
-    if kept:  # the last turn may have grown, so continue there
-        found.ids, found.starts = kept.ids[:-1], kept.starts[:-1]
-        start = kept.starts[-1]
-        scan.facts.update(kept.facts)
-        scan.unknown.update(kept.before)
-        found.before = kept.before
-        scan.aliases.update(kept.aliases)
-        scan.after.update(kept.after)
+    if stored:  # the last turn may have grown, so continue there
+        found.ids, found.starts = stored.ids[:-1], stored.starts[:-1]
+        start = stored.starts[-1]
+        scan.facts.update(stored.facts)
+        scan.unknown.update(stored.before)
+        found.before = stored.before
+        scan.aliases.update(stored.aliases)
+        scan.after.update(stored.after)
     for offset, raw in lines(path, start, None, scan.unknown):
         try:
             turn = scan.feed(offset, raw)

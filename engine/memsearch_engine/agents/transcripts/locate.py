@@ -54,21 +54,21 @@ class Excerpt(msgspec.Struct):
         wanted turn first.
         """
         meant, room = max(self.index, 0), _MAX
-        kept: set[int] = set()
+        chosen: set[int] = set()
         for place in sorted(range(len(self.turns)), key=lambda place: (abs(place - meant), place)):
             turn = self.turns[place]
             self.left_out += _shorten_turn(turn)
             size = _size(turn)
-            if kept and (size > room or len(kept) == _MAX_TURNS):
+            if chosen and (size > room or len(chosen) == _MAX_TURNS):
                 self.left_out += size
                 room = 0  # drop all turns that are farther away, so that there are no gaps
                 continue
             room -= size
-            kept.add(place)
-        if kept:
-            self.first += min(kept)
-            self.index = max(-1, self.index - min(kept))
-        self.turns = [turn for place, turn in enumerate(self.turns) if place in kept]
+            chosen.add(place)
+        if chosen:
+            self.first += min(chosen)
+            self.index = max(-1, self.index - min(chosen))
+        self.turns = [turn for place, turn in enumerate(self.turns) if place in chosen]
 
 
 _MAX, _MAX_TURNS = 60_000, 40

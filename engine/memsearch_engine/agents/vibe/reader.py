@@ -162,14 +162,14 @@ class VibeConversation(WholeConversation):
         call = ToolCall(_tool(detail) or "subagent", input_text(detail.get("input")))
         turn.call(call)
         turn.status = "interrupted"  # until an answer follows
-        told = table_of(state, "output")
-        shown = table_of(told, "structured_content")
+        result = table_of(state, "output")
+        shown = table_of(result, "structured_content")
         streams = [text for stream in ("stdout", "stderr") if (text := text_of(shown.get(stream)))]
         error = table_of(state, "error")
         call.output = (
             "\n".join(streams)
             or text_of(shown.get("content"))
-            or blocks_text(told.get("content"))
+            or blocks_text(result.get("content"))
             or text_of(state.get("outputText"))
             or text_of(error.get("message"))
         )

@@ -181,9 +181,9 @@ class ZedConversation(WholeConversation):
         elif kind != "Compaction":
             self._count(kind)
 
-    def _answer(self, said: dict[str, Any]) -> None:
-        turn, results = self._turns[-1], table_of(said.get("tool_results"))
-        for piece in tables_of(said.get("content")):
+    def _answer(self, answer: dict[str, Any]) -> None:
+        turn, results = self._turns[-1], table_of(answer.get("tool_results"))
+        for piece in tables_of(answer.get("content")):
             if words := text_of(piece.get("Text")):
                 turn.say(words)
                 turn.status = "done" if words.strip() else turn.status
@@ -200,8 +200,8 @@ class ZedConversation(WholeConversation):
     def _note_child(self, turn: Turn, used: dict[str, Any], result: dict[str, Any]) -> None:
         if used.get("name") not in _SUB_AGENTS:
             return
-        told = value_of(_shown(result.get("content")))
-        child = text_of(table_of(told).get("session_id")) or text_of(
+        output = value_of(_shown(result.get("content")))
+        child = text_of(table_of(output).get("session_id")) or text_of(
             table_of(_given(used.get("input"))).get("session_id")
         )
         if child:
@@ -301,8 +301,8 @@ def _piece(piece: dict[str, Any]) -> str:
     if "Text" in piece:
         return text_of(piece["Text"])
     uri = table_of(table_of(piece.get("Mention")).get("uri"))
-    for told in uri.values():
-        named = table_of(told)
+    for reference in uri.values():
+        named = table_of(reference)
         path = text_of(named.get("abs_path")) or text_of(named.get("path"))
         return f"@{os.path.basename(path.rstrip('/')) or text_of(named.get('name')) or text_of(named.get('url')) or 'mention'}"
     return ""

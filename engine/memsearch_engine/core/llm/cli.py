@@ -180,14 +180,14 @@ def _run(
             process.wait()
         out.seek(0)
         complaints.seek(0)
-        said = out.read(_MAX_ANSWER).decode("utf-8", "replace")
-        words = complaints.read(_MAX_ANSWER).decode("utf-8", "replace").strip() or said.strip()
+        printed = out.read(_MAX_ANSWER).decode("utf-8", "replace")
+        words = complaints.read(_MAX_ANSWER).decode("utf-8", "replace").strip() or printed.strip()
     if process.returncode:
-        asks.complained(said)
+        asks.complained(printed)
         raise ModelError(
             f"{agent} ended with {process.returncode}: {words[-200:]}", again=True, billed=True
         )
-    answer, given, made = asks.said(said)
+    answer, given, made = asks.said(printed)
     if not answer.strip():
         raise ModelError(f"{agent} gave an empty answer", again=True)
     return Reply(answer, given or estimate(system + text), made or estimate(answer), given > 0)

@@ -71,13 +71,13 @@ def complete(
         return cli.ask(agent or provider, model, system, question, llm.timeout_s)
     known, model = configured(llm, provider, model)
     system, question = marked(system), marked(question)
-    said = [{"role": "user", "content": question}]
+    conversation = [{"role": "user", "content": question}]
     if known.type == "anthropic":
         body: dict[str, Any] = {
             "model": model,
             "max_tokens": max_tokens,
             "system": system,
-            "messages": said,
+            "messages": conversation,
         }
         if schema:
             body["tools"] = [
@@ -88,7 +88,7 @@ def complete(
         body = {
             "model": model,
             "max_tokens": max_tokens,
-            "messages": [{"role": "system", "content": system}, *said],
+            "messages": [{"role": "system", "content": system}, *conversation],
         }
         if schema:
             wanted = {"name": "answer", "strict": True, "schema": schema}
@@ -205,7 +205,9 @@ def _refused(text: str, body: dict[str, Any]) -> str:
 
     Compatible servers word such errors in different ways.
     """
-    return next((part for said, part in _DISPENSABLE.items() if said in text and part in body), "")
+    return next(
+        (part for words, part in _DISPENSABLE.items() if words in text and part in body), ""
+    )
 
 
 def tokens_of(answer: dict[str, Any], asked: str, said: str) -> tuple[int, int, bool]:

@@ -95,7 +95,7 @@ def work(
         before_turn()
         answer = post(known, {**body, "messages": messages}, llm.timeout_s)
         try:
-            text, calls, said = (_anthropic if anthropic else _openai)(answer)
+            text, calls, message = (_anthropic if anthropic else _openai)(answer)
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             raise ModelError(
                 f"{provider} sent an answer of an unknown shape", again=False
@@ -106,7 +106,7 @@ def work(
         after_turn(Reply(text, given, made, counted))
         if not calls:
             return text
-        messages.append(said)
+        messages.append(message)
         results = [(name, _run(by_name.get(tool), arguments)) for name, tool, arguments in calls]
         if anthropic:
             blocks = [
@@ -145,13 +145,13 @@ def _openai(answer: dict[str, Any]) -> tuple[str, list[Call], dict[str, Any]]:
         except (ValueError, TypeError):
             arguments = {}
         calls.append((str(call["id"]), str(call["function"]["name"]), arguments))
-    said = {
+    reply = {
         "role": "assistant",
         "content": message.get("content"),
         "tool_calls": message.get("tool_calls"),
     }
     content = message.get("content")
-    return content if isinstance(content, str) else "", calls, said
+    return content if isinstance(content, str) else "", calls, reply
 
 
 def _run(tool: Tool | None, arguments: Any) -> str:
