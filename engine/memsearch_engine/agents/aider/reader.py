@@ -5,10 +5,11 @@ The person's lines begin with ``#### ``, the client's with ``> ``. Both end in t
 distinguishes them from such lines in an answer. Commands stay in the client, unless an answer
 follows. The client's notices name its actions (edits, commands, pages), but not their results.
 
-**A turn is named by the time at which its session began, the turn's number among all prompts of the
-session** (commands and the client's own prompts included), **and the first prompt of the session**.
-This name survives growth of the file and renaming of the project. Times are local times of the
-machine. Times of prompts come from another file, if it has the same words.
+**A turn is named by the time at which its session began, a digest of the session's beginning up to
+its first prompt, and the turn's number among all prompts of the session** (commands and the
+client's own prompts included). This name survives growth of the file and renaming of the project.
+Times are local times of the machine. Times of prompts come from another file, if it has the same
+words.
 
 The file lies in the project and may have been cloned with it. In that case all of its turns are
 from outside.

@@ -73,12 +73,12 @@ _EXIT = re.compile(r"^Exit Code: (\d+)$", re.M)
 #: The client's text when the user ended a turn, or the client itself because of a loop.
 _HALTED = ("Request cancelled", "A potential loop was detected")
 _SUBAGENT = "subagent"
-#: The tool that loads a skill. If the person typed its name, it is in the previous message, and
-#: that turn is complete.
+#: The tool that loads a skill. If the person typed the skill's name, the call is in the previous
+#: message, and its turn is complete.
 _SKILL = "activate_skill"
 _MAX_ROOT, _MAX_DOCUMENT = 8192, 256 << 20
 _DOCUMENT = re.compile(r"session-\d{4}-\d\d-\d\dT\d\d-\d\d-[^/]+\.json")
-#: The beginnings of a prompt's parts with the files that it names.
+#: The beginning of the part of a prompt with the files that it names.
 _FILES = "\n--- Content from referenced files"
 
 
