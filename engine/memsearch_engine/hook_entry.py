@@ -1,8 +1,8 @@
 """The program that an agent's hook starts: ``PYTHON -P -E -S …/hook_entry.py hook AGENT EVENT``.
 
-It is called by its path, so it needs neither a PATH nor the environment's own start-up files
-(``-S``), and takes no module from the folder or the variables of the agent's user (``-P -E``). It
-only imports the package: an imported module is compiled once, a script at every start.
+It is called by its path, so it needs no PATH and no start-up files of the environment (``-S``). It
+imports nothing from the current folder (``-P``) and ignores Python's variables (``-E``). It only
+imports the package, because Python caches compiled modules but not compiled scripts.
 """
 
 import sys

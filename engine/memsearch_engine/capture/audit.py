@@ -1,6 +1,4 @@
-"""Looking for secrets in what is already written: notes of any age and hand, what lies beside them,
-and kept conversations.
-"""
+"""Finds secrets in existing notes, in the documents beside them, and in the archive."""
 
 from __future__ import annotations
 
@@ -18,8 +16,10 @@ from memsearch_engine.secrets.scan import find
 
 
 class SecretPlace(msgspec.Struct, frozen=True):
-    """Where a secret stands. ``line`` is 1-based, 0 in a kept conversation; the secret itself is
-    not kept.
+    """The location of a secret, without the secret itself.
+
+    Attributes:
+        line: counted from 1; 0 in an archived turn.
     """
 
     where: str
@@ -35,8 +35,10 @@ def audit(
     documents: list[Path],
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[SecretPlace]:
-    """Every secret in the projects' notes, in *documents* that lie beside them, and in the evidence
-    archive.
+    """Find every secret in the projects' notes, in *documents*, and in the archive.
+
+    Args:
+        progress: called with phase, done and total.
     """
     found: list[SecretPlace] = []
     files = [

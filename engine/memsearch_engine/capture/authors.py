@@ -1,6 +1,6 @@
-"""Whether an agent writes, and which: what it writes is its word, not its user's.
+"""Detects whether an agent or a person writes a note.
 
-An agent's shells and servers are known by variables that it sets for them. A person's own terminal
+Agents set environment variables in the shells and servers that they start. A person's own terminal
 has none of these.
 """
 
@@ -30,14 +30,18 @@ _RECENT_S, _LOOKED_AT = 3600.0, 3
 
 
 class Author(NamedTuple):
-    """An agent that writes. ``session``: '' where that is not known."""
+    """An agent that writes.
+
+    Attributes:
+        session: ``""`` if it is not known.
+    """
 
     agent: str
     session: str = ""
 
 
 def here(environment: Mapping[str, str] = os.environ) -> Author | None:
-    """The agent that runs this process; None where a person does."""
+    """Return the agent that runs this process; None if a person runs it."""
     for known in agent_registry.everyone():
         if any(environment.get(mark, "") not in _NO for mark in known.shell_marks):
             return Author(
@@ -52,7 +56,7 @@ def here(environment: Mapping[str, str] = os.environ) -> Author | None:
 
 
 def named(client: str, environment: Mapping[str, str] = os.environ) -> Author:
-    """The agent that calls itself so, as a client of a protocol does."""
+    """Return the agent with a name that a client gave of itself."""
     words = client.casefold().strip()
     for known in agent_registry.everyone():
         if words in (known.name, known.title.casefold(), known.program, *known.also_called):
@@ -65,15 +69,20 @@ def named(client: str, environment: Mapping[str, str] = os.environ) -> Author:
 
 
 def doubt(home: Home, author: Author, root: str, text: str) -> Waits | None:
-    """Why what an agent writes in a project waits for its user's word; None where it does not."""
+    """Return why a text by an agent is quarantined; None if it is not.
+
+    Args:
+        root: the project's folder.
+    """
     if instructs(text):
         return Waits.SUSPECT
     return Waits.OUTSIDE if _took_outside(home, author, root) else None
 
 
 def _took_outside(home: Home, author: Author, root: str) -> bool:
-    """Whether the session in which an agent writes took in content from outside; of an unknown
-    session, whether one that goes on there has.
+    """Whether the agent's session involved outside content.
+
+    If the session is not known, its recent sessions in the project are checked.
     """
     folders = AgentFolders.from_env(seen=known_folders(home))
     where = find_session(author.agent, author.session, "", folders) if author.session else None

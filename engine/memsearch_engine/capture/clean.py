@@ -1,6 +1,4 @@
-"""A turn as it may be written down: without secrets, without injected memory, without the middle of
-long outputs.
-"""
+"""Removes secrets, injected memory and the middle of long outputs from a turn."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ from memsearch_engine.secrets.scan import redact
 
 
 def redacted(turn: Turn, home: Home) -> Turn:
-    """The turn with secrets replaced, outputs without their middle, and neither memory that was
-    injected into it nor the citations of such.
-    """
+    """Return the turn without secrets, injected memory, citations, and middles of long outputs."""
     user, assistant = (
         redact(without_citations(without_injected(text)), home)[0]
         for text in (turn.user, turn.assistant)
@@ -37,9 +33,7 @@ def redacted(turn: Turn, home: Home) -> Turn:
 
 
 def without_secrets(turn: Turn, home: Home) -> Turn:
-    """The whole turn, to be read by somebody: only secrets are replaced, and what was told beside a
-    tool's output is left out.
-    """
+    """Return the whole turn for reading, without secrets and without text injected at a tool."""
     user, assistant, asked = (
         redact(text, home)[0] for text in (turn.user, turn.assistant, turn.in_reply_to)
     )

@@ -1,8 +1,6 @@
-"""Is what was said in memory? Turns in transcripts against turns in the journal, and making up for
-what hooks missed.
+"""Compares the turns in transcripts with those in the journal, and captures what hooks missed.
 
-Only turns since an agent's capture began count: what lies before is history, which `import` brings
-in on request.
+Only turns since the start of an agent's capture count. ``import`` captures older ones on request.
 """
 
 from __future__ import annotations
@@ -74,10 +72,15 @@ def reconcile(
     take: bool = True,
     memory: str = "",
 ) -> list[str]:
-    """Look through sessions that changed since they were last read, and (with *take*) write
-    finished turns that no hook
-    brought: a crash, an older client, a hook that is not trusted. Returns the memory folders that
-    were written.
+    """Read the changed sessions, and capture finished turns for which no hook ran.
+
+    Hooks can be missing after a crash, with an older client, or if the user does not trust them.
+
+    Args:
+        take: capture the turns; otherwise only count them.
+
+    Returns:
+        The memory folders that were written.
     """
     since = pipeline.ledger.captured_since()
     written: list[str] = []
@@ -157,7 +160,7 @@ def _reconcile(
 
 
 def shares(pipeline: CapturePipeline, since_day: str = "") -> list[Share]:
-    """Coverage by agent and day, newest day first, of turns since each agent's capture began."""
+    """Return the coverage by agent and day, newest day first, since each agent's capture began."""
     found: dict[tuple[str, str], Share] = {}
     since = pipeline.ledger.captured_since()
     for agent, day, outcome, count in pipeline.ledger.counts_since(since, since_day):
@@ -182,7 +185,7 @@ def shares(pipeline: CapturePipeline, since_day: str = "") -> list[Share]:
 
 
 def alarms(pipeline: CapturePipeline) -> list[str]:
-    """Agents that are used and whose turns don't arrive, each in a sentence."""
+    """Return one sentence for each agent from which turns have stopped arriving."""
     said = []
     now = time.time()
     for agent, since in pipeline.ledger.captured_since().items():

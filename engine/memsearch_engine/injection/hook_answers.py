@@ -1,8 +1,7 @@
-"""What a hook answers its agent: at a session's start, at a prompt, around an action, and after a
-context compaction.
+"""Builds a hook's answer: at a session start, at a prompt, around an action, after a compaction.
 
-Standard library only: an agent waits for it. What is prepared is read from a file; the rest is
-asked of the running service, within the time that the owner allows.
+It uses only the standard library, because an agent waits for it. The prepared context is read from
+a file. For the rest, the running service is called, within the time that the owner allows.
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ class HookAnswers:
         home: ``MEMSEARCH_HOME``.
         payload: what the agent sent.
         start: when the hook started (``time.monotonic``); waiting times count from it.
-        session_began: called once a start is known, with the payload and the id of the context
-            that is injected ('': none).
+        session_began: called at a session start with the payload and the id of the injected
+            context (``""`` for none).
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class HookAnswers:
         return self._at_session_start() if event == "SessionStart" else {}
 
     def _prompt(self) -> str:
-        """The prompt; '' for one that is too short to ask for anything."""
+        """Return the prompt; ``""`` if it is too short."""
         prompt = self._payload.get("prompt")
         is_enough = isinstance(prompt, str) and len(prompt.strip()) >= _MIN_PROMPT
         return str(prompt) if is_enough else ""
@@ -112,10 +111,10 @@ class HookAnswers:
         return output
 
     def _start_texts(self, payload: dict[str, Any], context: dict[str, Any]) -> list[str]:
-        """What is injected into a session that begins, or goes on.
+        """Return the texts to inject into a session that begins or continues.
 
         Args:
-            context: the prepared context; {} where the session has it already.
+            context: the prepared context; {} if the session already has it.
         """
         texts = wire.table(context.get("texts")) or {}
         text = texts.get(str(agent_registry.context_lines(self._agent)))
@@ -137,8 +136,10 @@ class HookAnswers:
         return found
 
     def _before_agent(self) -> dict[str, Any]:
-        """The answer at a prompt, where an agent has no other event: with what a start injects at
-        the first prompt of a session, and at the first one after a compaction.
+        """Return the answer at a prompt, for agents that have no other event.
+
+        It includes the context of a session start at the first prompt of a session, and at the
+        first prompt after a compaction.
         """
         payload, ready = self._payload, self._ready()
         texts: list[str] = []
@@ -159,7 +160,7 @@ class HookAnswers:
         return {**output, **_injected("BeforeAgent", "\n\n".join(texts))} if texts else output
 
     def _at_prompt(self, ready: dict[str, Any]) -> dict[str, Any]:
-        """What the service finds for a prompt in time, with a line for the person."""
+        """Return the notes that the service finds in time, and a line for the person."""
         output: dict[str, Any] = {}
         wait_s = self._wait_s(ready, "wait_ms")
         if not wait_s:
@@ -176,7 +177,7 @@ class HookAnswers:
         return output
 
     def _around_action(self, event: str) -> dict[str, Any]:
-        """What is known about an action before it, or about the error that it ended with."""
+        """Return what is known about an action before it runs, or about its error."""
         ready, payload = self._ready(), self._payload
         wait_s = self._wait_s(ready, "act_ms")
         if not wait_s:
@@ -209,8 +210,9 @@ class HookAnswers:
         return answer
 
     def _after_compaction(self, payload: dict[str, Any], ready: dict[str, Any]) -> str:
-        """What a session that goes on after a compaction gets besides what any new one gets; ''
-        where the service does not answer in time.
+        """Return the additional text for a session after a compaction.
+
+        It is ``""`` if the service does not answer in time.
         """
         wait_s = self._wait_s(ready, "carry_ms")
         if not wait_s:
@@ -220,13 +222,13 @@ class HookAnswers:
         return text if isinstance(text, str) else ""
 
     def _wait_s(self, ready: dict[str, Any], key: str) -> float:
-        """Seconds that the owner lets the agent wait; 0 where nothing is to be asked."""
+        """Return the seconds that the agent may wait; 0 if the service must not be called."""
         wait_ms = ready.get(key)
         is_on = isinstance(wait_ms, int) and wait_ms > 0 and self._payload.get("session_id")
         return wait_ms / 1000 if is_on and isinstance(wait_ms, int) else 0.0
 
     def _ask(self, method: str, params: dict[str, Any], wait_s: float) -> dict[str, Any] | None:
-        """The service's answer, {} where it comes too late; None where no service listens."""
+        """Return the service's answer; {} if it is too late; None if no service listens."""
         session = str(self._payload.get("session_id") or "")[:_MAX]
         params |= {"agent": self._agent, "session": session, "place": self._project()}
         try:
@@ -238,14 +240,14 @@ class HookAnswers:
         return wire.table(answer) or {}
 
     def _project(self) -> dict[str, str]:
-        """Where the session's project lies."""
+        """Return the location of the session's project."""
         if not self._place:
             cwd = self._payload.get("cwd")
             self._place = wire.place_of(self._home, cwd if isinstance(cwd, str) else "")
         return self._place
 
     def _ready(self) -> dict[str, Any]:
-        """The context that is prepared for the project; {} where there is none."""
+        """Return the prepared context of the project; {} if there is none."""
         try:
             with open(paths.context(self._home, self._project()["memory"]), "rb") as file:
                 return wire.table(json.loads(file.read(1 << 20))) or {}
@@ -253,8 +255,9 @@ class HookAnswers:
             return {}
 
     def _current(self) -> dict[str, Any]:
-        """The prepared context where it is up to date, else what the service makes of it at once,
-        else one without text.
+        """Return an up-to-date prepared context.
+
+        If it is out of date, the service prepares it again. If that fails, its texts are removed.
         """
         from memsearch_engine.core import freshness
 
@@ -266,11 +269,11 @@ class HookAnswers:
         return made if freshness.holds(made) else {**made, "texts": {}}
 
     def _has_context(self, payload: dict[str, Any]) -> bool:
-        """Whether a session that goes on still has what was injected at its start: each resumption
-        would add another copy.
+        """Whether a continued session still has the context that was injected at its start.
 
-        A fork brings its parent's along. A resumed session has it where its transcript names it
-        after the last compaction, in a line in which its agent stores what hooks answer.
+        Without this check, each resumption would add another copy. A fork has its parent's copy.
+        A resumed session has one if its transcript contains the fence after the last compaction,
+        in a line in which the agent stores hook answers.
         """
         source = payload.get("source")
         if source != "resume":
@@ -295,19 +298,19 @@ class HookAnswers:
 
 
 def _injected(event: str, text: str) -> dict[str, Any]:
-    """The answer that agents which have hooks understand."""
+    """Return a hook answer that injects *text*."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
 def _without_brackets(text: str) -> str:
-    """*text* with its fence in square brackets, for agents that escape angle ones."""
+    """Return *text* with its fence in square brackets, for agents that escape angle brackets."""
     fences = ("<memsearch-memory ", "</memsearch-memory>")
     rows = text.split("\n")
     return "\n".join(f"[{row[1:-1]}]" if row.startswith(fences) else row for row in rows)
 
 
 def _tool_output(payload: dict[str, Any]) -> str:
-    """What a tool has printed, or its error."""
+    """Return the output of a tool, or its error."""
     output = payload.get("error") or payload.get("tool_response") or payload.get("tool_result")
     if isinstance(output, dict):
         values = (output.get(key) for key in _OUTPUT_KEYS)
@@ -316,7 +319,7 @@ def _tool_output(payload: dict[str, Any]) -> str:
 
 
 def _has_marks(path: object, marks: tuple[bytes, ...]) -> bool:
-    """Whether a transcript has one of *marks*."""
+    """Whether a transcript contains one of *marks*."""
     try:
         with _mapped(path) as data:
             return any(data.rfind(mark, max(0, len(data) - _LOOKED_THROUGH)) >= 0 for mark in marks)
@@ -325,7 +328,11 @@ def _has_marks(path: object, marks: tuple[bytes, ...]) -> bool:
 
 
 def _mapped(path: object) -> mmap.mmap:
-    """A transcript in memory. Raises OSError, ValueError where it is no file, or empty."""
+    """Map a transcript into memory.
+
+    Raises:
+        OSError, ValueError: it is not a regular file, or it is empty.
+    """
     import mmap
     import stat
 
@@ -339,8 +346,9 @@ def _mapped(path: object) -> mmap.mmap:
 
 
 def _problem(home: str, ready: dict[str, Any]) -> str:
-    """Why memory does not work as its owner has set it, in one line; '' where it does. The
-    settings are read only where they have changed since the context was prepared.
+    """Return in one line why the settings are not in effect; ``""`` if they are.
+
+    The settings are read only if they have changed since the context was prepared.
     """
     from memsearch_engine.core import freshness
 
@@ -361,8 +369,9 @@ def _problem(home: str, ready: dict[str, Any]) -> str:
 
 
 def without_lines(text: str, lines: object) -> str:
-    """A prepared context without these lines, and without the days of which nothing is left; ''
-    where that is all.
+    """Return a prepared context without these lines, and without days that are then empty.
+
+    It is ``""`` if no note is left.
     """
     gone = set(lines) if isinstance(lines, list) else set()
     rows = [row for row in text.split("\n") if row not in gone]
