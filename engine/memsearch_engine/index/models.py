@@ -1,7 +1,7 @@
-"""The embedding models that can be used, and where their files come from.
+"""The available embedding models, and the sources of their files.
 
-Three kinds of model can be named as ``embedding.model``: one that the installation carries, one
-that ``memsearch models pull`` makes or fetches, and a folder with ``model.onnx``,
+Three kinds of model can be named as ``embedding.model``: a model that is part of the installation,
+a model that ``memsearch models pull`` converts or fetches, and a folder with ``model.onnx``,
 ``tokenizer.json`` and, optionally, ``embedding.json`` (see :class:`FolderSettings`). A model is
 fetched from a hub only by ``memsearch models pull``.
 """
@@ -24,14 +24,13 @@ from memsearch_engine.core.settings import Embedding, Settings
 from memsearch_engine.index import e5
 
 DEFAULT = "all-minilm-l6-v2"
-#: The model that is asked beside an English one where it is on this machine: it knows other
-#: languages.
+#: The multilingual model that is used beside an English one if it is on this machine.
 SECOND = "multilingual-e5-small"
-#: What the second model adds on tests/evaluation (docs/evaluation.md).
+#: The gain of the second model on tests/evaluation (docs/evaluation.md).
 SECOND_BRINGS = (
     "40 of 41 questions on Chinese notes instead of 37, and 31 of 44 across languages instead of 19"
 )
-#: The file beside a folder's ``model.onnx`` that says how to use it.
+#: The file beside a folder's ``model.onnx`` that describes how to use the model.
 FOLDER_SETTINGS = "embedding.json"
 _DATA = Path(__file__).parent / "data"
 
@@ -44,14 +43,14 @@ class Model(msgspec.Struct, frozen=True):
             package carries them),
             ``convert:<hub repository>`` (made once from weights in an installed package; without
             the package fetched from the hub), ``hub:<repository>`` or ``folder``.
-        dimension: numbers in a vector; 0 where it is not known before the model is loaded.
+        dimension: numbers in a vector; 0 if unknown before the model is loaded.
         pooling: how token vectors become one: their ``mean``, or the first one (``cls``).
         output: the graph's output that holds a finished vector, if it has one.
         query_prefix, passage_prefix: text put before queries and notes, as in the training.
         max_tokens: longer texts are cut to this number of tokens.
-        sha256: of the weights, where this version was tested with one file.
-        centered: subtract what the vectors of ordinary texts have in common (``hubness``). For
-            models whose vectors all point in one direction.
+        sha256: hash of the tested weights; empty if there is none.
+        centered: subtract the mean vector of ordinary texts (``hubness``). For models with vectors
+            that all point in a similar direction.
         files: names in the hub's repository.
     """
 
@@ -71,14 +70,14 @@ class Model(msgspec.Struct, frozen=True):
 
     @property
     def is_carried(self) -> bool:
-        """Whether the installation carries the weights."""
+        """Whether the weights are part of the installation."""
         return self.source == "data" or self.source.startswith("package:")
 
 
 class FolderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of ``embedding.json`` beside a folder's ``model.onnx``.
 
-    Without the file the defaults below hold. The fields mean the same as those of :class:`Model`.
+    The defaults apply if there is no such file. The fields are those of :class:`Model`.
     """
 
     pooling: Literal["mean", "cls"] = "mean"
@@ -176,7 +175,7 @@ def find(home: Home, name: str) -> ModelFiles:
 
 
 def folder_settings(folder: Path) -> FolderSettings:
-    """The content of a folder's ``embedding.json``; the defaults where there is none.
+    """The content of a folder's ``embedding.json``; the defaults if there is no such file.
 
     Raises:
         SettingsError: the file can't be read, or a value in it is not allowed.
@@ -207,10 +206,10 @@ def is_present(home: Home, name: str) -> bool:
 
 
 def recorded(fingerprint: str, made_with: Embedding) -> Embedding:
-    """The settings with which an index was made, with its model by name.
+    """The settings with which an index was made, with the name of its model filled in.
 
-    An index that was made with the default model records no name, and the default may have been
-    another one then. The fingerprint begins with the model's name.
+    An index of the default model records no name, and the default may have changed since. The name
+    is then read from the beginning of the fingerprint.
     """
     if made_with.provider != "onnx" or made_with.model:
         return made_with
@@ -219,20 +218,18 @@ def recorded(fingerprint: str, made_with: Embedding) -> Embedding:
 
 
 def slug(name: str) -> str:
-    """A model's name as it begins a fingerprint."""
+    """The form of a model's name at the beginning of a fingerprint."""
     return "".join(char if char.isalnum() else "-" for char in name.lower())[:40]
 
 
 def is_carried_english(embedding: Embedding) -> bool:
-    """Whether the settings name a model that the installation carries and that knows English
-    alone.
-    """
+    """Whether the settings name a model that is part of the installation and knows only English."""
     model = KNOWN.get(embedding.model or DEFAULT) if embedding.provider == "onnx" else None
     return model is not None and model.is_carried and model.languages == "English"
 
 
 def second(home: Home, settings: Settings) -> Embedding | None:
-    """The model that is searched beside the one in the settings; None where there is none.
+    """The model to use beside the one in the settings; None if there is none.
 
     Raises:
         Unreachable: ``search.models`` asks for a second model and it is not on this machine.
@@ -247,7 +244,7 @@ def second(home: Home, settings: Settings) -> Embedding | None:
 
 
 def convertible(home: Home, name: str) -> bool:
-    """Whether a model is not on this machine, but can be made from weights that are."""
+    """Whether a missing model can be converted from weights on this machine."""
     model = KNOWN.get(name)
     return (
         model is not None
@@ -258,7 +255,7 @@ def convertible(home: Home, name: str) -> bool:
 
 
 def _checked(files: ModelFiles) -> ModelFiles:
-    """*files*, if both exist; raises Unreachable."""
+    """Return *files* if both exist. Raises Unreachable."""
     for path in (files.onnx, files.tokenizer):
         if not path.is_file():
             raise Unreachable(
@@ -270,7 +267,7 @@ def _checked(files: ModelFiles) -> ModelFiles:
 
 
 def _carried(model: Model) -> ModelFiles:
-    """The files of a model that the installation carries. All such models have one vocabulary."""
+    """The files of a model in the installation. All such models share one vocabulary."""
     tokenizer = _DATA / "minilm" / "tokenizer.json"
     if model.source == "data":
         return _checked(ModelFiles(model, _DATA / model.name / "model.onnx", tokenizer))
@@ -286,9 +283,7 @@ def _carried(model: Model) -> ModelFiles:
 
 
 def verify(files: ModelFiles) -> bool:
-    """Whether the weights have the SHA-256 of the file that this version was tested with; True
-    where none is recorded.
-    """
+    """Whether the weights have the SHA-256 of the tested file; True if none is recorded."""
     if not files.model.sha256:
         return True
     with files.onnx.open("rb") as file:
@@ -296,8 +291,10 @@ def verify(files: ModelFiles) -> bool:
 
 
 def pull(home: Home, name: str) -> Path:
-    """Bring a model into ``models/`` and return its folder: converted from an installed package
-    where that is possible, else fetched from its hub.
+    """Convert a model from an installed package if possible, else fetch it from its hub.
+
+    Returns:
+        The model's folder in ``models/``.
 
     Raises:
         Unreachable: the hub can't be reached; the message has the cause.
@@ -323,10 +320,15 @@ def pull(home: Home, name: str) -> Path:
 
 
 def _fetch(folder: Path, repository: str, files: tuple[str, str], otherwise: str) -> None:
-    """Fetch two files of a hub's repository into *folder*, as ``model.onnx`` and
-    ``tokenizer.json``. *otherwise*: another way to get the model, for the error message.
+    """Fetch two files of a hub's repository into *folder*.
+
+    Args:
+        folder: receives ``model.onnx`` and ``tokenizer.json``.
+        repository: name on the hub.
+        files: names of the two files there.
+        otherwise: another way to get the model, for the error message.
     """
-    # read at import: without it the client reports to the hub which agent runs it
+    # read at import. Without it, the client reports to the hub which agent runs it
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     os.environ.update(network.exemption(os.environ.get("HF_ENDPOINT", "")))
     try:
@@ -341,7 +343,7 @@ def _fetch(folder: Path, repository: str, files: tuple[str, str], otherwise: str
     for source, target in zip(files, ("model.onnx", "tokenizer.json")):
         try:
             fetched = hf_hub_download(repository, source, local_dir=folder / "hub")
-        except Exception as error:  # the hub's client raises a dozen kinds for "no network"
+        except Exception as error:  # the hub's client raises many different errors
             raise Unreachable(
                 f"could not fetch {folder.name} from hub:{repository}: "
                 f"{type(error).__name__}: {str(error)[:200]}",

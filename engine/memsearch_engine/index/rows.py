@@ -1,4 +1,4 @@
-"""The values that the index returns, and the filter that it takes. Importing this loads nothing."""
+"""The values that the index returns, and the filter of a search. This module imports little."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from memsearch_engine.journal.model import Anchor
 
 T = TypeVar("T")
 
-#: Files that are derived for a project (long-term memory, agent files), by the kind of their
-#: entries.
+#: Name of a derived file (long-term memory, agent files) -> kind of its entries.
 LONGTERM_KINDS = {
     "memory.md": "memory",
     "facts.md": "fact",
@@ -23,15 +22,15 @@ LONGTERM_KINDS = {
     "user.md": "user",
     "native.md": "native",
 }
-#: Kinds that only searches for them find, since agents have read these entries themselves.
+#: Kinds that are hidden by default, because agents read these entries by themselves.
 HIDDEN_KINDS = frozenset({"native"})
 
 
 def comparable(score: float, digits: int = 9) -> float:
-    """Return a score as it is compared with others.
+    """Return a score rounded for comparisons.
 
     The last digits of a sum depend on the order of its parts and on the CPU. Scores that differ
-    there alone are equal, and a stable key decides the order.
+    only in these digits are equal, and a stable key then decides the order.
     """
     return round(score, digits)
 
@@ -40,7 +39,7 @@ class CatalogBroken(Unreachable):
     """The catalog can't be used.
 
     Attributes:
-        is_ours: it is not damaged or foreign, but of another layout.
+        is_ours: the file is a sound catalog with another layout.
     """
 
     def __init__(self, reason: str, *, is_ours: bool = False) -> None:
@@ -51,7 +50,7 @@ class CatalogBroken(Unreachable):
 
 
 def decoder(kind: type[T]) -> Callable[[bytes], T]:
-    """Return a function that decodes JSON of the catalog, and raises CatalogBroken if it can't."""
+    """Return a decoder for JSON in the catalog, which raises CatalogBroken for invalid data."""
     decode = msgspec.json.Decoder(kind).decode
 
     def read(data: bytes) -> T:
@@ -72,15 +71,15 @@ decode_marks = decoder(dict[str, str])
 
 
 class Row(msgspec.Struct):
-    """A chunk with all that is known of its entry.
+    """A chunk with the data of its entry.
 
     Attributes:
-        id: the catalog's own; it changes with every rebuild.
-        embedded: the text as embedded, without the prompt.
-        asked: the prompt that is searched with it.
+        id: catalog id; it changes when the catalog is built again.
+        embedded: the embedded text without the prompt.
+        asked: the prompt that is embedded and searched with it.
         stale: ``gone``, ``partly``, ``moved`` or '' (``staleness.finding.Standing``).
-        stale_why: what of the repository it names is gone or elsewhere.
-        unmerged: the branch of its commit, where that was not merged.
+        stale_why: a remark on the stale references.
+        unmerged: the branch of its commit if it was not merged; else empty.
     """
 
     id: int
@@ -112,12 +111,12 @@ class Row(msgspec.Struct):
 
     @property
     def author(self) -> str:
-        """The member of the team who shared it; '' for the project's own notes."""
+        """The team member who shared the note; '' for the project's own notes."""
         return author_of(self.path)
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Row:
-        """Read a row of the catalog (``ROW_COLUMNS``)."""
+        """Make a ``Row`` from the values of ``ROW_COLUMNS``."""
         values = dict(zip(cls.__struct_fields__, row))
         return cls(
             **{
@@ -129,7 +128,7 @@ class Row(msgspec.Struct):
 
 
 class Title(msgspec.Struct, frozen=True):
-    """An entry as lists show it."""
+    """The values of an entry that lists show."""
 
     entry_id: str
     hash: str
@@ -149,15 +148,16 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class IndexResult(msgspec.Struct):
-    """What indexing a project did.
+    """The result of indexing a project.
 
     Attributes:
-        files, entries, chunks: how many there are now.
-        changed, removed: files.
-        embedded, deleted: chunks.
+        files, entries, chunks: their numbers now.
+        changed, removed: numbers of files.
+        embedded, deleted: numbers of chunks.
         meaning: whether the vectors are up to date.
-        reason: why they are not.
-        not_english: the share of the newest notes that the default model hardly knows, 0 to 1.
+        reason: why the vectors are not up to date.
+        not_english: share of the newest notes in languages that the default model does not know,
+            0 to 1.
     """
 
     project: str
@@ -181,9 +181,9 @@ class Filter(msgspec.Struct, frozen=True):
     """Conditions that every store can check. An empty filter admits all but hidden kinds.
 
     Attributes:
-        sessions: the beginnings of their ids.
-        first_day, last_day: ISO dates, both included.
-        as_of: nothing of a later day; entries without a day are admitted.
+        sessions: beginnings of session ids.
+        first_day, last_day: ISO dates, both inclusive.
+        as_of: ISO date; entries of a later day are excluded, entries without a day are not.
     """
 
     agents: tuple[str, ...] = ()
@@ -222,9 +222,9 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 def _begins(session: str) -> str:
-    """Return a condition on the beginning of a session's id.
+    """Return a Milvus condition on the beginning of a session's id.
 
-    In a pattern ``_`` stands for any character (``Query.admits`` checks again), ``%`` for any text.
+    In a pattern, ``%`` matches any text and ``_`` any character. The request checks rows again.
     """
     if "%" in session or session.startswith("_"):
         return f"session == {_quoted(session)}"

@@ -1,8 +1,8 @@
-"""Scanning: the catalog follows the files, by content hash.
+"""Scan files and update the catalog, by content hash.
 
-Words are searchable as soon as ``scan`` has read a file; vectors follow in the background. A file
-is removed from the catalog only where the folder that should hold it was listed completely: an
-unreadable folder is reported, never taken for deleted. One bad file never stops the others.
+Words can be searched as soon as ``scan`` has read a file; vectors follow in the background. A file
+is removed from the catalog only if its folder was listed completely. An unreadable folder is
+reported and does not count as deleted. One unreadable file does not stop the scan of the others.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import list_shared
 
 _IGNORE_FILES = (".gitignore", ".ignore", ".memsearchignore")
-#: Called with how many files of a root were read, and how many it has.
+#: Called with the number of files read in a root, and the number of all its files.
 Progress = Callable[[int, int], None]
-#: Looks up the prompts of turns, without secrets; turns that are not known are left out.
+#: Returns the prompts of turns, without secrets; unknown turns are left out.
 Prompts = Callable[[list[TurnName]], dict[TurnName, str]]
 
 
 class Scan(msgspec.Struct):
-    """What a scan found and changed. ``failed`` holds (path, reason)."""
+    """The result of a scan. ``failed`` contains (path, reason)."""
 
     files: int = 0
     changed: int = 0
@@ -43,7 +43,7 @@ class Scan(msgspec.Struct):
 
 
 class _Context(NamedTuple):
-    """What every file of one scan is read with."""
+    """The parameters of one scan that apply to every file."""
 
     catalog: Catalog
     project: str
@@ -65,21 +65,25 @@ def scan(
     progress: Progress | None = None,
     prompts: Prompts | None = None,
 ) -> Scan:
-    """Bring the catalog up to what is on disk under *roots*.
+    """Update the catalog to the files on disk under *roots*.
 
     Args:
+        catalog: writable.
+        project: project id.
         roots: folders or files.
-        memory, shared: those of the roots that are the project's own memory folder and its team's.
-            Ignore files of the repository don't apply to them.
-        longterm: the root in which a file's name says of what kind its entries are.
-        force: read every file again, also those whose time stamp is the same.
-        prompts: where prompts are embedded before notes; None where they are not.
+        memory: the root that is the project's memory folder.
+        shared: the root with the team's shared notes. Ignore files of the repository do not apply
+            to these two roots.
+        longterm: the root in which a file's name determines the kind of its entries.
+        force: also read files with an unchanged time stamp again.
+        progress: called with the number of files read in a root, and of all its files.
+        prompts: looks up the prompts to embed before notes; None to embed none.
     """
     result = Scan(failed=[])
     context = _Context(catalog, project, settings, force, prompts)
     known = catalog.files.known(project)
     present: set[str] = set()
-    is_listed: dict[str, bool] = {}  # root -> what is not in it is gone
+    is_listed: dict[str, bool] = {}  # root -> whether files missing in it were deleted
     unreadable: set[str] = set()
     for root in dict.fromkeys(os.path.abspath(root) for root in roots):
         listing = list_shared(root) if root == shared else list_files(root)
@@ -115,9 +119,9 @@ def scan(
 
 
 def _is_gone(path: str, is_listed: dict[str, bool], unreadable: set[str]) -> bool:
-    """Return whether a known file was deleted: all roots that could hold it were listed.
+    """Return whether a known file was deleted: all roots that may contain it were listed.
 
-    A root skips what another one holds (the memory folder in `index .`).
+    A root skips the files of a nested root (the memory folder in `index .`).
     """
     holders = [
         listed
@@ -126,14 +130,14 @@ def _is_gone(path: str, is_listed: dict[str, bool], unreadable: set[str]) -> boo
     ]
     if not holders or not all(holders):
         return False
-    # unreadable, but gone: a broken link, or deleted between listing and stat
+    # a broken link, or a file deleted between listing and stat, counts as unreadable
     return path not in unreadable or not os.path.exists(path)
 
 
 def _parent_lacks(root: str) -> bool:
-    """Return whether a missing root was deleted: its parent can be read and does not have it.
+    """Return whether a missing root was deleted: its parent can be read and does not contain it.
 
-    Else its disk may not be mounted.
+    Otherwise its disk may not be mounted.
     """
     try:
         return os.path.basename(root) not in os.listdir(os.path.dirname(root))
@@ -142,10 +146,10 @@ def _parent_lacks(root: str) -> bool:
 
 
 def _read(context: _Context, root: str, file: DayFile, known: KnownFile | None, kind: str) -> bool:
-    """Read a file unless its version is known; return whether its content was new.
+    """Read a file unless its version is known, and return whether its content was new.
 
     Raises:
-        OSError: it can't be read.
+        OSError: the file can't be read.
     """
     is_fresh = known is not None and known.state == "fresh"
     if known and is_fresh and not context.force and _stamp(known.file) == _stamp(file):
@@ -181,7 +185,7 @@ def _stamp(file: DayFile) -> tuple[int, int]:
 
 
 def _prompts(context: _Context, entries: list[Entry]) -> dict[str, str]:
-    """Return entry id -> prompt to embed before it; as before where the entry has not changed."""
+    """Return entry id -> prompt to embed before it; the stored prompt of an unchanged entry."""
     if context.prompts is None:
         return {}
     turns = [entry for entry in entries if entry.agent and entry.turn]
@@ -199,7 +203,7 @@ def _prompts(context: _Context, entries: list[Entry]) -> dict[str, str]:
     return found
 
 
-# -- what is left out
+# -- excluded files
 
 
 def _included(listing: Listing, root: str, settings: Settings, own: bool) -> list[DayFile]:
@@ -207,7 +211,7 @@ def _included(listing: Listing, root: str, settings: Settings, own: bool) -> lis
     patterns = list(settings.indexing.exclude)
     if own and not patterns:
         return listing.files
-    import pathspec  # 40 ms, only where something can be excluded
+    import pathspec  # takes 40 ms, so only if something can be excluded
 
     excluded = pathspec.GitIgnoreSpec.from_lines(patterns) if patterns else None
     chosen = settings.indexing.ignore_files
@@ -226,8 +230,8 @@ def _included(listing: Listing, root: str, settings: Settings, own: bool) -> lis
 def is_ignored_by_git(path: str, root: str) -> bool:
     """Return whether git ignores a file of the project at *root*.
 
-    The ignore files of the folders above it decide. What lies in an ignored folder can't be
-    included again.
+    The ignore files of the folders above it decide. A file in an ignored folder can't be included
+    again.
     """
     parts = os.path.relpath(path, root).split(os.sep)
     specs: list[tuple[str, Any]] = []
@@ -244,7 +248,7 @@ def is_ignored_by_git(path: str, root: str) -> bool:
 
 
 def _is_ignored(path: str, root: str, names: tuple[str, ...], rules: dict[str, list[Any]]) -> bool:
-    """Decide as git does: the last matching pattern wins, and deeper files come later."""
+    """Return whether the last matching pattern ignores *path*; deeper ignore files come later."""
     verdict = False
     folder = root
     for part in [None, *os.path.relpath(os.path.dirname(path), root).split(os.sep)]:

@@ -1,8 +1,8 @@
-"""One model's vector index: the embedder, its vectors, and the store that serves them.
+"""The vector index of one model: the embedder, its vectors, and the store that serves them.
 
-Vectors are kept by the text that was embedded (``vectors.embeddings``). A ledger says what the
-store holds (``vectors.ledger``); a difference between it and the catalog is the work to do.
-Searches go through ``vectors.search``.
+Vectors are stored by the hash of the embedded text (``vectors.embeddings``). A ledger records the
+rows in the store (``vectors.ledger``). The difference between the ledger and the catalog is the
+work to do. Searches use ``vectors.search``.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from memsearch_engine.index.vectors.search import (
 )
 
 Progress = Callable[[int, int], None]
-#: How words are spelled in the store (``analyze.terms``). With another number it is filled again.
+#: Version of the terms in the store (``analyze.terms``). A new number fills the store again.
 _TERMS = 2
 _EMBED_BATCH = 32  # texts; a local model is interrupted between batches
-#: A collection that was left out of Milvus Lite is taken back below this share of the limit.
+#: A collection that is left out of Milvus Lite is added again below this share of the limit.
 _TAKEN_BACK = 0.8
 _COMPLETE = "complete.json"
 
 
 def complete_indexes(home: Home) -> dict[str, Embedding]:
-    """Return fingerprint -> settings of the indexes on disk that once held everything.
+    """Return fingerprint -> settings of the indexes on disk that were completed once.
 
-    The newest comes first.
+    The newest index comes first.
     """
     found: list[tuple[float, str, Embedding]] = []
     for file in home.index.glob(f"*/{_COMPLETE}"):
@@ -63,11 +63,11 @@ class VectorIndex:
 
     Attributes:
         embedder: the model.
-        fingerprint: of the model and all that its vectors depend on.
-        folder: where vectors, and Milvus Lite's data, lie.
-        store: what serves them.
-        embeddings: vectors by text.
-        ledger: what the store holds.
+        fingerprint: identifies the model and everything on which its vectors depend.
+        folder: contains the vectors and the data of Milvus Lite.
+        store: the store that serves the vectors.
+        embeddings: vectors by text hash.
+        ledger: the rows in the store.
     """
 
     def __init__(
@@ -82,16 +82,16 @@ class VectorIndex:
         """Open the vectors, and the store unless *later*.
 
         Args:
-            beside: it serves beside another index, which has the store: here are vectors alone.
-            later: opening Milvus Lite (0.4 s) is left to ``open_store``, which has to be called
-                before anything is written. Searches work without it.
+            beside: this index is the second one, without a store of its own.
+            later: do not open Milvus Lite now, which takes 0.4 s. ``open_store`` must be called
+                before anything is written; searches work without it.
 
         Raises:
             Unreachable: the store can't be opened.
         """
         self._home, self._milvus, self._beside = home, milvus, beside
         self.embedder = embedder
-        self._ordinary = ordinary(embedder)  # None: vectors are compared as they are
+        self._ordinary = ordinary(embedder)  # None for a model without centering
         self.fingerprint = embedder.fingerprint
         self.folder = home.index / self.fingerprint
         home.index.mkdir(exist_ok=True)
@@ -124,7 +124,7 @@ class VectorIndex:
         )
 
     def _check_ledger(self) -> None:
-        """Forget what the ledger says of another store, or of one that is gone."""
+        """Clear the ledger if it describes another store, or a store that is gone."""
         is_lite = not self._beside and not self._milvus.uri
         target = f"{self._milvus.uri or 'lite'} {_TERMS}"
         self.ledger.set_target("beside" if self._beside else target)
@@ -135,12 +135,12 @@ class VectorIndex:
                 self._search.forget(collection)
 
     def _forget_stored(self) -> None:
-        """Note that the store is empty: everything has to be written again."""
+        """Record that the store is empty, so that everything is written again."""
         self.ledger.forget_all()
         self._search.forget()
 
     def needs_store(self) -> bool:
-        """Return whether the store has to be open: not where all projects are left out of Lite."""
+        """Return whether the store must be open: false if all projects are left out of Lite."""
         return not self._left_out or bool(self.ledger.collections() - self._left_out)
 
     def open_store(self) -> None:
@@ -168,7 +168,7 @@ class VectorIndex:
         if store.compares_vectors:
             self._use(store)
         else:
-            self.store = store  # the vectors that are in memory stay
+            self.store = store  # the vector cache remains valid
 
     def close(self) -> None:
         """Close the store and the vectors."""
@@ -176,9 +176,9 @@ class VectorIndex:
         self._database.close()
 
     def is_damage(self, error: Exception) -> bool:
-        """Return whether an error means that our own files are damaged.
+        """Return whether an error means that the local files are damaged.
 
-        What a server says, or a full disk, does not.
+        An error of a server or a full disk does not count.
         """
         if isinstance(error, sqlite3.DatabaseError):
             # operational: a lock, a full disk; programming: closed meanwhile
@@ -186,7 +186,7 @@ class VectorIndex:
         return not self.store.is_shared and not isinstance(error, MemoryError | OSError)
 
     def rebuild(self) -> None:
-        """Delete the store's data, and damaged vectors, and open it empty."""
+        """Delete the store's data and damaged vectors, and open an empty store."""
         with self._database.lock:
             self.store.close()
             if not self._database.is_sound():
@@ -207,13 +207,13 @@ class VectorIndex:
 
     @property
     def is_local(self) -> bool:
-        """Whether nobody else uses the store."""
+        """Whether only this home uses the store."""
         return not self.store.is_shared
 
     def drop_other_collections(self) -> list[str]:
-        """Drop what this home has on a server beside this index; return the names.
+        """Drop this home's other collections on a server; return their names.
 
-        Those are of models that are no longer used, and of versions before 0.5.
+        They belong to models that are no longer used, or to versions before 0.5.
         """
         from memsearch_engine.index.stores.server import Server
 
@@ -225,11 +225,11 @@ class VectorIndex:
 
     @property
     def complete(self) -> bool:
-        """Whether it once held everything: it can serve while another index is built."""
+        """Whether the index was completed once, so that it can serve while another one is built."""
         return (self.folder / _COMPLETE).is_file()
 
     def set_complete(self, made_with: Embedding) -> None:
-        """Save that everything is in, and the settings to open it with (without the key)."""
+        """Store that the index is complete, with its settings (without the API key)."""
         settings = msgspec.structs.replace(made_with, api_key="")
         Home.put(self.folder / _COMPLETE, msgspec.json.encode(settings))
 
@@ -238,11 +238,11 @@ class VectorIndex:
         return self._database.is_current()
 
     def is_behind(self, collection: str) -> bool:
-        """Return whether notes were changed since the collection was last written."""
+        """Return whether notes have changed since the collection was last written."""
         return collection in self._behind
 
     def held(self, collection: str) -> int:
-        """Return how many chunks of a collection the store holds."""
+        """Return the number of chunks of a collection in the store."""
         return self._search.count(collection)
 
     def missing(self, catalog: Catalog, project: str) -> dict[str, str]:
@@ -261,10 +261,10 @@ class VectorIndex:
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> int:
-        """Make and save the vectors of *texts* (text hash -> text); return how many."""
+        """Make and store the vectors of *texts* (text hash -> text); return their number."""
         items = sorted(texts.items(), key=lambda item: len(item[1]))
         done = 0
-        size = getattr(self.embedder, "batch", _EMBED_BATCH)  # what a service takes at once
+        size = getattr(self.embedder, "batch", _EMBED_BATCH)  # texts per request to a service
         for start in range(0, len(items), size):
             batch = items[start : start + size]
             vectors = self.embedder.passages([text for _, text in batch], cancelled)
@@ -277,10 +277,10 @@ class VectorIndex:
         return done
 
     def reconcile(self, catalog: Catalog, project: str, collection: str) -> tuple[int, int]:
-        """Make the store hold what the catalog holds and has a vector for.
+        """Update the store to all chunks of the catalog that have a vector.
 
         Returns:
-            How many rows were written and deleted.
+            (number of written rows, number of deleted rows).
         """
         self._behind.add(collection)
         self._verify(collection)
@@ -304,16 +304,16 @@ class VectorIndex:
         return len(new), len(gone)
 
     def _settle_left_out(self, collection: str, rows: int) -> None:
-        """Decide whether a collection of so many rows is left out of Milvus Lite.
+        """Decide whether a collection of this size is left out of Milvus Lite.
 
-        Lite searches no vectors, and ranks the words of small projects alone. Where no collection
-        needs it, it is not loaded, which saves a service 100 MB and more. One that is taken back is
-        written whole.
+        Lite searches no vectors and ranks only the words of small projects. If no collection needs
+        it, it is not loaded, which saves the service more than 100 MB. A collection that is added
+        again is written completely.
         """
         if self._beside or self._milvus.uri:
             return
         was = collection in self._left_out
-        limit = lite.WORDS_MOST * (_TAKEN_BACK if was else 1)  # no change at every note
+        limit = lite.WORDS_MOST * (_TAKEN_BACK if was else 1)  # against repeated changes
         if (rows > limit) == was:
             return
         if was:
@@ -331,7 +331,7 @@ class VectorIndex:
         if new or gone:
             self.open_store()
         if not self.store.is_shared and new and difference.is_first:
-            self.store.drop(collection)  # rows of a ledger that was lost would stay
+            self.store.drop(collection)  # it may contain rows of a lost ledger
         if new or gone or self.ranks_words(collection):
             self._ensure(collection)
         if gone:
@@ -343,16 +343,16 @@ class VectorIndex:
             self.store.flush(collection)
 
     def _ensure(self, collection: str) -> None:
-        """Open a collection. Where it had to be made, the ledger forgets what it said of it."""
+        """Open a collection. If it had to be created, clear its rows in the ledger."""
         if self.store.ensure(collection, self.embedder.dimension):
             self.ledger.forget(collection)
             self._search.forget(collection)
             self._behind.add(collection)
 
     def _verify(self, collection: str) -> None:
-        """Once, on a server: compare the ledger with what is there.
+        """Compare the ledger with the rows on a server, once per process.
 
-        A server may have lost rows, and may hold rows of a ledger that is gone.
+        A server may have lost rows, and may contain rows of a lost ledger.
         """
         if not self.store.is_shared or collection in self._verified:
             return
@@ -365,7 +365,7 @@ class VectorIndex:
         self._verified.add(collection)
 
     def forget(self, collection: str) -> None:
-        """Drop a project's rows from the store. Its vectors stay: indexing again embeds nothing."""
+        """Drop a project's rows from the store, but not its vectors, which can be used again."""
         self.store.drop(collection)
         self._behind.add(collection)
         self._left_out.discard(collection)
@@ -382,7 +382,7 @@ class VectorIndex:
     def nearest(
         self, collection: str, question: QueryVector, limit: int, where: Filter
     ) -> list[tuple[str, DenseScore]]:
-        """Return (chunk id, how near) of the chunks nearest to a query, best first."""
+        """Return (chunk id, score) of the chunks nearest to a query, best first."""
         if self.store.compares_vectors:
             self._ensure(collection)
         return self._search.nearest(collection, question, limit, where)
@@ -390,25 +390,25 @@ class VectorIndex:
     def cosines(
         self, collection: str, question: QueryVector, chunk_ids: Iterable[str]
     ) -> dict[str, DenseScore]:
-        """Return chunk id -> how near it is to a query, of the chunks that the store holds."""
+        """Return chunk id -> score for a query, for the chunks in the store."""
         return self._search.cosines(collection, question, chunk_ids)
 
     def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
-        """Return chunk id -> vector as it is compared, of the chunks that the store holds."""
+        """Return chunk id -> vector, centered if the model needs it, for chunks in the store."""
         return self._search.vectors(collection, chunk_ids)
 
     def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
-        """Return chunk id -> (chunk id, how near) of those nearest to it.
+        """Return chunk id -> (chunk id, similarity) of the chunks most similar to it.
 
-        How near is in standard deviations above the collection's other notes: the cosines of two
-        models can't be compared. Chunks that the store does not hold are left out.
+        The similarity is in standard deviations above the collection's other notes, because the
+        cosines of two models can't be compared. Chunks that are not in the store are left out.
         """
         if self.store.compares_vectors:
             self._ensure(collection)
         return self._search.neighbours(collection, chunk_ids, limit)
 
     def background(self, collection: str, question: QueryVector) -> Background:
-        """Return how near a project's notes are to a query in general."""
+        """Return mean and deviation of a query's scores in a project."""
         return self._search.sample(collection).background(question)
 
     def closeness(self, collection: str) -> Closeness:
@@ -416,11 +416,11 @@ class VectorIndex:
         return self._search.sample(collection).closeness
 
     def pair_background(self, collection: str) -> Background:
-        """Return how near any two notes of a project are."""
+        """Return mean and deviation of the cosines of any two notes of a project."""
         return self._search.sample(collection).pair_background
 
     def ranks_words(self, collection: str) -> bool:
-        """Return whether ``bm25`` ranks words here; else the catalog does (``lexical.ranked``)."""
+        """Return whether ``bm25`` ranks words; else the catalog does (``lexical.ranked``)."""
         is_there = collection not in self._left_out
         return is_there and self.store.compares_words(self.held(collection))
 
@@ -433,7 +433,7 @@ class VectorIndex:
         return [(chunk_id, comparable(score, DIGITS)) for chunk_id, score in found]
 
     def warm(self, collection: str) -> None:
-        """Load what the first search of a project would wait for. On the thread that writes."""
+        """Load the data for the first search of a project. Only for the writing thread."""
         self._search.warm(collection)
         if self.ranks_words(collection):
             self.bm25(collection, ["warm"], 1, Filter())

@@ -1,7 +1,7 @@
-"""Watching: one watcher for all roots reports changes, after events have rested for a while.
+"""Watch folders, and report a change once no more events arrive for a short time.
 
 Editors save by writing, by renaming a temporary file over the old one, or by moving it away first.
-So every kind of event under a root counts, and ``scan`` finds by content what has changed.
+Every kind of event under a root therefore counts, and ``scan`` finds by content what has changed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Watcher(FileSystemEventHandler):
         """Start watching nothing.
 
         Args:
-            changed: called with the key of a root, from another thread, once its events have rested
-                for *debounce_s* seconds.
+            changed: called with the key of a root, from another thread, after its last event.
+            debounce_s: seconds without events before the call.
         """
         self._changed = changed
         self._debounce = debounce_s
@@ -45,10 +45,10 @@ class Watcher(FileSystemEventHandler):
         self._observer.start()
 
     def add(self, key: str, root: str) -> bool:
-        """Watch *root*, also after it was removed and made again.
+        """Watch *root*, and watch it again if it was removed and created again.
 
         Returns:
-            Whether the watch is new, or the root is gone: its files have to be scanned.
+            Whether its files must be scanned, because the watch is new or the root is gone.
         """
         root = os.path.realpath(root)
         try:
@@ -90,11 +90,11 @@ class Watcher(FileSystemEventHandler):
         return sorted(self._roots)
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Note an event; watchdog calls it from its own thread."""
+        """Record an event. watchdog calls it from its own thread."""
         if event.event_type in _QUIET:
             return
         if event.is_directory and event.event_type in ("deleted", "moved"):
-            # a folder made again may get the same inode: forgotten, so that `add` watches it again
+            # a new folder may get the same inode, so it is removed here and `add` watches it again
             with self._lock:
                 self._inodes.pop(os.fsdecode(event.src_path), None)
         for path in (event.src_path, event.dest_path):
@@ -123,7 +123,7 @@ class Watcher(FileSystemEventHandler):
         self._changed(key)
 
     def stop(self) -> None:
-        """Stop watching, and drop changes that have not rested yet."""
+        """Stop watching, and drop changes that were not reported yet."""
         with self._lock:
             for timer in self._timers.values():
                 timer.cancel()

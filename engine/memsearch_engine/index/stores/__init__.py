@@ -1,4 +1,4 @@
-"""Where a model's chunks lie to be searched: Milvus Lite, a Milvus server, or Zilliz Cloud."""
+"""The stores that serve searches over a model's chunks: Milvus Lite, a server, or Zilliz Cloud."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ def open_store(folder: Path, socket: Path, uri: str = "", token: str = "", name:
     """Open the store that the settings name.
 
     Args:
-        folder, socket: Milvus Lite's data, and where it listens; used where *uri* is empty.
-        uri, token: of a Milvus server or Zilliz Cloud.
-        name: of the collection there.
+        folder: data folder of Milvus Lite, which is used if *uri* is empty.
+        socket: the Unix socket on which Milvus Lite listens.
+        uri, token: address and token of a Milvus server or Zilliz Cloud.
+        name: name of the collection there.
 
     Raises:
         StoreBusy: another process has it open.

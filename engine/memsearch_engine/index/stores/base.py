@@ -1,6 +1,6 @@
-"""What a store is: it holds chunks and finds them by meaning and, where it can, by words.
+"""The interface of a store, which finds chunks by meaning and, if it can, by words.
 
-One contract for all stores: ``tests/index/test_index_store.py``.
+``tests/index/test_index_store.py`` tests all stores against this interface.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class StoreRow(msgspec.Struct):
-    """A chunk as it is written to a store. ``terms``: of ``analyze.terms``, between blanks."""
+    """A chunk in the form that is written to a store.
+
+    ``terms`` are the terms of ``analyze.terms``, separated by blanks.
+    """
 
     chunk_id: str
     vector: np.ndarray
@@ -30,44 +33,44 @@ class StoreRow(msgspec.Struct):
 
 
 class StoreBusy(Unreachable):
-    """Another process has the store's files open. Nothing is wrong with them."""
+    """Another process has the store's files open. The files are not damaged."""
 
 
 class Store(Protocol):
     """An open store. Callers name a project's collection.
 
     Attributes:
-        is_shared: other homes' rows lie there, too. It may have lost ours, so the ledger is
-            compared with it.
-        compares_vectors: it searches by meaning itself; else the vector cache does.
+        is_shared: the store also contains rows of other homes. It may have lost rows, so the ledger
+            is compared with it.
+        compares_vectors: the store searches by meaning; else the vector cache does.
     """
 
     is_shared: bool
     compares_vectors: bool
 
     def compares_words(self, rows: int) -> bool:
-        """Return whether it ranks words in a collection of so many rows; else the catalog does."""
+        """Return whether the store ranks words in a collection of this size; else the catalog."""
 
     def describe(self) -> str:
-        """Return in a sentence what it is and what it can't do; '' for nothing to say."""
+        """Return a sentence about the store and its limits; '' if there are none."""
 
     def ensure(self, collection: str, dimension: int) -> bool:
-        """Create and load what a project's rows lie in.
+        """Create and load a project's collection.
 
-        One of another dimension is replaced: it is a cache.
+        A collection of another dimension is replaced, because it is only a cache.
 
         Returns:
-            Whether what the project had there is gone.
+            Whether earlier rows of the project are gone.
         """
 
     def upsert(self, collection: str, rows: Iterable[StoreRow]) -> None:
-        """Write rows, in place of those with the same chunk ids."""
+        """Write rows and replace those with the same chunk ids."""
 
     def delete(self, collection: str, chunk_ids: Iterable[str]) -> None:
-        """Delete rows. Missing ones are no error."""
+        """Delete rows. Missing rows are not an error."""
 
     def flush(self, collection: str) -> None:
-        """Make what was written fast to search, where the store does not do so by itself."""
+        """Make written rows fast to search, if the store does not do so by itself."""
 
     def drop(self, collection: str) -> None:
         """Delete all rows of a project."""
@@ -89,13 +92,13 @@ class Store(Protocol):
         """Return the chunk ids of all rows of a project."""
 
     def close(self) -> None:
-        """Close the connection, and the engine where it is ours."""
+        """Close the connection, and the engine if this process runs it."""
 
 
 class NoStore:
-    """No store: for a second model's vectors, and until the first one's store is open.
+    """A store without rows: for a second model, and until the store of the first model is open.
 
-    Vectors are searched in the cache all the same, words by the catalog.
+    The vector cache searches vectors, and the catalog searches words.
     """
 
     is_shared = False

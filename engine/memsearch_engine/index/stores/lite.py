@@ -1,12 +1,13 @@
-"""Milvus Lite: a folder, served to ourselves.
+"""The store on Milvus Lite, in a folder of this home.
 
-Two facts of Lite 3.2 shape this file. Its own ``.db`` URI opens an unauthenticated TCP port on
-loopback, so the engine is served on a private Unix socket, by a function that the package has for
-its own tests (``start_server_in_thread``; ``tests/index/test_index_store.py`` fails where a new
-version lacks it). Rows that were not flushed are up to 39 times slower to search, so writers flush.
+Two properties of Lite 3.2 determine this module. A ``.db`` URI opens an unauthenticated TCP port on
+loopback. The engine is therefore served on a private Unix socket, with a function that the package
+has for its own tests (``start_server_in_thread``). ``tests/index/test_index_store.py`` fails if a
+new version lacks it. Rows that were not flushed are up to 39 times slower to search, so writers
+flush.
 
-Lite searches in Python. So vectors are compared in the service's memory, and words of larger
-projects by the catalog (docs/performance.md).
+Lite searches in Python. Vectors are therefore compared in the service's memory, and words of larger
+projects are ranked by the catalog (docs/performance.md).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.index.stores.base import StoreBusy
 from memsearch_engine.index.stores.milvus import Milvus, reason_of
 
-#: The most chunks of a project whose words Lite ranks. At 10,000 a search takes 20 ms, the first
-#: 0.6 s; at 100,000 220 ms, 5 s and 1 GB. FTS5 takes 3 and 20 ms, from its file.
+#: Lite ranks words in projects of up to this many chunks. At 10,000 chunks, a search takes 20 ms
+#: and the first one 0.6 s. At 100,000 chunks, it takes 220 ms, the first one 5 s, and 1 GB of
+#: memory. FTS5 takes 3 ms and 20 ms.
 WORDS_MOST = 5_000
 
 
@@ -61,7 +63,7 @@ class Lite(Milvus):
         """Open the engine and serve it on a private Unix socket, without a TCP port."""
         from milvus_lite.adapter.grpc.server import start_server_in_thread
 
-        # up to index/, and never a home that was removed
+        # create folders up to index/, but never a home that was removed
         for part in (folder.parent.parent, folder.parent, folder):
             part.mkdir(exist_ok=True)
         for stale in (socket, Path(f"{socket}:0")):

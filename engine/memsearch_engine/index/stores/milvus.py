@@ -1,6 +1,6 @@
-"""What Milvus Lite, a Milvus server and Zilliz Cloud have in common: pymilvus.
+"""The common part of the stores on Milvus Lite, a Milvus server and Zilliz Cloud: pymilvus.
 
-``lite.py`` and ``server.py`` say in which collection a project's rows lie.
+``lite.py`` and ``server.py`` define the collection that contains a project's rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BATCH_CHARS = 4_000_000
 _MAX_TERMS = 65_000  # bytes; VARCHAR ends at 65,535
 _MAX_FIELD = 512  # bytes
 _FIELDS = ("day", "agent", "session", "kind")
-#: Seconds. Without a deadline pymilvus tries a call 75 times.
+#: Timeouts in seconds. Without a timeout, pymilvus tries a call 75 times.
 CONNECT_S, WRITE_S = 5.0, 20.0
 
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
@@ -33,10 +33,10 @@ logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
 
 @lru_cache(maxsize=1)
 def pymilvus() -> Any:
-    """Import pymilvus without a side effect of its import.
+    """Import pymilvus without loading a ``.env`` file.
 
-    It loads the next ``.env`` file above its own folder into the environment. Whoever may write
-    there could set our proxies, keys and paths.
+    Its import loads the next ``.env`` file above its own folder into the environment. Such a file
+    could set proxies, keys and paths of this process.
     """
     import dotenv
 
@@ -50,13 +50,13 @@ def pymilvus() -> Any:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return a server's own words in one line.
+    """Return the server's message of an error, in one line.
 
-    pymilvus wraps them in an exception of its own, gRPC in five lines.
+    pymilvus wraps it in its own exception, and gRPC in five lines of text.
     """
     inner: BaseException | None = error
     found = ""
-    for _ in range(10):  # the chain can lead back to its beginning
+    for _ in range(10):  # the chain of causes can be circular
         details = getattr(inner, "details", None)
         if callable(details) and details():
             found = str(details())
@@ -66,7 +66,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _clip(text: str, size: int) -> str:
-    """Return *text* within *size* bytes: servers count bytes, Lite counts characters."""
+    """Cut *text* to *size* bytes, because servers count bytes and Lite counts characters."""
     return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
 
 
@@ -74,10 +74,10 @@ class Milvus:
     """An open store behind a Milvus client.
 
     Attributes:
-        search_s: the seconds that a search may take.
-        indexes_at_once: an index is there as soon as it was asked for.
-        has_bm25: rows have terms, which a BM25 function makes sparse vectors of.
-        tokenizer: of the analyzer that splits the terms.
+        search_s: timeout of a search in seconds.
+        indexes_at_once: an index is ready as soon as it was created.
+        has_bm25: rows have terms, from which a BM25 function makes sparse vectors.
+        tokenizer: tokenizer of the analyzer that splits the terms.
     """
 
     search_s = 3.0
@@ -89,19 +89,20 @@ class Milvus:
         """Connect.
 
         Args:
-            what: what an error says can't be opened.
-            hint: what an error proposes.
+            uri, token: address and token of the server.
+            what: name of the store in error messages.
+            hint: advice in error messages.
 
         Raises:
-            Unreachable: no answer, or a refusal.
+            Unreachable: the server does not answer, or refuses.
         """
         self._loaded: set[str] = set()
         self._ensuring = threading.RLock()
         self._client: Any = None
         options = network.grpc_options(uri)
         try:
-            # dedicated: pymilvus would return a connection that it had made before, and call a
-            # server reachable that is away
+            # dedicated: otherwise pymilvus returns an earlier connection and reports a server as
+            # reachable that is not
             self._client = pymilvus().MilvusClient(
                 uri=uri, token=token, timeout=CONNECT_S, dedicated=True, grpc_options=options
             )
@@ -111,7 +112,7 @@ class Milvus:
             raise Unreachable(f"{what} can't be opened: {reason_of(error)}", hint) from error
 
     def _greet(self) -> None:
-        """Find out whether it answers, and what it can do."""
+        """Check that the server answers, and determine its abilities."""
 
     def describe(self) -> str:
         """See ``Store``."""
@@ -122,7 +123,7 @@ class Milvus:
         with contextlib.suppress(Exception):
             self._client.close()
 
-    # -- what a row of a project is called, and what it has beside what all have
+    # -- names and additional fields of a project's rows
 
     def _physical(self, collection: str) -> str:
         return collection
@@ -172,15 +173,15 @@ class Milvus:
     def _create(self, name: str, dimension: int) -> None:
         schema = self._schema(dimension)
         indexes = self._client.prepare_index_params()
-        # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing
-        # (docs/performance.md). Zilliz Cloud uses its own approximate AUTOINDEX instead.
+        # exact search: for collections of one developer, a flat scan is as fast as a graph and
+        # finds everything (docs/performance.md). Zilliz Cloud uses its approximate AUTOINDEX.
         indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
         if self.has_bm25:
             indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
         self._client.create_collection(
             name, schema=schema, consistency_level="Strong", timeout=WRITE_S
         )
-        # pymilvus sleeps half a second before it first asks whether an index is ready
+        # with sync, pymilvus sleeps half a second before it checks whether the index is ready
         self._client.create_index(name, indexes, timeout=WRITE_S, sync=not self.indexes_at_once)
 
     def _schema(self, dimension: int) -> Any:
@@ -264,7 +265,7 @@ class Milvus:
         if not terms or not self.has_bm25:
             return []
         found = self._search(collection, " ".join(terms), "sparse", limit, where)
-        # Lite returns BM25 with its sign turned
+        # Lite returns negative BM25 scores
         return [(chunk_id, abs(score)) for chunk_id, score in found]
 
     def count(self, collection: str) -> int:

@@ -1,12 +1,11 @@
-"""A Milvus server, or Zilliz Cloud: it searches for itself, and holds other homes' rows, too.
+"""The store on a Milvus server or Zilliz Cloud, which several homes may share.
 
-All that a home keeps there by one model lies in one collection named after both, whatever the
-number of projects: a free cluster has five collections. So nobody's reset, scrub or new model
-touches another home's rows, nobody's notes weigh another's words, and what a search compares grows
-with one person's notes, not with a team's.
+The rows of a home and a model are in one collection named after both, for all projects, because a
+free cluster has only five collections. A reset, a scrub or a new model of one home therefore does
+not change rows of another home. Notes of other homes do not affect the weights of words, and a
+search compares one person's notes only.
 
-A server below 2.5 has no BM25 function. There meaning comes from the server, words from the
-catalog.
+A server below version 2.5 has no BM25 function. It searches by meaning, and the catalog by words.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ _FULL_TEXT_SINCE = (2, 5)
 
 
 class ServerAbilities(msgspec.Struct, frozen=True):
-    """What a server can do, by the version that it names.
+    """The abilities of a server, by its version.
 
     Attributes:
-        version: as the server says it; '' where it says none.
-        is_lite: `milvus-lite server`, which others of Milvus' versions are not like.
-        full_text: sparse vectors and the BM25 function (2.5 and later).
-        partition_keys: rows of a project are told apart by a partition key. 2.3 has them, but loses
-            rows: what ``upsert`` writes is not found by an equality filter on the key (seen with
-            2.3.5).
+        version: the version that the server reports; '' if it reports none.
+        is_lite: whether it is `milvus-lite server`, which differs from Milvus servers.
+        full_text: whether it has sparse vectors and the BM25 function (2.5 and later).
+        partition_keys: whether a partition key separates the rows of projects. 2.3 has them but
+            loses rows: an equality filter on the key does not find what ``upsert`` has written
+            (seen with 2.3.5).
     """
 
     version: str
@@ -46,15 +45,15 @@ class ServerAbilities(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, version: str) -> ServerAbilities:
-        """Read a version. One that names none is taken for a current server (Zilliz Cloud)."""
+        """Parse a version. A server without a version (Zilliz Cloud) counts as current."""
         number = re.match(r"v?(\d+)\.(\d+)", version)
-        # the server of PyPI's package `milvus` is called "v2.3.5-lite", and is none of Lite's
+        # the server in PyPI's package `milvus` reports "v2.3.5-lite" but is not Milvus Lite
         is_lite = "lite" in version and not number
         is_old = number is not None and (int(number[1]), int(number[2])) < _FULL_TEXT_SINCE
         return cls(version, is_lite, full_text=not is_old, partition_keys=not is_old)
 
     def words(self) -> str:
-        """Return a sentence for people."""
+        """Return a sentence for people about missing abilities."""
         name = f"Milvus {self.version.removeprefix('v')}" if self.version else "Milvus"
         if self.full_text:
             return f"{name}: searches by meaning and by words"
@@ -70,9 +69,9 @@ def name_of(home: Home, fingerprint: str) -> str:
 
 
 def is_own(name: str, home: Home) -> bool:
-    """Return whether a collection is this home's, of any model.
+    """Return whether a collection belongs to this home, for any model.
 
-    Versions before 0.5 had a collection for each project; those count, too.
+    The collections per project of versions before 0.5 are included.
     """
     key = named(home, "milvus")
     return bool(
@@ -84,8 +83,8 @@ class Server(Milvus):
     """An open server.
 
     Attributes:
-        name: of the collection.
-        abilities: what the server can do, asked once.
+        name: name of the collection.
+        abilities: the abilities of the server, determined once.
     """
 
     is_shared = True
@@ -96,20 +95,20 @@ class Server(Milvus):
         network.check(uri)
         self.name = name
         self.abilities = ServerAbilities.of("")
-        self._is_new = False  # it was made by us now: no project has rows in it
-        self._emptied: set[str] = set()  # projects that know that their earlier rows are gone
+        self._is_new = False  # whether this process created the collection, without rows
+        self._emptied: set[str] = set()  # projects for which ``ensure`` has reported lost rows
         super().__init__(uri, token, f"Milvus at {uri}", "check milvus.uri and milvus.token")
 
     def _greet(self) -> None:
         self._client.has_collection("memsearch", timeout=CONNECT_S)
         try:
             version = str(self._client.get_server_version(timeout=CONNECT_S))
-        except pymilvus().MilvusException:  # a cloud may refuse to say
+        except pymilvus().MilvusException:  # a cloud service may refuse the request
             version = ""
         self.abilities = ServerAbilities.of(version)
         self.has_bm25 = self.abilities.full_text
-        # our terms are words between blanks: the standard tokenizer would cut them at ``_``. Lite's
-        # does not
+        # terms are separated by blanks. The standard tokenizer of a server would cut them at ``_``,
+        # but that of Lite does not
         self.tokenizer = "standard" if self.abilities.is_lite else "whitespace"
 
     def describe(self) -> str:
@@ -121,9 +120,9 @@ class Server(Milvus):
         return self.has_bm25
 
     def flush(self, collection: str) -> None:
-        """Flush `milvus-lite server`, which never does so by itself.
+        """Flush `milvus-lite server`, which never flushes by itself.
 
-        A Milvus server does, and refuses whoever asks too often.
+        A Milvus server flushes by itself and refuses too frequent requests.
         """
         if self.abilities.is_lite:
             self._client.flush(self.name, timeout=WRITE_S)
@@ -148,7 +147,7 @@ class Server(Milvus):
         )
 
     def ensure(self, collection: str, dimension: int) -> bool:
-        """See ``Store``: true once for each project, after the collection was made anew."""
+        """See ``Store``: true once per project after the collection was created."""
         with self._ensuring:
             if super().ensure(collection, dimension):
                 self._is_new, self._emptied = True, set()
@@ -164,11 +163,11 @@ class Server(Milvus):
         self._client.load_collection(self.name, timeout=WRITE_S)
         where = self._expression(collection, Filter())
         self._client.delete(self.name, filter=where, timeout=WRITE_S)
-        # whoever begins again may have vectors of another length
+        # new rows may have vectors of another length, so the collection is checked again
         self._loaded.discard(self.name)
 
     def drop_others(self, home: Home, keep: Iterable[str]) -> list[str]:
-        """Drop all collections of this home but *keep*; return their names."""
+        """Drop all collections of this home except *keep*; return their names."""
         gone = [
             name
             for name in self._client.list_collections(timeout=CONNECT_S)
@@ -179,9 +178,9 @@ class Server(Milvus):
         return gone
 
     def _is_usable(self, name: str, dimension: int) -> bool:
-        """Return whether it has all indexes and the fields of this server's version.
+        """Return whether the collection has all indexes and the fields for this server's version.
 
-        Making it may have failed before its indexes, and the server may have been upgraded since.
+        Its creation may have failed halfway, and the server may have been upgraded since.
         """
         wanted = {"vector", "sparse"} if self.has_bm25 else {"vector"}
         indexes = set(self._client.list_indexes(name, timeout=CONNECT_S))
@@ -199,7 +198,7 @@ class Server(Milvus):
         try:
             super()._create(name, dimension)
         except pymilvus().MilvusException as error:
-            # servers that are not Milvus' own may know no other tokenizer
+            # compatible servers of other makers may not know the tokenizer
             if not re.search(r"(?i)tokenizer|analyzer", str(error)):
                 raise
             self.tokenizer = "standard"
@@ -207,5 +206,5 @@ class Server(Milvus):
 
 
 def _project(collection: str) -> str:
-    """Return a project's part of its collection's name: eight digits of its identity."""
+    """Return the part of a collection's name that identifies the project: eight digits."""
     return collection.rpartition("_")[2]

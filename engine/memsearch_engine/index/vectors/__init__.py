@@ -1,1 +1,1 @@
-"""The parts of a ``VectorIndex``: vectors by text, the ledger of the store, the cache, searches."""
+"""Parts of a ``VectorIndex``: vectors by text hash, the ledger of the store, cache and searches."""

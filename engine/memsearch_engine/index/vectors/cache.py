@@ -1,7 +1,7 @@
-"""A project's vectors in memory: what serves searches by meaning beside Milvus Lite.
+"""A project's vectors in memory, which serve searches by meaning with Milvus Lite.
 
-Lite computes every norm again and tests every row for deletion in Python, which costs ten to twenty
-times a matrix product.
+Lite computes every norm again and tests every row for deletion in Python, which takes ten to twenty
+times as long as a matrix product.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class SavedCorrections(NamedTuple):
     """Hubness corrections from the ledger.
 
     Attributes:
-        sample_name: the sample they were computed with.
-        values: one for each row; None where a row has none.
+        sample_name: name of the sample with which they were computed.
+        values: one per row; None if the row has no correction.
     """
 
     sample_name: str = ""
@@ -43,9 +43,9 @@ _NONE_SAVED = SavedCorrections()
 
 
 class VectorCache:
-    """A matrix of vectors with what searches filter by.
+    """A matrix of vectors, with the values for the filters of a search.
 
-    It is not changed after it was made, but for values computed when first asked for.
+    It is immutable, except for values that are computed on first use.
     """
 
     def __init__(
@@ -58,11 +58,14 @@ class VectorCache:
         """Read *rows* into one matrix.
 
         Args:
-            ordinary: of ``HubnessSample``; the rows have scripts then.
+            rows: the chunks of a collection.
+            dimension: numbers in a vector.
+            ordinary: as for ``HubnessSample``; the rows must then have scripts.
+            saved: hubness corrections from the ledger.
         """
         self._ordinary = ordinary
         self._saved_by = saved.sample_name
-        self._saved = np.array(saved.values, np.float32)  # not a number where there is none
+        self._saved = np.array(saved.values, np.float32)  # NaN if there is no correction
         self.ids = np.array([row[0] for row in rows], dtype=object)
         self._places: dict[str, int] | None = None
         self._corrections: np.ndarray | None = None
@@ -79,10 +82,12 @@ class VectorCache:
             self.matrix = self.sample.centered(self.matrix, self._scripts)
 
     def changed(self, rows: list[CacheRow], without: set[str]) -> VectorCache | None:
-        """Return a copy with *rows* added, after the chunks in *without* were left out.
+        """Return a copy without the chunks in *without* and with *rows* added.
 
-        Searches under way keep the old one. None: all rows have to be read again, because what
-        they are compared with has changed.
+        Running searches continue with the old cache.
+
+        Returns:
+            None if all rows must be read again, because the hubness sample has changed.
         """
         new = VectorCache(rows, self.matrix.shape[1])
         if self._ordinary:
@@ -118,7 +123,7 @@ class VectorCache:
 
     @property
     def sample(self) -> HubnessSample:
-        """The notes that all others are compared with."""
+        """The sample against which hubness is measured."""
         if self._sample is None:
             ids = sampled(self.ids)
             places = self._place(ids)
@@ -128,7 +133,7 @@ class VectorCache:
 
     @property
     def corrections(self) -> np.ndarray:
-        """What each row's cosine is corrected by for its hubness: float32 of shape (rows,)."""
+        """The hubness correction of each row: float32 of shape (rows,)."""
         if self._corrections is None:
             corrections, new = self._saved.copy(), self._without_saved()
             if len(new) == len(self.ids):
@@ -139,16 +144,16 @@ class VectorCache:
         return self._corrections
 
     def unsaved_corrections(self) -> list[tuple[float, str]]:
-        """Return (correction, chunk id) of the rows whose correction the ledger does not have."""
+        """Return (correction, chunk id) of the rows without a correction in the ledger."""
         new = self._without_saved()
         return list(zip(self.corrections[new].tolist(), self.ids[new].tolist()))
 
     def set_saved(self) -> None:
-        """Note that the ledger has all corrections now."""
+        """Record that the ledger has all corrections."""
         self._saved_by, self._saved = self.sample.name, self.corrections
 
     def _without_saved(self) -> np.ndarray:
-        """Return the places of rows without a saved correction, or with one of another sample."""
+        """Return the indexes of rows without a saved correction for this sample."""
         if len(self._saved) != len(self.ids) or self._saved_by != self.sample.name:
             return np.arange(len(self.ids))
         return np.flatnonzero(np.isnan(self._saved))
@@ -156,11 +161,11 @@ class VectorCache:
     # -- searches
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
-        """Return chunk id -> vector as it is compared, of the chunks that are here."""
+        """Return chunk id -> vector, centered if the model needs it, for the cached chunks."""
         return {str(self.ids[place]): self.matrix[place] for place in self._place(chunk_ids)}
 
     def cosines(self, question: QueryVector, chunk_ids: Iterable[str]) -> dict[str, DenseScore]:
-        """Return chunk id -> how near it is to a query, of the chunks that are here."""
+        """Return chunk id -> score for a query, for the cached chunks."""
         places = self._place(chunk_ids)
         cosines = rounded(self.matrix[places] @ self._asked(question))
         corrections = rounded(self.corrections[places])
@@ -172,7 +177,7 @@ class VectorCache:
     def nearest(
         self, question: QueryVector, limit: int, where: Filter
     ) -> list[tuple[str, DenseScore]]:
-        """Return (chunk id, how near) of the chunks nearest to a query, best first."""
+        """Return (chunk id, score) of the chunks nearest to a query, best first."""
         if not len(self.ids) or limit <= 0:
             return []
         cosines = rounded(self.matrix @ self._asked(question))
@@ -189,10 +194,10 @@ class VectorCache:
         ]
 
     def neighbours(self, chunk_ids: list[str], limit: int) -> dict[str, list[tuple[str, float]]]:
-        """Return chunk id -> (chunk id, how near) of those nearest to it.
+        """Return chunk id -> (chunk id, similarity) of the chunks most similar to it.
 
-        How near is in standard deviations (``Background.z_score``). Chunks that are not here are left
-        out.
+        The similarity is in standard deviations (``Background.z_score``). Chunks that are not
+        cached are left out.
         """
         places = self._place(chunk_ids)
         scores = self.matrix[places] @ self.matrix.T + self.corrections
@@ -208,7 +213,7 @@ class VectorCache:
 
     @property
     def hidden(self) -> np.ndarray:
-        """Which rows only searches for their kind find: bool of shape (rows,)."""
+        """Which rows are of kinds that are hidden by default: bool of shape (rows,)."""
         if self._hidden is None:
             self._hidden = np.array(
                 [scalars[-1] in HIDDEN_KINDS for scalars in self.scalars], dtype=bool

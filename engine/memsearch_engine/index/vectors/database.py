@@ -1,4 +1,4 @@
-"""``vectors.db``: one model's vectors, and the ledger of what its store holds (SQLite)."""
+"""The SQLite file ``vectors.db``: the vectors of one model, and the ledger of its store."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from memsearch_engine.core.home import private
 from memsearch_engine.core.migrations import Database, transaction, write_ahead
 
 _LAYOUT = 1
-#: ``vectors`` has rowids. Without them its rows lie in the key's own tree, most of each in overflow
-#: pages, and reading 100,000 of them takes 3.8 s instead of 0.8.
+#: ``vectors`` has rowids. Without them, most of each row is in overflow pages of the key's tree,
+#: and reading 100,000 rows takes 3.8 s instead of 0.8 s.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS stored (
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS stored (
   text_hash TEXT NOT NULL DEFAULT '', special REAL,
   PRIMARY KEY (collection, chunk_id)) WITHOUT ROWID;
 """
-#: From before rowids. Vectors may have cost money, so they move.
+#: Upgrade from a table without rowids. Vectors may have cost money, so they are copied.
 _ADD_ROWIDS = f"""
 BEGIN; ALTER TABLE vectors RENAME TO old; {_SCHEMA}
 INSERT INTO vectors (text_hash, vector) SELECT text_hash, vector FROM old;
@@ -32,10 +32,10 @@ DROP TABLE old; PRAGMA user_version={_LAYOUT}; COMMIT;
 
 
 class VectorDatabase:
-    """An open ``vectors.db``. A damaged file is deleted and begun again: the model makes it anew.
+    """An open ``vectors.db``. A damaged file is deleted, because the model can make it again.
 
     Attributes:
-        lock: for whoever changes the file and what was read from it together.
+        lock: protects changes of the file together with values that were read from it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,7 +43,7 @@ class VectorDatabase:
         self.lock = threading.RLock()
         try:
             self._db = _connect(path)
-        except sqlite3.OperationalError:  # a full disk, a lock: nothing is damaged
+        except sqlite3.OperationalError:  # a full disk or a lock, no damage
             raise
         except sqlite3.DatabaseError:
             remove(path)
@@ -78,7 +78,7 @@ class VectorDatabase:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write all of it, or nothing."""
+        """Run a block as one transaction."""
         with self.lock, transaction(self._db):
             yield self._db
 
@@ -88,19 +88,19 @@ class VectorDatabase:
             return self._db.execute(sql, tuple(values)).fetchall()
 
     def execute(self, sql: str, values: Iterable[Any] = ()) -> int:
-        """Run one statement by itself; return how many rows it changed."""
+        """Run one statement in its own transaction; return the number of changed rows."""
         with self.lock:
             return self._db.execute(sql, tuple(values)).rowcount
 
     # -- values by name, in the ledger's table under collection ''
 
     def value(self, name: str) -> str:
-        """Return a value, '' where there is none."""
+        """Return a stored value; '' if there is none."""
         found = self.query("SELECT scalars FROM stored WHERE collection='' AND chunk_id=?", (name,))
         return str(found[0][0]) if found else ""
 
     def put_value(self, name: str, value: str) -> None:
-        """Save a value."""
+        """Store a value by name."""
         self.execute(
             "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', ?, ?)",
             (name, value),
@@ -128,6 +128,6 @@ def _connect(path: Path) -> sqlite3.Connection:
         db.executescript(_ADD_ROWIDS)
     db.executescript(f"{_SCHEMA} PRAGMA user_version={_LAYOUT};")
     if not db.execute("SELECT 1 FROM pragma_table_info('stored') WHERE name='special'").fetchone():
-        # no new layout number: an earlier version may come back, and ignores the column
+        # no new layout number, because an earlier version can use the file and ignore the column
         db.execute("ALTER TABLE stored ADD COLUMN special REAL")
     return db

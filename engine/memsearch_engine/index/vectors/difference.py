@@ -1,4 +1,4 @@
-"""What a store lacks of the catalog, and what it holds too much."""
+"""Compute which rows must be written to a store and deleted from it to match the catalog."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Difference(NamedTuple):
     """The work to do on a collection.
 
     Attributes:
-        keys: chunk id -> what the catalog knows of it, of all chunks.
+        keys: chunk id -> key, for all chunks of the catalog.
         new: chunk id -> row to write.
-        vectors: of the new rows, by text hash.
+        vectors: text hash -> vector, for the new rows.
         gone: chunk ids to delete.
-        is_first: the ledger knew nothing of the collection.
+        is_first: whether the ledger has no rows of the collection.
     """
 
     keys: dict[str, ChunkKey]
@@ -34,7 +34,7 @@ class Difference(NamedTuple):
     is_first: bool
 
     def batches(self, catalog: Catalog) -> Iterator[list[StoreRow]]:
-        """Yield the rows to write. Chunks that have left the catalog meanwhile are skipped."""
+        """Yield the rows to write. Chunks that were deleted from the catalog are skipped."""
         names = list(self.new)
         for start in range(0, len(names), _BATCH):
             keys = [self.keys[name] for name in names[start : start + _BATCH]]
@@ -55,13 +55,13 @@ class Difference(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The chunks of a project that a collection should hold, by chunk id."""
+    """The chunks of a project that a collection should contain, by chunk id."""
 
     keys: dict[str, ChunkKey]
 
     @classmethod
     def of(cls, catalog: Catalog, project: str) -> Wanted:
-        """Read them. Of a chunk that is in several files the oldest day counts."""
+        """Read the chunks from the catalog. If several files contain a chunk, the oldest counts."""
         keys: dict[str, ChunkKey] = {}
         for key in catalog.chunk_keys(project):
             keys.setdefault(key.chunk_id, key)
@@ -74,12 +74,12 @@ class Wanted(NamedTuple):
         embeddings: EmbeddingStore,
         by_script: bool,
     ) -> Difference:
-        """Compare them with the ledger.
+        """Compare the wanted chunks with the ledger.
 
         Args:
             there: the ledger's rows of the collection.
-            embeddings: only chunks that have a vector here are written.
-            by_script: the model's vectors are compared by script.
+            embeddings: only chunks with a vector in it are written.
+            by_script: whether the model's vectors are centered by script.
         """
         scripts = self._scripts(catalog, there) if by_script else {}
         rows = {
@@ -89,14 +89,14 @@ class Wanted(NamedTuple):
             for name, key in self.keys.items()
         }
         new = {name: row for name, row in rows.items() if there.get(name) != row}
-        # a chunk whose text got a prompt is served by its old vector until it has the new one
+        # a chunk that got a prompt is served by its old vector until the new one is made
         vectors = embeddings.get(row.text_hash for row in new.values())
         new = {name: row for name, row in new.items() if row.text_hash in vectors}
         gone = [name for name in there if name not in self.keys]
         return Difference(self.keys, new, vectors, gone, is_first=not there)
 
     def _scripts(self, catalog: Catalog, there: dict[str, LedgerRow]) -> dict[str, str]:
-        """Return chunk id -> script of its text; from the ledger where the text is the same."""
+        """Return chunk id -> script of its text; from the ledger if the text is unchanged."""
         keys = self.keys
         scripts = {
             name: row.script

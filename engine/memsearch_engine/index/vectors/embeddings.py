@@ -1,6 +1,7 @@
-"""Vectors by the hash of the embedded text: the one durable home of what a model has made.
+"""Store the vectors of a model durably, by the hash of the embedded text.
 
-A moved line, a renamed day or a rebuilt store finds its vectors here and embeds nothing.
+After a moved line, a renamed day file or a rebuilt store, the vectors are found here and nothing is
+embedded again.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from memsearch_engine.index.vectors.database import VectorDatabase
 
 _BATCH = 500  # text hashes in one query
 _PRUNE_S = 86_400.0
-#: Unused vectors that stay (an undo, a branch or a move brings texts back), and how many more are
-#: worth rewriting the file.
+#: Number of unused vectors that are not deleted, because an undo, a branch or a move can bring
+#: texts back, and the least number to delete at once.
 _SPARE, _WORTH_PRUNING = 2_000, 500
 
 
@@ -26,7 +27,7 @@ class EmbeddingStore:
         self._database = database
 
     def known(self, text_hashes: Iterable[str]) -> set[str]:
-        """Return which of these texts have a vector."""
+        """Return the hashes of the texts that have a vector."""
         found: set[str] = set()
         for batch, marks in _batches(text_hashes):
             rows = self._database.query(
@@ -36,7 +37,7 @@ class EmbeddingStore:
         return found
 
     def get(self, text_hashes: Iterable[str]) -> dict[str, np.ndarray]:
-        """Return text hash -> vector, of the texts that have one."""
+        """Return text hash -> vector, for the texts that have one."""
         found: dict[str, np.ndarray] = {}
         for batch, marks in _batches(text_hashes):
             rows = self._database.query(
@@ -46,7 +47,7 @@ class EmbeddingStore:
         return found
 
     def put(self, vectors: Mapping[str, np.ndarray]) -> None:
-        """Save vectors by text hash."""
+        """Store vectors by text hash."""
         with self._database.transaction() as db:
             db.executemany(
                 "INSERT OR REPLACE INTO vectors (text_hash, vector) VALUES (?,?)",
@@ -54,10 +55,10 @@ class EmbeddingStore:
             )
 
     def remove_other_lengths(self, dimension: int) -> int:
-        """Delete vectors of another dimension; return how many.
+        """Delete vectors of another dimension; return their number.
 
-        A model can change under its name. The check reads every vector, so it is made once for
-        each dimension.
+        A model can change under the same name. The check reads every vector, so it is made once per
+        dimension.
         """
         if self._database.value("dimension") == str(dimension):
             return 0
@@ -68,7 +69,7 @@ class EmbeddingStore:
         return gone
 
     def is_pruning_due(self) -> bool:
-        """Return true once a day, over all services of a home, and note it in the folder."""
+        """Return true once a day for all services of a home, and record the time in the folder."""
         stamp = self._database.path.with_name("pruned")
         try:
             due = time.time() - stamp.stat().st_mtime > _PRUNE_S
@@ -80,13 +81,13 @@ class EmbeddingStore:
         return due
 
     def prune(self, used: set[str]) -> int:
-        """Delete vectors of texts that no note has any more, but for the newest ones.
+        """Delete vectors of texts that no note contains any more, except the newest ones.
 
         Args:
             used: the hashes of all texts of all projects (``Catalog.text_hashes``).
 
         Returns:
-            How many were deleted.
+            The number of deleted vectors.
         """
         rows = self._database.query("SELECT rowid, text_hash FROM vectors ORDER BY rowid DESC")
         unused = [(rowid,) for rowid, name in rows if name not in used][_SPARE:]

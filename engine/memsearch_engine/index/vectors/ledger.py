@@ -1,7 +1,7 @@
-"""The ledger: what the store holds of each collection, as far as we know.
+"""The ledger: a record of the rows in the store, by collection.
 
-A difference between the ledger and the catalog is the work to do. A process that is killed at any
-point repeats some writes, which change nothing.
+The difference between the ledger and the catalog is the work to do. After a killed process, some
+writes are repeated, which changes nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _LEFT_OUT = "left out "
 
 
 class LedgerRow(NamedTuple):
-    """A chunk as the store holds it.
+    """The record of a chunk in the store.
 
     Attributes:
         scalars: day, agent, session and kind.
-        script: of its text, where the model's vectors are compared by script; else None.
+        script: script of its text if the model's vectors are centered by script; else None.
     """
 
     scalars: tuple[str, ...]
@@ -32,12 +32,12 @@ class LedgerRow(NamedTuple):
     text_hash: str
 
     def encoded(self) -> str:
-        """Return scalars and script as they are saved."""
+        """Return scalars and script in their stored form."""
         return _BETWEEN.join(self.scalars if self.script is None else [*self.scalars, self.script])
 
     @classmethod
     def decoded(cls, scalars: str, text_hash: str = "") -> LedgerRow:
-        """Read what ``encoded`` has made."""
+        """Parse the result of ``encoded``."""
         parts = scalars.split(_BETWEEN)
         script = parts[_SCALARS] if len(parts) > _SCALARS else None
         return cls(tuple(parts[:_SCALARS]), script, text_hash)
@@ -64,7 +64,7 @@ class Ledger:
         return int(found[0][0])
 
     def change(self, collection: str, gone: Iterable[str], new: dict[str, LedgerRow]) -> None:
-        """Save that chunks were deleted from the store and written to it."""
+        """Record that chunks were deleted from the store and written to it."""
         with self._database.transaction() as db:
             db.executemany(
                 "DELETE FROM stored WHERE collection=? AND chunk_id=?",
@@ -77,7 +77,7 @@ class Ledger:
             )
 
     def forget(self, collection: str) -> None:
-        """Save that the store holds nothing of a collection."""
+        """Record that the store has no rows of a collection."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM stored WHERE collection=?", (collection,))
             db.execute(
@@ -85,11 +85,11 @@ class Ledger:
             )
 
     def forget_all(self) -> None:
-        """Save that the store is empty."""
+        """Record that the store is empty."""
         self._database.execute("DELETE FROM stored WHERE collection<>''")
 
     def set_target(self, target: str) -> None:
-        """Name the store that the ledger describes. Rows about another store are deleted."""
+        """Set the store that the ledger describes. Records of another store are deleted."""
         if self._database.value("target") not in ("", target):
             self._database.execute("DELETE FROM stored")
         self._database.put_value("target", target)
@@ -100,7 +100,7 @@ class Ledger:
         return {collection for (collection,) in rows}
 
     def left_out(self) -> set[str]:
-        """Return the collections that are searched, but are not in the store."""
+        """Return the collections that can be searched but are left out of the store."""
         rows = self._database.query(
             "SELECT substr(chunk_id, ?) FROM stored WHERE collection='' AND substr(chunk_id, 1, ?)=?",
             (len(_LEFT_OUT) + 1, len(_LEFT_OUT), _LEFT_OUT),
@@ -108,7 +108,7 @@ class Ledger:
         return {collection for (collection,) in rows}
 
     def set_left_out(self, collection: str, is_left_out: bool) -> None:
-        """Save whether a collection is left out of the store."""
+        """Record whether a collection is left out of the store."""
         if is_left_out:
             self._database.put_value(_LEFT_OUT + collection, "yes")
         else:
@@ -121,7 +121,7 @@ class Ledger:
     def vectors(
         self, collection: str, chunk_ids: Iterable[str]
     ) -> dict[str, tuple[np.ndarray, str]]:
-        """Return chunk id -> (vector, script), of the chunks that the store holds."""
+        """Return chunk id -> (vector, script), for the chunks in the store."""
         wanted = list(chunk_ids)
         found: dict[str, tuple[np.ndarray, str]] = {}
         for start in range(0, len(wanted), _BATCH):
@@ -157,13 +157,13 @@ class Ledger:
     # -- hubness corrections
 
     def sample_name(self, collection: str) -> str:
-        """Return the sample that the saved corrections were computed with, '' for none."""
+        """Return the name of the sample of the saved corrections; '' if there are none."""
         return self._database.value(_sample(collection))
 
     def put_corrections(
         self, collection: str, sample_name: str, corrections: Iterable[tuple[float, str]]
     ) -> None:
-        """Save (hubness correction, chunk id) of rows, and the sample they were computed with."""
+        """Store (hubness correction, chunk id) of rows, and the name of their sample."""
         with self._database.transaction() as db:
             db.executemany(
                 "UPDATE stored SET special=? WHERE collection=? AND chunk_id=?",

@@ -1,7 +1,7 @@
-"""Searches by meaning: in memory beside Milvus Lite, by the server where there is one.
+"""Search by meaning: in memory with Milvus Lite, or on a Milvus server.
 
-Both give the same numbers: a server orders by cosine alone, and what it returns is corrected and
-ordered again from our own vectors.
+Both give the same scores. A server orders by cosine only, so its results are corrected for hubness
+and ordered again with the local vectors.
 """
 
 from __future__ import annotations
@@ -25,47 +25,47 @@ from memsearch_engine.index.vectors.cache import CacheRow, SavedCorrections, Vec
 from memsearch_engine.index.vectors.database import VectorDatabase
 from memsearch_engine.index.vectors.ledger import Ledger
 
-#: How many times the wanted hits a server is asked for, before the corrections change their order.
+#: Factor for the hits requested from a server, because the corrections change their order.
 _OVERFETCH = 4
-#: Fewer corrections are computed in the time that saving them takes.
+#: Fewer corrections are not saved, because computing them again is as fast.
 _WORTH_SAVING = 2_000
 
 Neighbours = dict[str, list[tuple[str, float]]]
 
 
 class VectorSearch(Protocol):
-    """How vectors of collections are compared. Any thread may search."""
+    """Compares the vectors of collections. Any thread may search."""
 
     def nearest(
         self, collection: str, question: QueryVector, limit: int, where: Filter
     ) -> list[tuple[str, DenseScore]]:
-        """Return (chunk id, how near) of the nearest chunks, best first."""
+        """Return (chunk id, score) of the nearest chunks, best first."""
 
     def cosines(
         self, collection: str, question: QueryVector, chunk_ids: Iterable[str]
     ) -> dict[str, DenseScore]:
-        """Return chunk id -> how near it is to a query."""
+        """Return chunk id -> score for a query."""
 
     def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
-        """Return chunk id -> vector as it is compared."""
+        """Return chunk id -> vector, centered if the model needs it."""
 
     def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
         """Return chunk id -> (chunk id, standard deviations above the mean) of the nearest."""
 
     def sample(self, collection: str) -> HubnessSample:
-        """Return what the chunks of a collection are compared with."""
+        """Return the sample against which hubness is measured."""
 
     def count(self, collection: str) -> int:
-        """Return the number of chunks of a collection that are searched."""
+        """Return the number of chunks of a collection that can be found."""
 
     def warm(self, collection: str) -> None:
-        """Load what the first search would wait for. On the thread that writes."""
+        """Load the data for the first search. Only for the writing thread."""
 
     def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
-        """Follow a change of a collection: chunks that are gone, then rows that are new."""
+        """Apply a change of a collection: remove the chunks in *gone*, then add *rows*."""
 
     def forget(self, collection: str | None = None) -> None:
-        """Forget what was read of a collection, or of all."""
+        """Drop the cached data of a collection, or of all collections."""
 
 
 class CachedSearch:
@@ -78,14 +78,18 @@ class CachedSearch:
         dimension: int,
         ordinary: dict[str, np.ndarray] | None,
     ) -> None:
-        """Read nothing yet. *ordinary*: of ``HubnessSample``."""
+        """Prepare searches; vectors are read on first use.
+
+        Args:
+            ordinary: as for ``HubnessSample``.
+        """
         self._lock = database.lock
         self._ledger = ledger
         self._dimension, self._ordinary = dimension, ordinary
         self._caches: dict[str, VectorCache] = {}
 
     def cache(self, collection: str) -> VectorCache:
-        """Return a collection's vectors, read when first asked for."""
+        """Return a collection's vectors, which are read on first use."""
         with self._lock:
             cache = self._caches.get(collection)
             if cache is None:
@@ -123,13 +127,13 @@ class CachedSearch:
         return self.cache(collection).sample
 
     def count(self, collection: str) -> int:
-        """See ``VectorSearch``. Searches ask for it, so what is in memory is counted first."""
+        """See ``VectorSearch``. Every search calls it, so cached vectors are counted first."""
         with self._lock:
             cache = self._caches.get(collection)
         return self._ledger.count(collection) if cache is None else len(cache.ids)
 
     def warm(self, collection: str) -> None:
-        """Read the vectors, and save corrections that took long to compute."""
+        """Read the vectors, and save corrections that take long to compute."""
         cache = self.cache(collection)
         new = cache.unsaved_corrections()
         if len(new) >= _WORTH_SAVING:
@@ -154,7 +158,7 @@ class CachedSearch:
 
 
 class ServerSearch:
-    """Asks a server for the nearest vectors, and corrects what it returns."""
+    """Searches on a server, and corrects its results for hubness."""
 
     def __init__(
         self,
@@ -163,7 +167,12 @@ class ServerSearch:
         dimension: int,
         ordinary: dict[str, np.ndarray] | None,
     ) -> None:
-        """Search in *store*, whose collections are open. *ordinary*: of ``HubnessSample``."""
+        """Prepare searches in *store*.
+
+        Args:
+            store: its collections must be open.
+            ordinary: as for ``HubnessSample``.
+        """
         self._store, self._ledger = store, ledger
         self._dimension, self._ordinary = dimension, ordinary
         self._samples: dict[str, HubnessSample] = {}
@@ -235,7 +244,7 @@ class ServerSearch:
         return self._ledger.count(collection)
 
     def warm(self, collection: str) -> None:
-        """Nothing: the server has loaded what it searches."""
+        """Do nothing: the server has loaded its collections."""
 
     def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
         """See ``VectorSearch``."""
