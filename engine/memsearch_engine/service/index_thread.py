@@ -1,7 +1,7 @@
-"""The index thread: reads notes, makes their vectors and stores them, a slice at a time.
+"""The index thread: reads notes, embeds them and stores their vectors, in small batches.
 
-Words come first for everybody, then vectors, the smallest work first: a note in one project does
-not wait for twenty thousand in another.
+The words of all projects are indexed first. Vectors follow, the project with the fewest missing
+vectors first, so that one note does not wait for twenty thousand of another project.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from memsearch_engine.service.sources import ProjectSources
 log = logging.getLogger("memsearch.service")
 _EMBED_SLICE = 256
 _RETRY_S = 30.0
-#: Of work that nobody waits for: rest for each second of it, so that it takes a fifth of a core at
-#: most; and its niceness, where threads have one. Not more: it shares the interpreter with
-#: searches, which would wait for it on a busy machine.
+#: For work that nobody waits for: the pause for each second of it, which limits it to a fifth of a
+#: core, and its niceness. A higher niceness would block searches on a busy machine, because both
+#: share the interpreter lock.
 REST, _NICE, _LEAST_REST_S = 4.0, 5, 0.001
 
 
@@ -100,7 +100,7 @@ class IndexThread:
         self._at_rest.shutdown(wait=False)
 
     def at_rest(self) -> list[str]:
-        """What is done while nobody waits for the index, for people."""
+        """Return the work that is done while nobody waits for the index, for people."""
         if not self._state.ready.is_set() or not (self._prompts.is_due or self._may_compare):
             return []
         return [
@@ -152,8 +152,13 @@ class IndexThread:
             self._state.enqueue_all()
 
     def _next_command(self, rest_s: float) -> Command:
-        """Raises queue.Empty where there is other work: at once where somebody waits for it, else
-        after a rest.
+        """Return the next command.
+
+        Args:
+            rest_s: seconds to pause before work that nobody waits for.
+
+        Raises:
+            queue.Empty: there is other work to do.
         """
         if self.works:
             return self._state.queue.get(block=False)
@@ -162,7 +167,7 @@ class IndexThread:
         return self._state.queue.get()
 
     def _step_at_rest(self) -> None:
-        """A step of work that nobody waits for."""
+        """Do one step of the work that nobody waits for."""
         if self._prompts.is_due:
             self._prompts.step()
         elif (serving := self._state.spaces.serving) is not None:
@@ -198,9 +203,7 @@ class IndexThread:
         return True
 
     def _begin(self, job: IndexJob) -> None:
-        """Read a project's files, so that their words are found; what has no meaning yet is worked
-        off by ``_advance``.
-        """
+        """Read a project's files, so that their words are found. ``_advance`` adds the vectors."""
         try:
             work = self.read_files(job)
         except Exception as error:  # a failed run must not stop the next one
@@ -230,7 +233,7 @@ class IndexThread:
         self._end(job)
 
     def forget(self, project: Project) -> None:
-        """Drop what is indexed of a project; the vectors of its texts stay."""
+        """Drop a project's index. The stored vectors of its texts stay."""
         for path in self._state.catalog.files.known(project.id):
             self._state.catalog.files.remove(project.id, path)
         self._state.catalog.links.prune(project.id)
@@ -241,7 +244,7 @@ class IndexThread:
             space.forget(project.collection)
 
     def _advance(self, work: Work) -> None:
-        """Make and store one slice of vectors; less of it where somebody else comes."""
+        """Make and store one batch of vectors. It stops early if a command arrives."""
         try:
             space, missing = next((space, missing) for space, missing in work.spaces if missing)
             self._embed(work, space, missing)
@@ -283,7 +286,7 @@ class IndexThread:
         self._state.changed()
 
     def _open_vectors(self) -> None:
-        """Open what the settings name now, or say in ``problem`` why it can't be."""
+        """Open the index that the settings name, or store in ``problem`` why that fails."""
         start, self._state.is_opening = time.monotonic(), True
         try:
             self._state.settings = load(self._state.home)
@@ -314,7 +317,7 @@ class IndexThread:
             self._state.changed()
 
     def _warm(self) -> None:
-        """Load what first searches would wait for, and give back what loading took."""
+        """Load the data that the first searches need."""
         for project in distinct(list(self._state.known.values())):
             if (serving := self._state.spaces.serving) is not None and serving.held(
                 project.collection
@@ -325,7 +328,7 @@ class IndexThread:
                     serving.warm(project.collection)
 
     def _settle_spaces(self) -> None:
-        """Note when everything known has its vectors."""
+        """Mark the index as complete if all known projects have their vectors."""
         target = self._state.spaces.next or self._state.spaces.serving
         if (
             target is None
@@ -339,7 +342,7 @@ class IndexThread:
             self._state.spaces.complete()
 
     def _prune(self) -> None:
-        """Once a day, with everything read and nothing to do: forget vectors that no note uses."""
+        """Once a day, when idle and all projects are read, delete vectors that no note uses."""
         serving, second = self._state.spaces.serving, self._state.spaces.second
         if (
             serving is None
@@ -405,8 +408,9 @@ class IndexThread:
         return work
 
     def _with_space(self, work: Work, space: VectorIndex) -> None:
-        """Store what has a vector already, and note what has none, newest first. A damaged Milvus
-        folder is built again from the stored vectors.
+        """Store the known vectors, and collect the texts without one, newest first.
+
+        A damaged Milvus folder is rebuilt from the stored vectors.
         """
         project = work.job.project
 
@@ -475,8 +479,9 @@ class IndexThread:
                 left.clear()
 
     def _give_up(self, work: Work, space: VectorIndex, error: Exception) -> None:
-        """Words are found all the same; meaning is tried again in a while. Without the second model
-        the first one serves alone.
+        """Record why vectors can't be made, and schedule another try. Words are still found.
+
+        If the second model fails, the first one serves alone.
         """
         if space is self._state.spaces.second:
             self._state.without_second(error)
@@ -497,7 +502,7 @@ class IndexThread:
         self._state.retry_at[work.job.project.root] = time.monotonic() + _RETRY_S
 
     def result_of(self, work: Work) -> IndexResult:
-        """What a run has done, and what is indexed now."""
+        """Return what a run has done, and the counts of the index."""
         project, found = work.job.project, work.found
         counts = self._state.catalog.statistics.counts(project.id)
         return IndexResult(
@@ -533,9 +538,7 @@ class IndexThread:
 
 
 def give_back_memory() -> None:
-    """Return freed memory to the system, where the C library has a function for it (glibc retains 50 to
-    100 MB otherwise).
-    """
+    """Return freed memory to the system. Otherwise glibc retains 50 to 100 MB."""
     gc.collect()
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):

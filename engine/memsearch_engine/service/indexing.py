@@ -1,8 +1,7 @@
-"""The index of a service, as its requests see it: what is known, what is asked of the index thread,
-what has to be looked at again.
+"""The interface of a service's index: known projects, index jobs, and repeated checks.
 
-The catalog is open at once; the model and the vectors are opened on the thread, so that words can
-be searched a moment after the start.
+The catalog is opened at once. The model and the vectors are opened on the index thread, so that
+words can be searched immediately after the start.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from memsearch_engine.service.open_indexes import OpenIndexes
 from memsearch_engine.service.sources import ProjectSources
 
 log = logging.getLogger("memsearch.service")
-# that a search waits for files to be read; then words are compared, in the files themselves
+# seconds that a search waits until files are read; after that it searches the files by words
 _CATCH_UP_S = 1.0
 _DETACH_S = 60.0
 _ABSENT_S = 30.0
@@ -49,7 +48,7 @@ _MAX_PAUSE_S = 600.0
 
 
 class Indexer:
-    """Everything that a service knows of the index."""
+    """The index of a service: its state, its thread and its file watches."""
 
     def __init__(
         self, home: Home, registry: Registry, stopping: threading.Event, changed: Callable[[], None]
@@ -86,7 +85,7 @@ class Indexer:
 
     @property
     def ready(self) -> threading.Event:
-        """Set when the vectors that serve are open, or can't be: ``problem`` says why."""
+        """Set when the serving vector index is open, or can't be opened (see ``problem``)."""
         return self._state.ready
 
     @property
@@ -95,12 +94,12 @@ class Indexer:
 
     @property
     def notice(self) -> str:
-        """What was done to the catalog at the start."""
+        """What was repaired in the catalog at the start."""
         return self._state.notice
 
     @property
     def progress(self) -> dict[str, Any]:
-        """What is done now, for people; {} at rest."""
+        """The current work, for people; {} when idle."""
         return self._state.progress
 
     @property
@@ -123,12 +122,17 @@ class Indexer:
 
     @property
     def own_work(self) -> list[str]:
-        """What is done while nobody waits for the index, for people."""
+        """The work that is done while nobody waits for the index, for people."""
         return self.thread.at_rest()
 
     def run(self, project: Project, paths: list[str], force: bool, call: Call) -> IndexResult:
-        """Index a project now and wait for it. Returns what was done, also by a background run that
-        was under way.
+        """Index a project now and wait for the result.
+
+        Returns:
+            What was done, including the work of a background run in the meantime.
+
+        Raises:
+            Unreachable: the client cancelled the request.
         """
         began = time.monotonic()
         job = IndexJob(project, paths, force, call)
@@ -153,7 +157,7 @@ class Indexer:
         return job.result
 
     def read(self, project: Project, call: Call) -> None:
-        """Have the files of a project read now, and return before their meaning is made."""
+        """Read the files of a project now, and return before their vectors are made."""
         job = IndexJob(project, [], call=call)
         self.enqueue(job)
         while not job.was_read.wait(0.5):
@@ -163,7 +167,7 @@ class Indexer:
             raise job.error
 
     def refresh(self, project: Project) -> None:
-        """Look at a project's files soon."""
+        """Index a project in the background."""
         self.enqueue(IndexJob(project, []))
 
     def enqueue(self, job: IndexJob) -> None:
@@ -171,23 +175,19 @@ class Indexer:
         self._state.enqueue(job)
 
     def is_behind(self, projects: list[Project]) -> bool:
-        """Whether the catalog has not yet taken in the files of one of *projects*: then the files
-        themselves answer.
-        """
+        """Whether the catalog does not yet have the files of one of *projects*."""
         return self._state.is_behind(projects)
 
     def reopen(self, why: str) -> None:
-        """Close the vectors and open them again, on the thread; words are searched meanwhile."""
+        """Close the vector index and open it again. Searches use words alone until then."""
         self._state.reopen(why)
 
     def without_second(self, error: Exception) -> None:
-        """The second model failed: it is used no more until the settings change."""
+        """Stop using the second model after an error, until the settings change."""
         self._state.without_second(error)
 
     def check_disk(self) -> None:
-        """Notice what was deleted under us: the caches may be at any moment, and git removes
-        folders it brings back.
-        """
+        """Handle deleted files: caches may be deleted, and git removes and restores folders."""
         now = time.monotonic()
         for project in list(self.known.values()):
             if self._absent.get(project.root, 0.0) > now:
@@ -207,9 +207,7 @@ class Indexer:
             self._state.queue.put(UpdateSecondModel())
 
     def _try_again(self) -> None:
-        """Come back by itself from what was away: a server, an embedding service; and follow
-        settings that changed.
-        """
+        """Retry failed connections, and apply changed settings."""
         now = time.monotonic()
         for root in [root for root, when in self._state.retry_at.items() if when <= now]:
             del self._state.retry_at[root]
@@ -233,8 +231,10 @@ class Indexer:
             self._state.queue.put(OpenVectors())  # searches go on comparing words meanwhile
 
     def catch_up(self, projects: list[Project], call: Call) -> bool:
-        """Have files read now that changed while no service watched them. Returns whether all of
-        *projects* are taken in as they stand.
+        """Read files that changed while no service watched them.
+
+        Returns:
+            Whether the catalog has the current files of all *projects*.
         """
         if not self.ready.is_set() or self.is_behind(projects):
             return False
@@ -249,8 +249,9 @@ class Indexer:
         return True
 
     def failed(self, space: VectorIndex | None, error: Exception) -> None:
-        """A search met an error of the store: open it again, and report what a server answered. One that
-        serves no more was closed under it.
+        """Open the index again after a search failed, and report the error of a server.
+
+        An index that no longer serves is ignored: it was closed during the search.
         """
         if space is not None and space not in (self.spaces.serving, self.spaces.second):
             return
@@ -265,7 +266,7 @@ class Indexer:
 
     @property
     def fix(self) -> str:
-        """The next step out of ``problem``."""
+        """The command that helps with ``problem``."""
         return (
             "check milvus.uri and milvus.token (`memsearch config`)"
             if self.settings.milvus.uri
@@ -273,7 +274,7 @@ class Indexer:
         )
 
     def attach(self, project: Project) -> None:
-        """Know a project from now on: watch its files and index what changed while nobody looked."""
+        """Add a project: watch its files, and index those that changed in the meantime."""
         with self._state.lock:
             if project.root in self.known:
                 return
@@ -282,9 +283,7 @@ class Indexer:
         self.enqueue(IndexJob(project, []))
 
     def detach(self, project: Project) -> None:
-        """Know a project no more: its files are left alone, what is indexed of it goes. Returns
-        when it is done.
-        """
+        """Remove a project and drop its index. Its files are not changed. Blocks until done."""
         with self._state.lock:
             self.known.pop(project.root, None)
             self._absent.pop(project.root, None)
@@ -313,7 +312,7 @@ class Indexer:
             self.enqueue(IndexJob(project, []))
 
     def look_at_sources(self) -> None:
-        """Index projects again whose agents, or whose owner, have written where nothing watches."""
+        """Index projects again if files changed that are not watched (agent files, pages)."""
         folders = AgentFolders.from_env(seen=known_folders(self.home))
         for project in list(self.known.values()):
             if self._sources.has_changed(project, folders):

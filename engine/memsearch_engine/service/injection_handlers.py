@@ -1,4 +1,4 @@
-"""What the service injects into sessions: at a prompt, around an action, after a context compaction."""
+"""Handlers of hooks' requests: injection at a prompt, around an action, after a compaction."""
 
 from __future__ import annotations
 
@@ -51,11 +51,10 @@ class InjectionHandlers:
         session: str = "",
         dry: bool = False,
     ) -> Telling:
-        """What is injected at a prompt; nothing where the index is not ready.
+        """Return the injection at a prompt; an empty one if the index is not ready.
 
         Args:
-            dry: inject and record nothing, and wait for the index; as for a new session where none
-                is named.
+            dry: only preview: record nothing, and wait for the index.
         """
         indexer, settings = self._state.indexer, self._state.settings
         if not settings.recall.prompt:
@@ -102,7 +101,7 @@ class InjectionHandlers:
     def prepare(
         self, call: Call, place: dict[str, str], agent: str = "", session: str = ""
     ) -> Telling:
-        """Prepare the context of new sessions anew: a hook found that it is out of date."""
+        """Prepare the context of new sessions again, after a hook found it out of date."""
         project = self._state.project_at(place)
         self._state.look_at_settings()
         self._state.prepare_context(project.memory, project.id)
@@ -117,7 +116,7 @@ class InjectionHandlers:
         transcript: str = "",
         dry: bool = False,
     ) -> Telling:
-        """What is injected into a session that goes on after a context compaction."""
+        """Return the injection for a session that continues after a context compaction."""
         settings, project = self._state.settings.recall, self._state.project_at(place)
         if not settings.compaction:
             return Telling(reason="`recall.compaction` is off")
@@ -159,11 +158,11 @@ class InjectionHandlers:
         output: str = "",
         cwd: str = "",
     ) -> Telling:
-        """What is injected before an action, or after one that failed.
+        """Return the injection before an action, or after one that failed.
 
         Args:
-            given: the tool's input, as the agent has it.
-            output: what a failed action printed; '' before an action.
+            given: the tool's input, as the agent sent it.
+            output: the output of a failed action; ``""`` before an action.
         """
         settings, project = self._state.settings.recall, self._state.project_at(place)
         if not settings.action:
@@ -207,9 +206,7 @@ class InjectionHandlers:
         project: Project,
         event: str,
     ) -> Telling:
-        """Record what is injected in the injection log. The record is withdrawn where the hook has
-        stopped waiting when it is written.
-        """
+        """Record an injection. The record is withdrawn if the hook has stopped waiting by then."""
         if not injected.text or call.is_late():
             return injected if not injected.text else Telling(reason="too late")
         try:
