@@ -41,7 +41,7 @@ _TOKEN = re.compile(rf"(?:(?=\w)[{_CJK}])+|[^\W{_CJK}]+(?:[-./:@#\\]+[^\W{_CJK}]
 _WORD = re.compile(rf"[^\W{_CJK}]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
 _MAX_TERM = 80
-#: Tokens whose terms stay in memory. More would save little: the stemmer is written in C.
+#: Tokens with cached terms. More would save little, because the stemmer is written in C.
 _CACHED = 2048
 
 

@@ -81,17 +81,17 @@ class Then:
                 self._put(change, change.after)
         self.lasting = {key for key, text in longterm.items() if not text}
         for key, text in longterm.items():
-            if text and (stood := parse(text.encode(), "").entries):
-                self.entries[key] = stood[0]
+            if text and (earlier := parse(text.encode(), "").entries):
+                self.entries[key] = earlier[0]
 
     def _put(self, change: Change, text: bytes | None) -> None:
         if not "" < day_of(change.path) <= self.day:
             return
-        stood = parse(text, day_of(change.path)).entries if text else []
-        if stood:
+        earlier = parse(text, day_of(change.path)).entries if text else []
+        if earlier:
             # the id of an entry without an id comment is a digest of its text: use today's
             self.entries[change.path, change.entry_id] = msgspec.structs.replace(
-                stood[0], id=change.entry_id
+                earlier[0], id=change.entry_id
             )
         elif not text:  # it had been deleted and was restored later
             self.entries[change.path, change.entry_id] = None
@@ -105,9 +105,9 @@ class Then:
         found = []
         known = {entry.id for entry in now}
         for entry in now:
-            stood = self.entries.get((file.path, entry.id), entry)
-            if stood is not None:
-                found.append(stood)
+            earlier = self.entries.get((file.path, entry.id), entry)
+            if earlier is not None:
+                found.append(earlier)
         back = [
             e
             for (path, name), e in self.entries.items()
@@ -144,8 +144,8 @@ def put_back(
     def covered(row: Row) -> float:
         return sum(idf[term] for term in idf.keys() & set(analyze.terms(row.embedded))) / most
 
-    kept = [hit for hit in answer.hits if (hit.row.path, hit.id) not in then.entries]
-    for hit in kept:
+    hits = [hit for hit in answer.hits if (hit.row.path, hit.id) not in then.entries]
+    for hit in hits:
         # these describe the current repository
         hit.row.stale = hit.row.stale_why = hit.row.unmerged = ""
     for (path, name), entry in then.entries.items():
@@ -173,7 +173,7 @@ def put_back(
         if not share:
             continue
         if before is not None:
-            kept.append(
+            hits.append(
                 Hit(
                     0,
                     before.score * share,
@@ -186,17 +186,17 @@ def put_back(
             )
         elif request.is_empty or coverage >= _ENOUGH:
             beside = next(
-                (hit for hit in kept if not request.is_empty and covered(hit.row) < coverage), None
+                (hit for hit in hits if not request.is_empty and covered(hit.row) < coverage), None
             )
             score = (
-                beside.score + _BEFORE if beside else min((hit.score for hit in kept), default=1.0)
+                beside.score + _BEFORE if beside else min((hit.score for hit in hits), default=1.0)
             )
-            kept.append(Hit(0, score, best, {"lexical": 1}, {"coverage": round(coverage, 4)}, why))
+            hits.append(Hit(0, score, best, {"lexical": 1}, {"coverage": round(coverage, 4)}, why))
     if request.is_empty:
-        kept.sort(key=lambda hit: (hit.day, hit.time), reverse=True)
+        hits.sort(key=lambda hit: (hit.day, hit.time), reverse=True)
     else:
-        kept.sort(key=lambda hit: -comparable(hit.score))
-    answer.hits = kept[: request.limit]
+        hits.sort(key=lambda hit: -comparable(hit.score))
+    answer.hits = hits[: request.limit]
     for rank, hit in enumerate(answer.hits, 1):
         hit.rank = rank
         names = {other.id for other in answer.hits}

@@ -239,7 +239,7 @@ class Catalog:
         )
 
     def find_entries(self, prefix: str, projects: list[str], limit: int) -> list[tuple[str, str]]:
-        """Return (file, entry id) of entries whose id, or a chunk's id, begins with *prefix*."""
+        """Return (file, entry id) of entries with an id or chunk id that begins with *prefix*."""
         owners = placeholders(len(projects))
         values = (prefix, prefix + "\U0010ffff", *projects)
         rows = self._query(
@@ -253,7 +253,7 @@ class Catalog:
         return [(path, entry_id) for path, entry_id in rows]
 
     def entries_of_chunk(self, prefix: str, kind: str) -> set[str]:
-        """Return the ids of entries of one kind with a chunk whose id begins with *prefix*."""
+        """Return the ids of entries of one kind with a chunk id that begins with *prefix*."""
         rows = self._query(
             "SELECT DISTINCT e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
             " WHERE e.kind=? AND c.chunk_id >= ? AND c.chunk_id < ?",

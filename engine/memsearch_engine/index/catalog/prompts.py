@@ -26,7 +26,7 @@ class TurnPrompts:
         return {entry_id: (hash_, prompt) for entry_id, hash_, prompt in rows}
 
     def missing(self, project: str, limit: int) -> list[Row]:
-        """Return first chunks of entries whose prompt was not looked up, newest first."""
+        """Return first chunks of entries without a prompt lookup, newest first."""
         rows = self._database.query(
             f"SELECT {ROW_COLUMNS} FROM {ROW_TABLES} WHERE e.project=? AND e.asked IS NULL"
             " AND e.agent<>'' AND e.turn<>'' AND c.part=0"

@@ -91,7 +91,7 @@ class VectorCache:
         """
         new = VectorCache(rows, self.matrix.shape[1])
         if self._ordinary:
-            if not self._keeps_sample(
+            if not self._has_same_sample(
                 [*(i for i in self.ids if i not in without), *new.ids], without
             ):
                 return None
@@ -102,7 +102,7 @@ class VectorCache:
         new.scalars = [value for value, stay in zip(self.scalars, stays) if stay] + new.scalars
         new._scripts = [value for value, stay in zip(self._scripts, stays) if stay] + new._scripts
         new.matrix = np.concatenate([self.matrix[stays], new.matrix])
-        if self._sample and self._keeps_sample(new.ids, without):
+        if self._sample and self._has_same_sample(new.ids, without):
             new._sample = self._sample
             if self._corrections is not None:
                 count = int(stays.sum())
@@ -110,7 +110,7 @@ class VectorCache:
                 new._corrections = np.concatenate([self._corrections[stays], added])
         return new
 
-    def _keeps_sample(self, ids: Iterable[str], without: set[str]) -> bool:
+    def _has_same_sample(self, ids: Iterable[str], without: set[str]) -> bool:
         same = self._sample
         return same is not None and without.isdisjoint(same.ids) and sampled(ids) == same.ids
 

@@ -111,11 +111,13 @@ def _of_link(catalog: Catalog, overrides: Overrides, link: Link) -> Supersession
     older, newer = (row_of(catalog, link.project, name) for name in (link.older, link.newer))
     if older is None or newer is None:
         return None
-    said = overrides.get((link.older, link.newer))
-    if said is None and not (catalog.links.is_compared(older) and catalog.links.is_compared(newer)):
+    decision = overrides.get((link.older, link.newer))
+    if decision is None and not (
+        catalog.links.is_compared(older) and catalog.links.is_compared(newer)
+    ):
         return None
-    sure = link.sure if said is None else float(said)
-    return supersession(older, newer, sure, link.shared, said)
+    sure = link.sure if decision is None else float(decision)
+    return supersession(older, newer, sure, link.shared, decision)
 
 
 def row_of(catalog: Catalog, project: str, entry_id: str) -> Row | None:
