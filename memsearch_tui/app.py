@@ -118,7 +118,7 @@ class MemsearchApp(App[int]):
         wanted = theme or self.settings.tui.theme or self.saved.theme
         self.theme = wanted if wanted in self.available_themes else THEMES[0].name
 
-    def get_default_screen(self) -> Screen:
+    def get_default_screen(self) -> Screen[Any]:
         return BrowseScreen(self.library, self.saved, live=self.live)
 
     def on_mount(self) -> None:
@@ -158,7 +158,7 @@ class MemsearchApp(App[int]):
 
     # -- commands
 
-    def commands(self, screen: Screen) -> list[Command]:
+    def commands(self, screen: Screen[Any]) -> list[Command]:
         """Return the palette's commands that have no key on *screen*."""
 
         found = [

@@ -106,7 +106,7 @@ def _do(future: asyncio.Future[T], work: Callable[[], T]) -> None:
 
 
 async def write(
-    screen: Screen,
+    screen: Screen[Any],
     what: str,
     work: Callable[[], T],
     then: Callable[[T], object],
@@ -120,7 +120,7 @@ async def write(
 
 
 async def attend(
-    screen: Screen,
+    screen: Screen[Any],
     what: str,
     future: asyncio.Future[T],
     then: Callable[[T], object],

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 
 import msgspec
-from memsearch_engine import Memory, MemsearchError, UsageError, plain, redact, shown
+from memsearch_engine import Case, Memory, MemsearchError, UsageError, plain, redact, shown
 
 from memsearch_tui import activity, drafts, health, review
 from memsearch_tui.counted import many
@@ -59,7 +59,7 @@ class Plain:
         self.items: list[Item] = []
         self.days: list[str] = []
         self.rows: list[str] = []  # rows of the current list that are not printed yet
-        self.cases: list[review.Case] = []
+        self.cases: list[Case] = []
         self.projects: list[ProjectRow] = []
         self.back: Callable[[], str] | None = None  # undoes the last decision
 

@@ -367,8 +367,8 @@ def review(
     if bool(names) == everything:
         raise UsageError("name changes, or pass --all", "`memsearch longterm review` lists them")
     proposal_id, numbers = _named(names)
-    chosen = "accepted" if verdict == "accept" else "rejected"
-    decided = learned.decide(chosen, numbers, text=text, proposal=proposal_id)  # type: ignore[arg-type]
+    chosen: Literal["accepted", "rejected"] = "accepted" if verdict == "accept" else "rejected"
+    decided = learned.decide(chosen, numbers, text=text, proposal=proposal_id)
     if json_:
         output.emit({"decided": [hunk.number for hunk in decided], "verdict": verdict})
     else:

@@ -5,6 +5,7 @@ A hook is dispatched before click is imported, because an agent waits for it.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -73,8 +74,11 @@ def _utf8() -> None:
         except OSError:
             pass
     for stream in (sys.stdout, sys.stderr, sys.stdin):
-        if stream is not None and (stream.encoding or "").lower().replace("-", "") != "utf8":
-            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+        if (
+            isinstance(stream, io.TextIOWrapper)
+            and (stream.encoding or "").lower().replace("-", "") != "utf8"
+        ):
+            stream.reconfigure(encoding="utf-8", errors="replace")
     os.environ.setdefault("PYTHONUTF8", "1")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime
+from typing import Any
 
 import click
 from memsearch_engine import Change, Conflict, Memory, Note, UsageError, note_view
@@ -361,7 +362,7 @@ def _editor(text: str) -> str | None:
     return click.edit(text + "\n", extension=".md", require_save=True)
 
 
-def _change_json(change: Change, *, full: bool = False) -> dict:
+def _change_json(change: Change, *, full: bool = False) -> dict[str, Any]:
     record = {
         "change": change.seq,
         "at": datetime.fromtimestamp(change.at).astimezone().isoformat(),

@@ -55,8 +55,8 @@ def review(
     groups: dict[str, list[Case]] = {}
     for case in cases:
         groups.setdefault(case.kind, []).append(case)
-    for kind, found in groups.items():
-        name, title = REVIEW_GROUPS[kind]  # type: ignore[index]
+    for found in groups.values():
+        name, title = REVIEW_GROUPS[found[0].kind]
         output.echo(
             f"{output.style(f'{title[0].upper()}{title[1:]} ({len(found)})', 'strong')}  {output.style(name, 'dim')}"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import click
 import memsearch_engine as engine
@@ -254,7 +254,7 @@ def _ago(moment: float) -> str:
 @as_json
 def conflicts(
     name: str | None,
-    keep: str | None,
+    keep: Literal["shown", "other", "both"] | None,
     text: str | None,
     everything: bool,
     project: str | None,
@@ -283,7 +283,7 @@ def conflicts(
     if not (keep or text):
         output.emit(_as_json(case)) if json_ else _say(case)
         return 1
-    conflicts.decide(case, keep or "shown", text)  # type: ignore[arg-type]
+    conflicts.decide(case, keep or "shown", text)
     (
         output.emit({"decided": case.id, "keep": "text" if text else keep})
         if json_

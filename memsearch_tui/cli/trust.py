@@ -166,7 +166,7 @@ def _say_remote() -> None:
     )
 
 
-def _say_places(ours: list, others: list) -> None:
+def _say_places(ours: list[Any], others: list[Any]) -> None:
     for place in [*ours, *others]:
         mine = "" if place in ours else "  (not ours: left as it is)"
         output.echo(f"{place.kind:12s} {place.count:5d}x  {output.safe(place.path)}{mine}")
@@ -484,7 +484,7 @@ def _finding(found: engine.Mendable) -> dict[str, Any]:
     return {**fields, "why": found.why}
 
 
-def _say_findings(found: list) -> None:
+def _say_findings(found: list[Any]) -> None:
     for finding in found:
         keep, *others = finding.notes
         output.echo(f"{finding.id}  {finding.kind:9s} {keep.day}  {output.clip(keep.title, 60)}")

@@ -7,6 +7,7 @@ import random
 import uuid
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from memsearch_engine.journal.model import Anchor
@@ -102,7 +103,7 @@ def fillers(count: int, seed: int = 7) -> list[Story]:
         if day % 7 in (5, 6) and chance.random() < 0.8:
             day = max(0, day - 3)
 
-        def fill(name: str, kinds=kinds) -> str:
+        def fill(name: str, kinds: dict[str, list[str]] = kinds) -> str:
             return chance.choice(kinds[name]).format(
                 module=chance.choice(kinds["modules"]), n=chance.randrange(3, 90)
             )
@@ -273,16 +274,16 @@ def _day(day: str, turns: list[tuple[Story, Anchor]]) -> str:
     return "\n".join(lines)
 
 
-def _claude(story: Story, project: Path, end: date) -> list[dict]:
+def _claude(story: Story, project: Path, end: date) -> list[dict[str, Any]]:
     """Return a turn in the format of Claude Code 2.1: one line for each content block."""
     hour, minute = map(int, story.time.split(":"))
     start = datetime(end.year, end.month, end.day, hour, minute, tzinfo=UTC) - timedelta(
         days=story.day
     )
-    lines: list[dict] = []
+    lines: list[dict[str, Any]] = []
     parent: str | None = None
 
-    def add(kind: str, message: dict, **more: object) -> None:
+    def add(kind: str, message: dict[str, Any], **more: object) -> None:
         nonlocal parent
         name = str(uuid.uuid5(_NAMESPACE, f"{story.id}/{len(lines)}"))
         stamp = (start + timedelta(seconds=7 * len(lines))).isoformat().replace("+00:00", "Z")

@@ -28,6 +28,7 @@ from memsearch_engine.injection import injection_log
 from memsearch_engine.journal.merge import merge
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import review
+from memsearch_engine.longterm.changes import Hunk
 from memsearch_engine.longterm.facts import remember
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory, id_of
 
@@ -97,7 +98,7 @@ def fill(root: Path, made: Demo, end: date) -> None:
         origin.trust(project.memory)
     origin.close()
     learned = datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp()
-    hunks: list[review.Hunk] = []
+    hunks: list[Hunk] = []
     with using(home, SCHEMA) as db:
         for story in turns:
             if lesson := _LESSONS.get(story.id):
@@ -126,7 +127,7 @@ def fill(root: Path, made: Demo, end: date) -> None:
                     f"- {lesson} [mem:{name}]",
                 )
                 hunks += [
-                    review.Hunk(len(hunks) + n + 1, path, heading, [], [], [line], [name])
+                    Hunk(len(hunks) + n + 1, path, heading, [], [], [line], [name])
                     for n, path in enumerate(("MEMORY.md", "memory_summary.md"))
                 ]
     review.propose(home, review.Proposal(learned, hunks, model="demo"))

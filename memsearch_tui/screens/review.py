@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
+from memsearch_engine import Case, Decision
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,7 +20,7 @@ from textual.widgets import Static
 from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
-from memsearch_tui.review import TITLES, Case, Decision, cases, decide, undo
+from memsearch_tui.review import TITLES, cases, decide, undo
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
@@ -93,7 +94,8 @@ class ReviewScreen(Screen[Item]):
     @property
     def at(self) -> str | None:
         """The key of the case under the cursor."""
-        return self._list.key
+        key: str | None = self._list.key
+        return key
 
     def say(self, text: str) -> None:
         """Show a message."""

@@ -93,7 +93,8 @@ class RowsScreen(Screen[None]):
         self.status.say(text)
 
     def _row(self, index: int, width: int) -> Row:
-        return self._lines[self._list.keys[index][0]].row
+        row: Row = self._lines[self._list.keys[index][0]].row
+        return row
 
     def _moved(self, by_hand: bool = False) -> None:
         key = self._list.key

@@ -131,7 +131,7 @@ class HelpScreen(TextScreen):
         super().__init__("Keys", help_rows(left))
 
 
-def help_rows(screen: Screen) -> list[Row]:
+def help_rows(screen: Screen[Any]) -> list[Row]:
     """Return how to search, then every key that works on *screen* now, grouped by purpose."""
     keys: dict[str, dict[str, list[str]]] = {}
     for active in screen.active_bindings.values():

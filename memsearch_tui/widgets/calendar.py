@@ -6,7 +6,7 @@ It colours counts, of notes or of hits. Shape and colour both show the count.
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -59,7 +59,7 @@ class Calendar(Lines):
             super().__init__()
             self.day = day
 
-    def __init__(self, *, can_focus: bool = False, **kwargs) -> None:
+    def __init__(self, *, can_focus: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.can_focus = can_focus
         self._counts: dict[date, int] = {}

@@ -5,6 +5,7 @@ is a button.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from rich.cells import cell_len
 from textual import events
@@ -22,7 +23,7 @@ Part = tuple[Row, str]
 class Header(Lines, can_focus=False):
     """One row of parts. Without room for all, the least important ones are left out."""
 
-    def __init__(self, **kwargs) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._parts: list[Part] = []
 

@@ -278,7 +278,7 @@ class LineList(Lines):
         empty: Sequence[str] = (),
         is_heading: Callable[[Any], bool] = lambda key: False,
         indent: int = 0,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         """Args:
         row: (index, width) -> the row's pieces.
@@ -507,7 +507,7 @@ class TextView(Lines):
         Binding("end,G", "edge(1)", "Bottom", show=False, id="text.last"),
     ]
 
-    def __init__(self, **kwargs) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._rows: list[Row] = []
         self._wrapped: list[Row] = []
