@@ -84,7 +84,7 @@ def test_an_order_by_an_agent_waits_for_the_user(alone: Box, command: str, text:
     assert memory.trust.sources(memory.files.section(note.id).entry) == ["model"]
     assert alone.run("trust", "release", note.id, "--yes").code != 0 or memory.trust.held()
     memory.trust.release([held.target])
-    assert Memory.trust.held(alone.project) == []
+    assert Memory(alone.project).trust.held() == []
 
 
 def test_no_agent_releases_a_note(alone: Box, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 from memsearch_engine import Memory, Unreachable
+from memsearch_engine.search.scope import Scope
 
 from memsearch_tui.cli import group
 
@@ -42,7 +43,7 @@ def test_a_note_that_was_written_is_never_reported_as_not_written(box, monkeypat
 
     monkeypatch.chdir(box.project)
     monkeypatch.setenv("MEMSEARCH_NO_SERVICE", "1")
-    monkeypatch.setattr(Memory, "_register", fail)
+    monkeypatch.setattr(Scope, "register", fail)
     assert group.run(["add", "Lanterns are lit at dusk", "--json"]) == 0
     said = capsys.readouterr()
     made = json.loads(said.out)

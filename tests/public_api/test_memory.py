@@ -335,9 +335,9 @@ def test_changes_are_told_as_they_happen(memory, box, service, monkeypatch):
     if not service:
         monkeypatch.setenv("MEMSEARCH_HOME", str(box.home.root))
         monkeypatch.setattr(
-            memory,
+            sys.modules["memsearch_engine.memory"],
             "connect",
-            lambda **_: (_ for _ in ()).throw(memsearch_engine.Unreachable("none")),
+            lambda *_, **__: (_ for _ in ()).throw(memsearch_engine.Unreachable("none")),
         )
     memory.add("there before")
     seen: list[tuple[UpdateKind, str]] = []

@@ -192,7 +192,7 @@ def test_without_a_service_and_without_a_repository(box, memory, monkeypatch):
     stale = [note["entry_id"] for note in box.ok("verify", "--json").json["notes"]]
     box.ok("service", "stop")
     monkeypatch.setattr(
-        Memory,
+        memory._scope,
         "call",
         lambda *a, **k: (_ for _ in ()).throw(__import__("memsearch_engine").Unreachable("none")),
     )

@@ -9,7 +9,7 @@ import threading
 
 import msgspec
 import pytest
-from memsearch_engine import Memory
+from memsearch_engine import Memory, Supersessions
 from memsearch_engine.core.settings import load
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.search.supersession.overrides import OverrideCache
@@ -604,7 +604,7 @@ def test_what_amends_what_is_corrected_beside_a_note_and_taken_back(world, monke
         return words if said is not False else words[:1]
 
     memory_said = OverrideCache(world.home).read
-    monkeypatch.setattr(Memory, "trace", trace)
+    monkeypatch.setattr(Supersessions, "trace", trace)
     app = world.app()
 
     async def steps(pilot):
