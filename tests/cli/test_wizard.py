@@ -57,7 +57,7 @@ def test_enter_all_the_way_changes_nothing_and_names_the_next_step(box, tmp_path
     agent_on_path(box, tmp_path, "claude")
     code, said = asked(box, "", "", "", "")
     assert code == 0 and "claude-code" in said and settings(box) == {} and "nothing changed" in said
-    assert "memsearch plugins install claude-code" in said
+    assert "memsearch agents install claude-code" in said
 
 
 def test_answers_are_written_and_what_was_there_stays(box):
@@ -89,7 +89,7 @@ def test_a_server_is_left_by_a_dash_and_kept_by_enter(box):
 def test_without_capture_nobody_asks_who_writes_and_a_model_that_is_not_here_is_not_set(box):
     code, said = asked(box, "n", "bge-m3", "")
     assert code == 0 and "Who writes" not in said and "memsearch models pull bge-m3" in said
-    assert settings(box) == {"capture": {"enabled": False}} and "plugins install" not in said
+    assert settings(box) == {"capture": {"enabled": False}} and "agents install" not in said
 
 
 def test_ctrl_c_changes_nothing(box):

@@ -12,6 +12,9 @@ from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.agents.patches import Patch, link, read
 from memsearch_engine.core.home import user_home
 
+#: In the first comment of our plugin of every version; memsearch's own plugin has the same file name.
+_OUR_MARK = b"`memsearch plugins install opencode`"
+
 
 class Installer(installing.Installer):
     """Installs into OpenCode."""
@@ -50,9 +53,7 @@ class Installer(installing.Installer):
             entries = json_table(config, read(config), comments=True).get("plugin")
             found += [f"plugin {e} in {config}" for e in entries or [] if PEERS.search(str(e))]
         file = self.base / "plugins" / "memsearch.ts"
-        if (file.exists() or link(file)) and b"`memsearch agents install opencode`" not in (
-            read(file) or b""
-        ):
+        if (file.exists() or link(file)) and _OUR_MARK not in (read(file) or b""):
             found.append(f"plugin {file}")
         return found
 
