@@ -74,7 +74,7 @@ def test_it_is_found_in_the_background_and_shown_wherever_the_note_is(box: Box, 
         word.lower() in found["newer"]["content"].lower() for word in found["shared"]
     )
     shown = box.ok("expand", older)
-    assert f"Overtaken by: {newer} of 2026-02-20" in shown.out and "same subject" in shown.out
+    assert f"Superseded by: {newer} of 2026-02-20" in shown.out and "same subject" in shown.out
     assert box.ok("expand", older, "--json").json["overtaken_by"] == [newer]
     assert box.ok("expand", newer, "--json").json["amends"] == [older]
     assert "same subject" in box.ok("trace", "reconciliation method of shops and regions").out
@@ -220,7 +220,7 @@ def test_a_catalog_from_before_gets_the_tables_and_no_reader_fails(box: Box):
     assert "Redis" in box.ok("search", "redis", "--mode", "lexical").out
     box.index()
     reader = Catalog.open_readonly(box.home.cache_db)
-    assert reader is not None and reader.links("any") == []
+    assert reader is not None and reader.links.of("any") == []
     reader.close()
 
 

@@ -72,7 +72,7 @@ def test_the_owners_word_on_what_amends_what_outweighs_theirs_and_is_taken_back(
         and hits[older]["overtaken_by"] == newer
         and not hits[newer]["overtaken_by"]
     )
-    assert "overtaken by" in box.ok("search", words).out
+    assert "replaces" in box.ok("search", words).out
     assert (
         box.run("amends", newer, newer).code != 0
         and box.run("amends", newer, "nothing-of-this-name").code == 1

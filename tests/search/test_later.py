@@ -222,7 +222,7 @@ def test_what_was_told_before_in_the_session_holds_over_what_is_told_now(fleet, 
     answer, before = prompted(fleet, SHIFT)
     newer = [hit for hit in answer if fleet.names[hit.row.session] == "shift-2"]
     known = injection_log.SessionInjections({hit.id for hit in newer}, 0, [])
-    monkeypatch.setattr(prompt.receipts, "of_session", lambda *_: known)
+    monkeypatch.setattr(prompt.injection_log, "session_injections", lambda *_: known)
     _, now = prompted(fleet, SHIFT)
     assert newer[0].id in before and not any(hit.id in now for hit in newer)
     lines = [line for line in now.splitlines() if line.startswith("- 2024-01-24")]
@@ -275,9 +275,9 @@ def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbo
 
     def amended(*hits: Hit) -> dict[str, float]:
         return {
-            pair.earlier.id: pair.amended
+            pair.earlier.id: pair.linked
             for pair in conversations.pairs(catalog, space, project, list(hits))
-            if pair.amended
+            if pair.linked
         }
 
     stopped = hit(

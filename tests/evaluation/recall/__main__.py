@@ -233,7 +233,13 @@ def fitted(asked: list[Asked]) -> None:
     right = np.array([bool(name) and name in (a.right, a.superseded) for _, a, name, _ in rows])
     rated = held_out(values, right, np.array([number % _FOLDS for number, *_ in rows]))
     bias, weights = fit(values, right)
-    print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), judge.FEATURES)
+    print(
+        "BIAS =",
+        round(bias, 2),
+        " WEIGHTS =",
+        tuple(weights.round(2).tolist()),
+        judge.MODEL.features,
+    )
     print(f"area under the curve {area(rated, right):.3f}, topics held out")
     best = np.zeros(len(asked))
     found = np.zeros(len(asked))

@@ -40,6 +40,11 @@ class Judged(NamedTuple):
     amends: bool
     fold: int
 
+    @property
+    def probability(self) -> float:
+        """How probably the newer note supersedes the older one, by the weights that are shipped."""
+        return notes.MODEL.probability(self.features)
+
 
 def table(folder: Path, noise: int) -> None:
     """Fit ``search/supersession/notes.py`` and print its precision: topics held out, and on the voices held out
