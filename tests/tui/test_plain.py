@@ -50,7 +50,7 @@ def test_decisions(box):
     )
     box.own()
     said = talk(box, "review", "yes 1", "review", "yes 1")
-    assert "released" in said and "mended" in said
+    assert "released" in said and "repaired" in said, said
     text = (box.memory / "2026-02-09.md").read_text()
     assert "trust:released" in text and "529" not in text
 
