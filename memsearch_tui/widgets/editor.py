@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from memsearch_engine import shown_line
 from rich.text import Text
+from textual import events
 from textual.widgets import TextArea
 
 from memsearch_tui.widgets.typing import InOrder
@@ -13,6 +14,13 @@ from memsearch_tui.widgets.typing import InOrder
 
 class EntryEditor(InOrder, TextArea):
     """A text area that draws control characters as marks; the text itself is not changed."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Give a key to the app that waited here while the editor was closed: it is a command."""
+        if self.read_only:  # since it was closed
+            event.stop()
+            event.prevent_default()
+            self.app.post_message(events.Key(event.key, event.character))
 
     def get_line(self, line_index: int) -> Text:
         return Text(

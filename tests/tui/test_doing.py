@@ -270,7 +270,10 @@ def test_a_file_that_is_held_holds_no_screen(world):
         holder.start()
         held.wait(10)
         await pilot.press("d")
-        await pilot.pause()
+        for _ in range(200):
+            if isinstance(app.screen, WorkingScreen):
+                break
+            await pilot.pause(0.02)
         assert isinstance(app.screen, WorkingScreen)
         await pilot.press("escape")
         await pilot.pause()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 
 import pytest
 from memsearch_engine import Memory
@@ -498,7 +499,8 @@ def test_edit_saves_to_the_file_and_undo_survives_a_restart(world):
     assert world.day().read_bytes() == original
 
 
-def test_delete_one_and_many_and_bring_them_back(world):
+def test_delete_one_and_many_and_bring_them_back(world, monkeypatch):
+    monkeypatch.setattr(aside, "SHOWN_AFTER_S", 10.0)  # under load, keys would be free earlier
     original = world.day().read_bytes()
     app = world.app()
 
@@ -745,6 +747,29 @@ def test_after_an_edit_keys_are_commands_again(world, leave, monkeypatch):
 
     drive(app, steps, (80, 24))
     assert b"selectinload" not in world.day().read_bytes()
+
+
+def test_a_key_that_is_typed_during_a_save_is_a_command_after_it(world, monkeypatch):
+    monkeypatch.setattr(aside, "SHOWN_AFTER_S", 10.0)
+    edit = Memory.edit
+
+    def slowly(self, *args, **kwargs):
+        time.sleep(0.3)
+        return edit(self, *args, **kwargs)
+
+    monkeypatch.setattr(Memory, "edit", slowly)
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down", "down", "e")
+        await pilot.pause()
+        app.screen.query_one("#editor", TextArea).text = "- typed"
+        await pilot.press("ctrl+s", "d")
+        await pilot.pause()
+        assert app.screen.query_one(Input).value == "" and len(titles(app)) == 3
+
+    drive(app, steps)
+    assert "- typed" not in world.day().read_text()
 
 
 def test_hostile_text_is_shown_harmlessly(world):

@@ -19,10 +19,12 @@ from memsearch_tui import drafts
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.aside import WorkingScreen
 from memsearch_tui.library import Library
+from memsearch_tui.screens.browse import BrowseScreen
 from memsearch_tui.screens.changes import ChangesScreen
 from memsearch_tui.screens.choose import ChooseScreen
 from memsearch_tui.screens.conflict import ConflictScreen
 from memsearch_tui.screens.connect import ConnectScreen
+from memsearch_tui.widgets.lines import LineList
 from tests.tui.test_flows import drive, settled, titles
 
 
@@ -55,6 +57,10 @@ async def until(pilot, holds) -> None:
 
 def typed(app) -> str | None:
     return next((editor.text for editor in app.screen.query("#editor").results(TextArea)), None)
+
+
+def changes_listed(app) -> bool:
+    return app.screen.query_one("#changes", LineList).key is not None
 
 
 def written(world) -> str:
@@ -262,9 +268,9 @@ def test_what_is_brought_back_late_closes_no_other_screen(world):
 
     async def steps(pilot):
         await pilot.press("d")
-        await settled(pilot)
+        await until(pilot, lambda: isinstance(app.screen, BrowseScreen) and len(titles(app)) == 3)
         await pilot.press("U")
-        await settled(pilot)
+        await until(pilot, lambda: isinstance(app.screen, ChangesScreen) and changes_listed(app))
         held = Held(world, world.day())
         await pilot.press("r")
         await until(pilot, lambda: isinstance(app.screen, WorkingScreen))

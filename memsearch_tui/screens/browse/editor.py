@@ -171,7 +171,9 @@ class Editor:
         self._draft_timer = self._compare_timer = None
         # keys before the pane returns are commands, never text of the search box
         screen.set_focus(None)
-        screen.query("#editor").remove()
+        for editor in screen.query("#editor").results(TextArea):
+            editor.read_only = True  # keys that still wait in it are commands, too
+            editor.remove()
         state.editing = False
         screen.remove_class("editing")
         level = state.level = "section" if state.level == "section" else "entries"
