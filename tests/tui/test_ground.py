@@ -83,7 +83,7 @@ def test_signs_the_note_and_what_can_be_said_of_it(box: Box):
 def test_review_offers_overtaken_still_true_and_the_new_path(box: Box):
     memory = stale(box)
     found = {case.yes: case for case in cases(memory) if case.kind == "stale"}
-    assert set(found) == {"overtaken", "put the new path in"} and {
+    assert set(found) == {"not true any more", "put the new path in"} and {
         case.no for case in found.values()
     } == {"still true"}
     app = MemsearchApp(Library(memory), live=False)
@@ -97,10 +97,10 @@ def test_review_offers_overtaken_still_true_and_the_new_path(box: Box):
             assert "lib/kept.py" in memory.note(found["put the new path in"].notes[0]).text
             await pilot.press("x")
             await until(pilot, lambda: not app.screen._cases)
-            assert "verified" in memory.note(found["overtaken"].notes[0]).marks
+            assert "verified" in memory.note(found["not true any more"].notes[0]).marks
             await pilot.press("u")
             await until(pilot, lambda: len(app.screen._cases) == 1)
-            assert "verified" not in memory.note(found["overtaken"].notes[0]).marks
+            assert "verified" not in memory.note(found["not true any more"].notes[0]).marks
 
     asyncio.run(steps())
 
