@@ -217,16 +217,21 @@ class SearchHandlers:
                 answer.reason = "the notes are being read; words were compared"
         except OtherLength as error:
             indexer.reopen(str(error))
-            raise
+            return self._by_words(scope, request, str(error))
         except MemsearchError:
             raise
         except Exception as error:  # whatever Milvus raises: words still answer
             indexer.failed(index, error)
-            by_words = request.with_(mode="lexical")
-            answer = hybrid.search(Sources(indexer.catalog, None, scope), by_words)
-            answer.reason = "the index failed and is opened again"
+            answer = self._by_words(scope, request, "the index failed and is opened again")
         if answer.mode == "lexical" and request.mode != "lexical" and indexer.problem:
             answer.reason = indexer.problem
+        return answer
+
+    def _by_words(self, scope: list[Project], request: SearchRequest, reason: str) -> Answer:
+        """Answer from the catalog alone, with the reason."""
+        sources = Sources(self._state.indexer.catalog, None, scope)
+        answer = hybrid.search(sources, request.with_(mode="lexical"))
+        answer.reason = reason
         return answer
 
     @searching
