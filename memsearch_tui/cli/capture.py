@@ -165,17 +165,17 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
         "\b\nExamples:\n  memsearch agents context claude-code           what a new session here"
         ' would be told\n  memsearch agents context --prompt "why do logins fail"   what it would'
         " be told at this prompt, and why not more\n  memsearch agents context --log               "
-        "  what sessions were told, and what came of it\n  memsearch agents context --less"
+        "  what sessions got, and whether they used it\n  memsearch agents context --less"
         " 3f9a2c1b77aa   not at such prompts again (--more takes it back)"
     )
 )
 @click.argument("agent", type=AGENTS, default="claude-code")
-@click.option("--prompt", default="", help="What a session would be told at this prompt.")
+@click.option("--prompt", default="", help="What a session would get at this prompt.")
 @click.option(
     "--compacted",
     default="",
     metavar="SESSION",
-    help="What a session of AGENT would be told after a compaction.",
+    help="What a session of AGENT would get after a context compaction.",
 )
 @click.option("--log", "log_", is_flag=True, help="What was given to which session, newest first.")
 @click.option(
@@ -185,7 +185,7 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
     "--less",
     default=None,
     metavar="NOTE",
-    help="Don't tell a note at prompts like those it was told at.",
+    help="Do not inject a note at prompts like those where it was injected.",
 )
 @click.option("--more", default=None, metavar="NOTE", help="Take --less back.")
 @as_json
@@ -199,7 +199,7 @@ def context(
     more: str | None,
     json_: bool,
 ) -> int:
-    """Show exactly what a new session of AGENT in this folder would be told, and how many tokens
+    """Show exactly what a new session of AGENT in this folder would get, and how many tokens
     that is.
     """
     memory = Memory()

@@ -82,8 +82,8 @@ def compact(
     `memsearch undo` takes it back.
 
     Every line says which notes it comes from (`memsearch expand ID`). Without a model it is made of
-    the notes' own lines: decisions, changes, errors and how they ended, what is open. Notes that
-    wait for your word, that are expired or superseded are left out.
+    the notes' own lines: decisions, changes, errors and how they ended, what is open.
+    Quarantined, expired and superseded notes are left out.
     """
     if sum(map(bool, (source, day, week))) > 1:
         raise UsageError("--source, --day and --week each say which notes: choose one")

@@ -229,7 +229,7 @@ def config_unset(key: str, json_: bool) -> None:
 
 @config.command("init", epilog="\b\nExample:\n  memsearch config init")
 def config_init() -> None:
-    """Ask for the settings that matter at first. Nothing is written before the last answer."""
+    """Ask for the most important settings. Nothing is written before the last answer."""
     memory = Memory()
     own, models, plugins = (
         memory.config,

@@ -87,7 +87,7 @@ def how(
 def fix(
     error: tuple[str, ...], limit: int, project: str | None, everything: bool, json_: bool
 ) -> int:
-    """Where an error was met, and what mended it: what was done until the same command worked.
+    """Show where an error occurred and what fixed it: what was done until the same command worked.
 
     `-` reads what a program printed from standard input.
     """

@@ -191,7 +191,7 @@ def print_health(state: engine.Health, process: engine.Status) -> None:
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch doctor\n  memsearch doctor --fix")
-@click.option("--fix", is_flag=True, help="Mend what can be mended without touching a note.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without touching a note.")
 @as_json
 def doctor(fix: bool, json_: bool) -> int:
     """Check everything: home, settings, service, files, index, model."""

@@ -67,14 +67,14 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
 @click.command(
     epilog=(
         "\b\nExamples:\n  memsearch entries -n 20\n  memsearch entries --day 2026-02-09 --json\n "
-        " memsearch entries --as-of 2026-03-01   as they stood then"
+        " memsearch entries --as-of 2026-03-01   as they were then"
     )
 )
 @click.option("--day", help="Only this day (2026-02-09, today, 3d).")
 @click.option("--agent", help="Only this agent's.")
 @click.option(
     "--as-of",
-    help="As they stood at the end of a day: what was edited or deleted since is put back.",
+    help="As they were at the end of a day: what was edited or deleted since is put back.",
 )
 @click.option("--limit", "-n", default=50, type=click.IntRange(1), show_default=True)
 @scope

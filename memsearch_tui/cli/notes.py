@@ -229,7 +229,7 @@ def history(
 @click.argument("change", type=int)
 @as_json
 def restore(change: int, json_: bool) -> None:
-    """Bring an entry back to how it stood before CHANGE (a number from `history`)."""
+    """Restore the version of an entry before CHANGE (a number from `history`)."""
     record = Memory().restore(change)
     if json_:
         output.emit({"restored": _change_json(record)})

@@ -103,8 +103,8 @@ def _print(hunks: list[Hunk]) -> None:
 @profile
 @as_json
 def show(page: Page, json_: bool) -> int:
-    """Show PROJECT.md (or USER.md), what waits for your word, and which of its lines sessions are
-    not told.
+    """Show PROJECT.md (or USER.md), what waits for your decision, and which of its lines sessions do
+    not get.
     """
     state = memory_at().pages.get(page)
     if json_:
@@ -114,7 +114,7 @@ def show(page: Page, json_: bool) -> int:
         output.echo(output.safe(state.text.rstrip()))
     if state.strange:
         output.say(
-            f"! {many(len(state.strange), 'line')} of it sessions are not told: you have not"
+            f"! {many(len(state.strange), 'line')} of it sessions do not get: you have not"
             " accepted them (`memsearch pages trust`)"
         )
     if state.waiting:
@@ -155,7 +155,7 @@ def _decide(
 @as_json
 def accept(numbers: tuple[int, ...], text: str | None, page: Page, json_: bool) -> None:
     """Write proposed changes into PROJECT.md (or USER.md): those of these numbers, or all. Sessions
-    are told from the next one on.
+    get it from the next one on.
     """
     _decide(page, "accepted", numbers, text, json_)
 
@@ -188,7 +188,7 @@ def undo(page: Page, json_: bool) -> int:
 @as_json
 def trust(yes: bool, page: Page, json_: bool) -> int:
     """Say that lines of PROJECT.md (or USER.md) that you have not accepted are yours as they stand:
-    sessions may be told. They are shown first.
+    sessions may get them. They are shown first.
     """
     pages = memory_at().pages
     strange = pages.get(page).strange
@@ -205,7 +205,7 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
         output.emit({"released": len(strange)})
     else:
         output.say(
-            f"{many(len(strange), 'line')} released: sessions may be told"
+            f"{many(len(strange), 'line')} released: sessions may get them"
             if strange
             else "there is no line that you have not accepted"
         )

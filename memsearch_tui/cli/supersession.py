@@ -65,7 +65,7 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
             if line.strip() and not line.startswith(("#", "<!--")):
                 output.echo(f"  {output.safe(line)}")
     if len(words) == 1:
-        output.say("no other note amends it, or is amended by it")
+        output.say("no other note supersedes it, and it supersedes none")
     elif not words:
         output.say("nothing found")
     return 0 if words else 1
@@ -82,7 +82,9 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
 @click.argument("newer", required=False)
 @click.argument("older", required=False)
 @click.option("--no", "verdict", flag_value="no", help="It is about something else.")
-@click.option("--off", "verdict", flag_value="off", help="Let their words tell again.")
+@click.option(
+    "--off", "verdict", flag_value="off", help="Remove your decision: their texts decide again."
+)
 @as_json
 def amends(newer: str | None, older: str | None, verdict: str | None, json_: bool) -> int:
     """Say whether the note NEWER supersedes the note OLDER; this outweighs what their words

@@ -144,7 +144,7 @@ def rewrite(yes: bool, json_: bool) -> None:
 @sync.command("status", epilog="\b\nExample:\n  memsearch sync status")
 @as_json
 def status(json_: bool) -> int:
-    """Where your machines meet, how the last round went, and what needs your word. Exits 5 where
+    """Where your machines meet, how the last round went, and what needs your decision. Exits 5 where
     something does.
     """
     import msgspec
@@ -260,7 +260,7 @@ def conflicts(
     project: str | None,
     json_: bool,
 ) -> int:
-    """List notes whose text was changed in two places, or decide one. Sessions are told neither
+    """List notes whose text was changed in two places, or decide one. Sessions get neither
     text until then.
     """
     conflicts = Memory(everything=everything, project=project).conflicts

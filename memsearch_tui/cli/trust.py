@@ -210,7 +210,7 @@ def trust() -> None:
 @scope
 @as_json
 def trust_review(everything: bool, project: str | None, json_: bool) -> int:
-    """List what waits for your word, with the lines that read like orders to an agent."""
+    """List quarantined notes, with the lines that read like instructions to an agent."""
     import msgspec
 
     found = Memory(everything=everything, project=project).trust.held()
@@ -353,7 +353,7 @@ def _contradicting(
 def trust_release(
     names: tuple[str, ...], files: tuple[str, ...], author: str | None, here: bool, json_: bool
 ) -> None:
-    """Trust notes: new sessions may be told what they say. `memsearch undo` takes back the release
+    """Release notes: new sessions may get them. `memsearch undo` takes back the release
     of an ENTRY.
 
     What this machine did not write itself (it came with a clone, a pull or a copy) waits until
@@ -389,7 +389,7 @@ def trust_release(
 @click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
 @as_json
 def trust_hold(names: tuple[str, ...], json_: bool) -> None:
-    """Don't tell sessions what these notes say (any more)."""
+    """Quarantine notes: no session gets them."""
     _decide(names, "hold", json_)
 
 
@@ -431,7 +431,7 @@ def trust_sources(name: str, json_: bool) -> None:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch repair                    what could be mended, with the"
+        "\b\nExamples:\n  memsearch repair                    what could be repaired, with the"
         " evidence\n  memsearch repair --fix 3fa9c1d2     one of it\n  memsearch repair --fix"
         " duplicate    all of a kind, after asking"
     )

@@ -30,7 +30,7 @@ escape  in the editor: leaves it, what you typed is kept as a draft (ctrl+g drop
         in the list: nothing; q leaves the app
 
 In front of a row: {tags} me = {titles}, written by hand
-  ◆ pinned   ! took in content from outside, or waits for your word   ◷ expires   ? low confidence
+  ◆ pinned   ! took in content from outside, or waits for your decision   ◷ expires   ? low confidence
   ✗ names what is gone from the repository   → names what has moved there   ⎇ its branch was not merged
   × superseded, or a hit above it is the newer word   … its summary is still to come
   ▸ its conversation can be opened   ≠ changed in two places

@@ -199,7 +199,8 @@ def test_a_click_takes_the_row_under_the_pointer_and_a_second_one_opens_it(world
             await pilot.click(rows, offset=(5, row + 1))  # the border is above the first
             assert rows.cursor == row
         await pilot.click(rows, offset=(5, 3))
-        assert app.screen.state.level == "turn"  # its section is beside the list already
+        # the section is beside the list already, so this opens the turn
+        assert app.screen.state.level == "turn" and "TTL is 900 s now" in shown(app)
         await pilot.click(rows, offset=(5, 0))  # on the border
         assert rows.cursor == 2
         await pilot.click(rows, offset=(5, 5))  # on a heading: the first note under it

@@ -95,9 +95,7 @@ class Transcripts:
 
         anchor = entry.anchor
         if anchor is None:
-            raise NotFound(
-                f"entry {entry.id} was written by hand: no conversation stands behind it"
-            )
+            raise NotFound(f"entry {entry.id} was written by hand: it has no conversation")
         return anchored(
             anchor.agent,
             anchor.session,

@@ -214,7 +214,7 @@ class SearchHandlers:
             index = None if behind else indexer.spaces.serving
             answer = self._answered(index, scope, request)
             if behind and answer.mode == "lexical" and request.mode != "lexical":
-                answer.reason = "the notes are being read; words were compared"
+                answer.reason = "the notes are being read"
         except OtherLength as error:
             indexer.reopen(str(error))
             return self._by_words(scope, request, str(error))
