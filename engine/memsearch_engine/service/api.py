@@ -172,7 +172,7 @@ class Capture:
 class Service:
     """The resident process: its status, health, log and end.
 
-     with Memory() as memory:
+    >>> with Memory() as memory:
     ...     memory.service.status().running
     True
     """
