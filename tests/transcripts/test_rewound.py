@@ -7,6 +7,9 @@ import json
 import pytest
 from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.codex.reader import Reader as Codex
+from memsearch_engine.agents.gemini.reader import Reader as Gemini
+from memsearch_engine.agents.pi.reader import Reader as Pi
+from memsearch_engine.agents.qwen.reader import Reader as Qwen
 from memsearch_engine.agents.transcripts import jsonl
 
 from tests.transcripts.test_claude_turns import answer, line, user
@@ -133,3 +136,98 @@ def test_codex_turns_that_were_rolled_back_are_replaced_by_the_next(
         )
     )
     assert replaced(codex.open_session(codex.at(file))) == expected
+
+
+#: Prompts, each after the prompt before it; ``("back", n)``: a rewind to before the n-th prompt.
+_REWINDS = [
+    (["a", "b", "c"], {}),
+    (["a", "b", ("back", 1), "B"], {"b": "B"}),
+    (["a", "b", "c", ("back", 1), "B", "d"], {"b": "B", "c": "B"}),
+    (["a", "b", ("back", 1), "B", ("back", 1), "B2"], {"b": "B", "B": "B2"}),
+    (["a", "b", ("back", 0), "A", "d"], {"a": "A", "b": "A"}),
+    (["a", "b", ("back", 1)], {}),  # nothing was sent in its place yet
+]
+
+
+def stamp(number: int) -> str:
+    return f"2026-11-20T10:00:{number:02}.000Z"
+
+
+def of_pi(said) -> tuple[str, list[dict]]:
+    rows: list[dict] = [
+        {"type": "session", "version": 3, "id": "s", "timestamp": stamp(0), "cwd": "/proj"},
+        {"type": "model_change", "id": "00000001", "parentId": None, "timestamp": stamp(0)},
+    ]
+    before: list[str | None] = []
+
+    def add(kind: str, parent: str | None, **more) -> str:
+        own = f"{len(rows):08x}"
+        more |= {"id": own, "parentId": parent, "timestamp": stamp(len(rows))}
+        rows.append({"type": kind, **more})
+        return own
+
+    leaf: str | None = "00000001"
+    for what in said:
+        if isinstance(what, tuple):
+            back = before[what[1]]
+            leaf = add("branch_summary", None if back == "00000001" else back, summary="left")
+            continue
+        before.append(leaf)
+        leaf = add("message", leaf, message={"role": "user", "content": what})
+        answered = {"role": "assistant", "content": [{"type": "text", "text": "ok"}]}
+        leaf = add("message", leaf, message=answered)
+    return f"2026-11-20T10-00-00-000Z_{uuid(1)}.jsonl", rows
+
+
+def of_qwen(said) -> tuple[str, list[dict]]:
+    rows: list[dict] = []
+    before: list[str | None] = []
+    leaf: str | None = None
+
+    def add(kind: str, parent: str | None, **more) -> str:
+        own = uuid(len(rows) + 1)
+        more |= {"uuid": own, "parentUuid": parent, "timestamp": stamp(len(rows))}
+        rows.append({"type": kind, "sessionId": "s", "cwd": "/proj", **more})
+        return own
+
+    for what in said:
+        if isinstance(what, tuple):
+            leaf = add("system", before[what[1]], subtype="rewind", systemPayload={})
+            leaf = add("system", leaf, subtype="session_model", systemPayload={})
+            continue
+        before.append(leaf)
+        words = {"role": "user", "parts": [{"text": what}]}
+        leaf = add("user", leaf, provenance="real_user", message=words)
+        answered = {"role": "model", "parts": [{"text": "ok"}]}
+        leaf = add("assistant", leaf, message=answered, usageMetadata={})
+    return "s.jsonl", rows
+
+
+def of_gemini(said) -> tuple[str, list[dict]]:
+    rows: list[dict] = [{"sessionId": "s", "projectHash": "x", "startTime": stamp(0)}]
+    asked: list[str] = []
+    for what in said:
+        if isinstance(what, tuple):
+            rows.append({"$rewindTo": asked[what[1]]})
+            continue
+        asked.append(uuid(len(rows)))
+        for name, kind, text in (
+            (asked[-1], "user", what),
+            (uuid(900 + len(rows)), "gemini", "ok"),
+        ):
+            row = {"id": name, "type": kind, "content": text, "timestamp": stamp(len(rows))}
+            rows.append(row)
+    return "session-2026-11-20T10-00-00000000.jsonl", rows
+
+
+@pytest.mark.parametrize(("said", "expected"), _REWINDS)
+@pytest.mark.parametrize(
+    ("reader", "written"), [(Pi(), of_pi), (Qwen(), of_qwen), (Gemini(), of_gemini)]
+)
+def test_turns_that_a_rewind_left_are_replaced_by_the_next(
+    tmp_path, reader, written, said, expected
+):
+    name, rows = written(said)
+    file = tmp_path / name
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert replaced(reader.open_session(reader.at(file))) == expected

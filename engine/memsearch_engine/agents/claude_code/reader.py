@@ -23,9 +23,6 @@ A rewind leaves its turns in the file. The next prompt names a line of an earlie
 
 from __future__ import annotations
 
-import bisect
-import contextlib
-import mmap
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,7 +31,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.claude_code import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, LinkedScanner
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -78,7 +75,6 @@ _RESULT = re.compile(r"<result>(.*)</result>", re.S)
 _CALL_ID = re.compile(r"<tool-use-id>\s*([\w-]{4,80})\s*</tool-use-id>")
 _SUB_AGENT = re.compile(r"\bagentId: ?([A-Za-z0-9_-]{4,64})\b")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_LINE_ID = re.compile(r"[\w-]{1,100}")
 _INTERRUPTED = "[Request interrupted by user"
 #: Tool calls that the model's own server executed: web searches, fetches, MCP.
 _SERVER_SIDE = (
@@ -164,29 +160,9 @@ class ClaudeConversation(JsonlConversation):
         line.
         """
         place = super().find(turn)
-        if place < 0 and _UUID.fullmatch(turn) and (found := self._place_of_line(turn)) is not None:
+        if place < 0 and _UUID.fullmatch(turn) and (found := self.place_of_line(turn)) is not None:
             return found
         return place
-
-    def _follows(self, after: str, parents: list[int]) -> int:
-        found = self._place_of_line(after)
-        return len(parents) - 1 if found is None else found
-
-    def _place_of_line(self, uuid: str) -> int | None:
-        """Return the position of the turn with a line, -1 before the first turn, None for an
-        unknown id.
-        """
-        if not _LINE_ID.fullmatch(uuid) or self.where.path.endswith(".zst"):
-            return None
-        with (
-            contextlib.suppress(OSError, ValueError),
-            open(self.where.path, "rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-        ):
-            for colon in (b'"uuid":"', b'"uuid": "'):
-                if (at := data.rfind(colon + uuid.encode() + b'"')) >= 0:
-                    return bisect.bisect_right(self._offsets.starts, at) - 1
-        return None
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = super().turns(first, last)
@@ -218,26 +194,19 @@ class ClaudeConversation(JsonlConversation):
         return any(turn.outside for turn in turns)
 
 
-class _Scanner(Scanner):
+class _Scanner(LinkedScanner):
     def __init__(self) -> None:
         super().__init__()
         self._first, self._position = "", None
-        self._lines: set[str] = set()  # ids of the lines since the last turn began
-        self._has_begun = (
-            # whether a turn was seen; lines before the first one may belong to an unread turn
-            False
-        )
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         found = self._turn(offset, line)
+        own = text_of(line.uuid)
         if found:
-            parent = text_of(line.parentUuid)
-            if self._has_begun and parent and parent not in self._lines:
-                self.after[found[0]] = parent
-            self._has_begun = True
-            self._lines.clear()
-        self._lines.add(text_of(line.uuid))
+            self.begin(found[0], own, text_of(line.parentUuid) or None)
+        else:  # only what a person typed leads to another branch
+            self.link(own, None)
         return found
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:

@@ -9,8 +9,9 @@ files. A message that is repeated under its id then contains its tools.
 **A turn is named by the id of its user message**, which stays the same when the session is resumed.
 
 ``$set.messages`` replaces the whole list at a start, a resumption, a cancellation, an error, a
-rewind and a compression, and ``$rewindTo`` cuts the list. Earlier messages in the file were sent
-all the same. So lines are read in their order, and a list only shows that a turn was refused. The
+rewind and a compression. ``$rewindTo`` cuts the list before a message: the turns from there on are
+replaced by the next one. Earlier messages in the file were sent all the same. So lines are read in
+their order, and a list only shows that a turn was refused. The
 file names no folder; ``.project_root`` beside ``chats`` does. A resumption in another minute leaves
 an empty file under the same session. Sub-agents have files of their own in a folder with their
 parent's id, and are not sessions. Until spring 2026 a session was one JSON document
@@ -169,8 +170,16 @@ def _document(path: str | os.PathLike[str]) -> list[bytes]:
 
 
 class _Scanner(Scanner):
+    _cut = ""  # the first message that a rewind took back since the last turn
+
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
+        self._cut = text_of(line.cut) or self._cut
+        if (found := self._turn(offset, line)) and self._cut:
+            self.after[found[0]], self._cut = self._cut, ""
+        return found
+
+    def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
         if line.type is None:
             if text_of(line.sessionId):
                 self.facts["session"] = text_of(line.sessionId)
@@ -312,6 +321,10 @@ class GeminiConversation(WithSubAgents):
     """A session file of Gemini CLI."""
 
     scanner, parser = _Scanner, _parse
+
+    def _follows(self, after: str, parents: list[int]) -> int:
+        """Return the position before the turn whose message a rewind took back."""
+        return (self.ids.index(after) if after in self.ids else len(parents)) - 1
 
     def sub_agents(self) -> Iterable[Path]:
         return (Path(self.where.path).parent / self.session).glob("*.jsonl")

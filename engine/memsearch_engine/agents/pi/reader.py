@@ -1,9 +1,10 @@
 """pi's sessions: JSON lines that form a tree by ``parentId`` (checked with 0.74.2, 0.87.1 and
 1.5.2).
 
-A turn begins with a ``message`` of role ``user``. Lines are only appended: a rewind continues from
-an earlier line, a context compaction adds its summary, and both leave earlier lines in place. So
-lines are read in their order, and an abandoned branch counts like any other. A prompt that was
+A turn begins with a ``message`` of role ``user``. Lines are only appended: a context
+compaction adds its summary and leaves earlier lines in place. So lines are read in their order.
+After a rewind the next line names an earlier line as its ``parentId``, and the turns of the
+abandoned branch are replaced by the new one. A prompt that was
 typed while tools ran is a ``user`` line, too. It comes before the answer, and its time is before
 the last tool ended. It belongs to the turn around it. Messages of extensions (``custom_message``)
 and of the client (``system``), and commands that the person ran (``bashExecution``), are not part
@@ -25,7 +26,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.pi import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, LinkedScanner
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
@@ -68,6 +69,7 @@ class _Line(msgspec.Struct):
 
     type: Any = None
     id: Any = None
+    parentId: Any = None
     timestamp: Any = None
     message: Any = None
     version: Any = None
@@ -113,7 +115,13 @@ class Reader(FileReader):
         return line.get("type") == "session" and is_known and "cwd" in line
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        return JsonlConversation(where, _Scanner, _parse, cache)
+        return PiConversation(where, _Scanner, _parse, cache)
+
+
+class PiConversation(JsonlConversation):
+    """A session file of pi."""
+
+    line_id = "id"
 
 
 class _Waiting:
@@ -144,13 +152,23 @@ def _seconds(stamp: object) -> float:
         return float("inf")
 
 
-class _Scanner(Scanner):
+class _Scanner(LinkedScanner):
     def __init__(self) -> None:
         super().__init__()
         self._waiting = _Waiting()
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
+        own = text_of(line.id)
+        # the first version has no ids, and its lines follow one another
+        parent = text_of(line.parentId) if own and line.type != "session" else None
+        if found := self._turn(offset, line):
+            self.begin(found[0], own, parent)
+        else:
+            self.link(own, parent)
+        return found
+
+    def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
         if line.type == "session":
             self.facts.update(session=text_of(line.id), cwd=text_of(line.cwd))
         role = line.role

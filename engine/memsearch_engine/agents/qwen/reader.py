@@ -8,8 +8,8 @@ The person's words are the first part of the line. Additions of hooks and the fi
 names are further parts.
 
 **A turn is named by the uuid of its user line.** A resumed session continues in the same file. A
-fork copies the line with its uuid. A rewind leaves the line in place, on an abandoned branch. The
-``prompt_id`` that hooks get is in a turn's measurements (``ui_telemetry``); it is an alias of the
+fork copies the line with its uuid. A rewind leaves the line in place, and its record names
+the line after which the next prompt continues. The ``prompt_id`` that hooks get is in a turn's measurements (``ui_telemetry``); it is an alias of the
 last turn with it. Sub-agents have files of their own beside ``chats`` and are not sessions. A
 process that ends in the middle leaves the answer so far, without its token counts.
 """
@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.qwen import AGENT
-from memsearch_engine.agents.transcripts.jsonl import Scanner, WithSubAgents
+from memsearch_engine.agents.transcripts.jsonl import LinkedScanner, WithSubAgents
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
@@ -59,6 +59,7 @@ class _Line(msgspec.Struct):
     type: Any = None
     subtype: Any = None
     uuid: Any = None
+    parentUuid: Any = None
     sessionId: Any = None
     timestamp: Any = None
     provenance: Any = None
@@ -103,7 +104,7 @@ class Reader(FileReader):
         return QwenConversation(where, cache)
 
 
-class _Scanner(Scanner):
+class _Scanner(LinkedScanner):
     def __init__(self) -> None:
         super().__init__()
         self._now = ""
@@ -111,6 +112,15 @@ class _Scanner(Scanner):
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
+        own, parent = text_of(line.uuid), text_of(line.parentUuid)
+        if found := self._turn(offset, line):
+            self.begin(found[0], own, parent or None)
+        else:  # only a rewind leads to another branch
+            is_followed = line.subtype == "rewind" or parent in self._roots
+            self.link(own, parent if is_followed else None)
+        return found
+
+    def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
         if name := _unknown(line):
             self.count(name)
             return None

@@ -8,7 +8,9 @@ on; if it was replaced, it is read from the start.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
+import mmap
 import os
 import re
 from abc import ABC, abstractmethod
@@ -34,6 +36,7 @@ from memsearch_engine.core.ids import digest
 _WORTH_AN_INDEX = 1024 * 1024
 _HEAD = 4096
 _MAX_INDEXES = 4000
+_LINE_ID = re.compile(r"[\w.:-]{1,200}", re.A)
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a session id that is safe as a folder's name
 
 
@@ -73,6 +76,41 @@ class Scanner(ABC):
         count(self.unknown, kind)
 
 
+class LinkedScanner(Scanner):
+    """Finds turns in lines that name the line that they follow.
+
+    A turn that follows no line of the turn before it is on another branch of the session.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        # ids of the lines since the last turn began -> the line outside of that turn that they
+        # descend from, None if they descend from the turn
+        self._roots: dict[str, str | None] = {}
+        self._has_begun = False  # lines before the first turn may belong to a turn that is not read
+
+    def link(self, own: str, parent: str | None) -> None:
+        """Record a line that begins no turn.
+
+        Args:
+            own: its id.
+            parent: the id of the line that it follows, ``""`` for the start of the session, None if
+                it follows the line before it.
+        """
+        self._roots[own] = self._root(parent)
+
+    def begin(self, turn: str, own: str, parent: str | None) -> None:
+        """Record a line that begins a turn. See ``link``."""
+        root = self._root(parent)
+        if self._has_begun and root is not None:
+            self.after[turn] = root
+        self._has_begun = True
+        self._roots = {own: None}
+
+    def _root(self, parent: str | None) -> str | None:
+        return None if parent is None else self._roots.get(parent, parent)
+
+
 class Offsets(msgspec.Struct):
     """Where the turns of one file begin.
 
@@ -97,7 +135,7 @@ class Offsets(msgspec.Struct):
     after: dict[str, str] = {}
 
 
-_LAYOUT = 5
+_LAYOUT = 6
 
 
 class JsonlConversation(Conversation):
@@ -107,7 +145,12 @@ class JsonlConversation(Conversation):
         scanner: makes a scanner for the file.
         parse: makes turns of lines and the scanner's facts.
         cache: the folder of offset indexes, or None if the home folder cannot be used.
+
+    Attributes:
+        line_id: the key of a line's id.
     """
+
+    line_id: ClassVar[str] = "uuid"
 
     def __init__(
         self,
@@ -151,7 +194,25 @@ class JsonlConversation(Conversation):
             after: what the reader's scanner stored in ``Offsets.after``.
             parents: the same position for each earlier turn.
         """
-        raise NotImplementedError
+        found = self.place_of_line(after) if after else -1
+        return len(parents) - 1 if found is None else found
+
+    def place_of_line(self, line: str) -> int | None:
+        """Return the position of the turn with a line, -1 before the first turn, None for an
+        unknown id.
+        """
+        if not _LINE_ID.fullmatch(line) or self.where.path.endswith(".zst"):
+            return None
+        with (
+            contextlib.suppress(OSError, ValueError),
+            open(self.where.path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            for blank in ("", " "):
+                pair = f'"{self.line_id}":{blank}"{line}"'.encode()
+                if (at := data.rfind(pair)) >= 0:
+                    return bisect.bisect_right(self._offsets.starts, at) - 1
+        return None
 
     @cached_property
     def _replaced(self) -> dict[int, int]:
