@@ -135,7 +135,7 @@ def _compare(files: list[DayFile], seen: dict[str, _Seen]) -> Iterator[Update]:
             continue
         try:
             notes = {entry.id: Note.of(entry, file.path) for entry in read_day(file.path).entries}
-        except OSError:  # being replaced, or not readable: it is read the next time
+        except OSError:  # it is being replaced or not readable: read it the next time
             continue
         before |= known.notes if known else {}
         now |= notes

@@ -5,26 +5,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memsearch_engine import __version__
 from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.service.answers import (
     State,
     Status,
 )
-from memsearch_engine.service.commands import Call
-from memsearch_engine.service.repository_checks import RepositoryChecker
-
-if TYPE_CHECKING:
-    pass
-
-from memsearch_engine.core.settings import Settings
 from memsearch_engine.service.capture_handlers import CaptureHandlers
+from memsearch_engine.service.commands import Call
 from memsearch_engine.service.index_handlers import IndexHandlers
 from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.service.injection_handlers import InjectionHandlers
 from memsearch_engine.service.methods import METHODS
+from memsearch_engine.service.repository_checks import RepositoryChecker
 from memsearch_engine.service.search_handlers import SearchHandlers
 from memsearch_engine.service.service_state import ServiceState
 from memsearch_engine.service.tasks import BackgroundTasks
@@ -84,7 +80,7 @@ class Engine:
 
     @property
     def own_work(self) -> list[str]:
-        """The current background work. It does not postpone the exit: the next service resumes it."""
+        """The current background work. It does not postpone the exit."""
         doing = self.state.indexer.progress
         return [
             *(

@@ -6,7 +6,6 @@ import logging
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memsearch_engine.core.errors import Unreachable, UsageError
 from memsearch_engine.core.installation import install_command
@@ -27,10 +26,6 @@ from memsearch_engine.service.answers import (
 )
 from memsearch_engine.service.commands import Call, IndexJob, distinct
 from memsearch_engine.service.repository_checks import RepositoryChecker
-
-if TYPE_CHECKING:
-    pass
-
 from memsearch_engine.service.search_handlers import SearchHandlers
 from memsearch_engine.service.service_state import ServiceState
 
@@ -224,7 +219,8 @@ class IndexHandlers:
                 else f"{asked:.0%} of what was searched lately is"
             )
             advice = (
-                f"{what} not English, which the installed model hardly knows: {models.SECOND} beside it finds {models.SECOND_BRINGS}, "
+                f"{what} not English, which the installed model hardly knows: "
+                f"{models.SECOND} beside it finds {models.SECOND_BRINGS}, "
                 "for 150 MB of memory"
             )
             if not models.convertible(self._state.home, models.SECOND):

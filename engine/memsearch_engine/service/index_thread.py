@@ -50,9 +50,9 @@ from memsearch_engine.service.sources import ProjectSources
 log = logging.getLogger("memsearch.service")
 _EMBED_SLICE = 256
 _RETRY_S = 30.0
-#: For work that nobody waits for: the pause for each second of it, which limits it to a fifth of a
-#: core, and its niceness. A higher niceness would block searches on a busy machine, because both
-#: share the interpreter lock.
+#: For idle work: the pause after it as a multiple of its duration, which limits it to a fifth of a
+#: core; its niceness; and the shortest pause. A higher niceness would block searches on a busy
+#: machine, because both share the interpreter lock.
 REST, _NICE, _LEAST_REST_S = 4.0, 5, 0.001
 
 
@@ -76,31 +76,33 @@ class Work(msgspec.Struct):
     deleted: int = 0
 
     def left(self) -> int:
-        """Texts that are still without a vector."""
+        """Return the number of texts that still lack a vector."""
         return sum(len(missing) for _, missing in self.spaces)
 
 
 class IndexThread:
-    """The thread, and what it has not finished."""
+    """The index thread and its unfinished work."""
 
     def __init__(self, state: IndexState, sources: ProjectSources) -> None:
         self._state, self._sources = state, sources
-        self.works: list[Work] = []  # read, and not wholly embedded
+        self.works: list[Work] = []  # projects that were read but are not completely embedded
         self._prompts = PromptFinder(state, sources)
         self._comparer = Comparer()
         self._at_rest = ThreadPoolExecutor(1, "rest", initializer=_be_nice)
         self._thread = threading.Thread(target=self._run, name="index", daemon=True)
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
+        """Stop the thread. Wait 10 seconds at most."""
         self._state.queue.put(Stop())
         self._thread.join(10)
         self._at_rest.shutdown(wait=False)
 
     def at_rest(self) -> list[str]:
-        """Return the work that is done while nobody waits for the index, for people."""
+        """Return the current idle work, for people."""
         if not self._state.ready.is_set() or not (self._prompts.is_due or self._may_compare):
             return []
         return [
@@ -155,10 +157,10 @@ class IndexThread:
         """Return the next command.
 
         Args:
-            rest_s: seconds to pause before work that nobody waits for.
+            rest_s: seconds to pause before idle work.
 
         Raises:
-            queue.Empty: there is other work to do.
+            queue.Empty: no command waits, and there is other work to do.
         """
         if self.works:
             return self._state.queue.get(block=False)
@@ -167,7 +169,7 @@ class IndexThread:
         return self._state.queue.get()
 
     def _step_at_rest(self) -> None:
-        """Do one step of the work that nobody waits for."""
+        """Do one step of the idle work."""
         if self._prompts.is_due:
             self._prompts.step()
         elif (serving := self._state.spaces.serving) is not None:
@@ -175,11 +177,11 @@ class IndexThread:
 
     @property
     def _may_compare(self) -> bool:
-        """Whether notes are to be compared, and the vectors are those that will serve."""
+        """Whether notes must be compared, and the serving vectors are final."""
         return self._state.spaces.next is None and self._comparer.is_due(self._state.spaces.serving)
 
     def _update_second_model(self) -> None:
-        """Open the second model's vectors, or close them."""
+        """Open or close the second model's vector index, according to the settings."""
         if not self._state.spaces.is_second_due():
             return
         if self._state.spaces.second is None:
@@ -187,7 +189,7 @@ class IndexThread:
                 self._state.enqueue_all()
             return
         closing = self._state.spaces.close_second()
-        for work in list(self.works):  # nothing is written to it any more
+        for work in list(self.works):  # the closed index gets no more vectors
             work.spaces = [
                 (space, missing) for space, missing in work.spaces if space is not closing
             ]
@@ -198,7 +200,7 @@ class IndexThread:
         with self._state.lock:
             if job.is_routine:
                 if job.project.root not in self._state.queued:
-                    return False  # a person's own index run came first and did it
+                    return False  # an index run of a user has done it
                 self._state.queued.discard(job.project.root)
         return True
 
@@ -225,7 +227,7 @@ class IndexThread:
                 self._end(work.job)
             self.forget(project)
             shutil.rmtree(searchable.folder(home, project.id), ignore_errors=True)
-            with contextlib.suppress(MemsearchError):  # what is left belongs to no project
+            with contextlib.suppress(MemsearchError):  # the rest belongs to no project
                 fact_history.drop(home, project.id[:8])
             home.ground(project.id).unlink(missing_ok=True)
         except Exception:  # a failed command must not stop the next one
@@ -233,7 +235,7 @@ class IndexThread:
         self._end(job)
 
     def forget(self, project: Project) -> None:
-        """Drop a project's index. The stored vectors of its texts stay."""
+        """Drop a project's index. The vectors of its texts stay in the cache."""
         for path in self._state.catalog.files.known(project.id):
             self._state.catalog.files.remove(project.id, path)
         self._state.catalog.links.prune(project.id)
@@ -293,8 +295,8 @@ class IndexThread:
             self._state.opened_with = (self._state.settings.embedding, self._state.settings.milvus)
             name = self._state.spaces.open()
             log.info("space %s open after %.2f s", name, time.monotonic() - start)
-            if not self._state.problem:  # else it may fail again in a moment
-                self._state.ready.set()  # searches that wait need no more
+            if not self._state.problem:  # otherwise it may fail again soon
+                self._state.ready.set()  # this is enough for the waiting searches
                 self._state.changed()
             self._warm()
             self._state.spaces.open_stores()
@@ -324,7 +326,7 @@ class IndexThread:
             ):
                 with contextlib.suppress(
                     Exception
-                ):  # a damaged folder shows itself, and is mended, where it is used
+                ):  # damage is detected and repaired where the folder is used
                     serving.warm(project.collection)
 
     def _settle_spaces(self) -> None:
@@ -394,7 +396,7 @@ class IndexThread:
         ):
             self._state.catalog.prompts.put(
                 dict.fromkeys(unwanted)
-            )  # before anything of it is embedded or stored
+            )  # before they are embedded or stored
         found.failed += bad
         if self._state.is_behind([project]):
             self._state.catalog.files.set_scanned(project.id)
@@ -437,7 +439,7 @@ class IndexThread:
         part = dict(list(missing.items())[:_EMBED_SLICE])
         for text_hash in space.embeddings.known(
             part
-        ):  # made meanwhile for another run of the same project
+        ):  # computed meanwhile for another run of the same project
             del missing[text_hash], part[text_hash]
         before = work.embedded
 
@@ -497,7 +499,7 @@ class IndexThread:
         work.reason = work.reason or reason
         if isinstance(
             error, embed_http.OtherLength
-        ):  # the model has changed under its name: what it made before is of no use
+        ):  # the model behind the name has changed: its older vectors are useless
             self._state.reopen(reason)
         self._state.retry_at[work.job.project.root] = time.monotonic() + _RETRY_S
 
@@ -546,7 +548,7 @@ def give_back_memory() -> None:
 
 
 def _be_nice() -> None:
-    if sys.platform == "linux":  # elsewhere it would be the whole process
+    if sys.platform == "linux":  # elsewhere this changes the whole process
         with contextlib.suppress(OSError):
             os.setpriority(
                 os.PRIO_PROCESS,

@@ -56,19 +56,23 @@ class Indexer:
         self.home = home
         self._state = IndexState(home, registry, stopping, changed)
         self._sources = ProjectSources(home, lambda: self._state.settings)
-        # root -> when a folder that is not there is looked for again
+        # root of a missing folder -> when it is checked again (monotonic)
         self._absent: dict[str, float] = {}
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
         self.thread = IndexThread(self._state, self._sources)
         self.thread.start()
 
     def close(self) -> None:
+        """Stop the watches and the thread, and close the index."""
+
         self.watcher.stop()
         self.thread.close()
         self._state.close()
 
     @property
     def settings(self) -> Settings:
+        """The owner's settings."""
+
         return self._state.settings
 
     @settings.setter
@@ -77,10 +81,14 @@ class Indexer:
 
     @property
     def catalog(self) -> Catalog:
+        """The catalog, open for writing."""
+
         return self._state.catalog
 
     @property
     def spaces(self) -> OpenIndexes:
+        """The open vector indexes."""
+
         return self._state.spaces
 
     @property
@@ -90,6 +98,8 @@ class Indexer:
 
     @property
     def problem(self) -> str:
+        """Why searches by meaning are not possible; ``""`` if they are."""
+
         return self._state.problem
 
     @property
@@ -114,15 +124,19 @@ class Indexer:
 
     @property
     def busy(self) -> bool:
+        """Whether index work is running or queued."""
+
         return bool(self._state.queued or self.thread.works or self._state.progress)
 
     @property
     def state(self) -> str:
+        """``ready``, ``opening`` or ``broken``."""
+
         return "ready" if self.spaces.serving else "broken" if self.problem else "opening"
 
     @property
     def own_work(self) -> list[str]:
-        """The work that is done while nobody waits for the index, for people."""
+        """The work that is done while no request waits for the index, for people."""
         return self.thread.at_rest()
 
     def run(self, project: Project, paths: list[str], force: bool, call: Call) -> IndexResult:
@@ -137,12 +151,10 @@ class Indexer:
         began = time.monotonic()
         job = IndexJob(project, paths, force, call)
         with self._state.lock:
-            self._state.queued.discard(
-                project.root
-            )  # what waits in the background is done by this run
+            self._state.queued.discard(project.root)  # this run includes the queued background work
             if self.spaces.serving is None and self.problem and not self._state.is_opening:
                 self.ready.clear()
-                self._state.queue.put(OpenVectors())  # somebody asks: what was away may be back
+                self._state.queue.put(OpenVectors())  # a request is a reason to try again
         self.enqueue(job)
         while not job.done.wait(0.5):
             if call.cancelled():
@@ -157,7 +169,11 @@ class Indexer:
         return job.result
 
     def read(self, project: Project, call: Call) -> None:
-        """Read the files of a project now, and return before their vectors are made."""
+        """Read the files of a project now. It returns before their vectors are computed.
+
+        Raises:
+            Unreachable: the client cancelled the request.
+        """
         job = IndexJob(project, [], call=call)
         self.enqueue(job)
         while not job.was_read.wait(0.5):
@@ -171,7 +187,7 @@ class Indexer:
         self.enqueue(IndexJob(project, []))
 
     def enqueue(self, job: IndexJob) -> None:
-        """Queue index work. Background work that waits already is not queued twice."""
+        """Queue index work. Background work of a project is queued only once."""
         self._state.enqueue(job)
 
     def is_behind(self, projects: list[Project]) -> bool:
@@ -193,9 +209,7 @@ class Indexer:
             if self._absent.get(project.root, 0.0) > now:
                 continue
             self.watch(project)
-            if not os.path.isdir(
-                project.root
-            ):  # moved away or deleted, maybe for good: not looked for every second
+            if not os.path.isdir(project.root):  # moved or deleted: check for it less often
                 self._absent[project.root] = now + _ABSENT_S
         if self._state.renew_catalog():
             self._state.enqueue_all()
@@ -228,7 +242,7 @@ class Indexer:
         ):
             self._state.pause_s = min(_MAX_PAUSE_S, self._state.pause_s * 2)
             self._state.reopen_at = now + self._state.pause_s
-            self._state.queue.put(OpenVectors())  # searches go on comparing words meanwhile
+            self._state.queue.put(OpenVectors())  # until then, searches use words
 
     def catch_up(self, projects: list[Project], call: Call) -> bool:
         """Read files that changed while no service watched them.
@@ -294,14 +308,15 @@ class Indexer:
         job = DropProject(project)
         self._state.queue.put(job)
         job.done.wait(_DETACH_S)
-        for other in others:  # another folder of the same project: what is indexed is of both
+        for other in others:  # another folder of the same project shares the index
             self.enqueue(IndexJob(other, []))
 
     def watch(self, project: Project) -> None:
+        """Watch the notes of a project, and index them if a watch was added."""
         for folder in filter(None, (project.memory, shared_beside(project.memory))):
             try:
                 safe_files.real(folder)
-            except OSError:  # a link out of its project: nothing there is ours to read
+            except OSError:  # a link that leaves the project is not followed
                 continue
             if self.watcher.add(project.root, folder):
                 self.enqueue(IndexJob(project, []))

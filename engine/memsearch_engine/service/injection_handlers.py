@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts import summary
@@ -22,15 +22,11 @@ from memsearch_engine.injection.action import ActionAdviser
 from memsearch_engine.injection.action import select as select_advice
 from memsearch_engine.injection.prompt import Telling
 from memsearch_engine.service.commands import Call
-
-if TYPE_CHECKING:
-    pass
-
 from memsearch_engine.service.search_handlers import SearchHandlers, searching
 from memsearch_engine.service.service_state import ServiceState
 
 log = logging.getLogger("memsearch.service")
-_KNOWN = 5  # things about an action of which the first that is new to the session is injected
+_KNOWN = 5  # pieces of advice on an action; the first that is new to the session is injected
 _LONGEST_WAIT_S = 60.0
 
 

@@ -1,4 +1,4 @@
-"""Starting the resident process where it is needed, and ending it. Its own side is ``server``."""
+"""Starts the resident process if it does not run, and ends it. The process itself is ``server``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,21 @@ _MODULE = "memsearch_engine.service.server"
 
 
 def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connection:
-    """A connection; starts the service where none runs. Raises Unreachable."""
+    """Connect to the service.
+
+    Args:
+        start: start the service if none runs.
+        wait_s: seconds to wait for a service that starts.
+
+    Raises:
+        ServiceHung: a service listens but does not answer.
+        Unreachable: no service runs, or it can't be started in time.
+    """
     try:
         connection = Connection(home)
         if not protocol.newer(protocol.hello()["version"], connection.server["version"]):
             return connection
-        connection.close()  # an older service is finishing; wait for its place
+        connection.close()  # an older service exits now; the next one starts after it
     except ServiceHung:
         raise
     except Unreachable:
@@ -51,21 +60,19 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
                     f"the service can't start: {_last_words(home)}",
                     f"see {home.log}, or `memsearch service logs`",
                 ) from error
-            if code == 0:  # another one held the lock, and may just have ended
+            if code == 0:  # another service had the lock, and may have ended by now
                 process = launch(home)
             if time.monotonic() > end:
                 raise Unreachable(
                     f"the service did not start within {wait_s:.0f} s ({error})",
                     f"see {home.log}, or `memsearch service logs`",
                 ) from error
-        time.sleep(
-            pause
-        )  # the socket file appears when the service listens; there is nothing to wait on before
+        time.sleep(pause)  # before the socket file exists there is nothing to wait on
         pause = min(pause * 1.5, 0.2)
 
 
 def _last_words(home: Home) -> str:
-    """The end of the service's log: why it ended."""
+    """Return the last line of the service's log, which says why it ended."""
     try:
         lines = home.log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
@@ -74,7 +81,14 @@ def _last_words(home: Home) -> str:
 
 
 def launch(home: Home) -> subprocess.Popen[bytes]:
-    """Start the service detached, stdio on /dev/null. A second one exits by itself."""
+    """Start the service detached, with stdio on /dev/null. A second service exits by itself.
+
+    Returns:
+        The process. It runs until the service ends.
+
+    Raises:
+        Unreachable: the home can't be written, or the process can't be started.
+    """
     try:
         home.ensure()
     except OSError as error:
@@ -94,7 +108,7 @@ def launch(home: Home) -> subprocess.Popen[bytes]:
                 "-P",
                 "-m",
                 _MODULE,
-            ],  # -P: the current folder may be a stranger's repository
+            ],  # -P: do not import from the current folder, which may be a foreign repository
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -107,8 +121,16 @@ def launch(home: Home) -> subprocess.Popen[bytes]:
 
 
 def stop(home: Home, wait_s: float = 15.0) -> bool:
-    """Ask the service to finish and wait until it has; one that does not answer is ended. Returns
-    whether one was running.
+    """Ask the service to finish and wait until it has ended. Kill it if it does not answer.
+
+    Args:
+        wait_s: seconds to wait for its end.
+
+    Returns:
+        Whether a service was running.
+
+    Raises:
+        Unreachable: the service did not end in time.
     """
     try:
         connection = Connection(home)
@@ -132,13 +154,15 @@ def _ended(home: Home, wait_s: float) -> bool:
     while time.monotonic() < end:
         if is_free(home.service_lock):
             return True
-        time.sleep(0.05)  # a file lock can be tried, not awaited with a limit
+        time.sleep(0.05)  # a file lock has no wait with a time limit
     return False
 
 
 def _end_starting(home: Home, wait_s: float) -> bool:
-    """End a service that a hook or a command has started and that does not listen yet. Returns
-    whether there was one.
+    """End a service that was started and does not listen yet.
+
+    Returns:
+        Whether there was one.
     """
     import psutil
 
@@ -163,9 +187,7 @@ def _end_starting(home: Home, wait_s: float) -> bool:
 
 
 def _is_alive(process: psutil.Process) -> bool:
-    """Whether it runs: one that has ended may stand in the table for as long as nobody asks for its
-    exit code.
-    """
+    """Whether the process runs. A zombie has ended, but its parent has not yet read its status."""
     import psutil
 
     try:
@@ -179,7 +201,7 @@ def _is_service(process: psutil.Process) -> bool:
 
 
 def _end(home: Home, number: int) -> None:
-    """Send a signal to the process that says it is this home's service, if it is one."""
+    """Send a signal to the process in the pid file, if that process is a service of this user."""
     import psutil
 
     try:

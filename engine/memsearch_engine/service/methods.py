@@ -1,8 +1,8 @@
-"""The remote methods of the service: the name of each, and the type of its answer.
+"""The remote methods of the service: their names, and the types of their answers.
 
-Client and server use this table; nobody else names a method. The parameters of a method are those
-of its handler (``search_handlers``, ``injection_handlers``, ``index_handlers``,
-``capture_handlers``, ``engine``). A type is imported when an answer is decoded.
+Client and server use this table. The parameters of a method are those of its handler (in
+``search_handlers``, ``injection_handlers``, ``index_handlers``, ``capture_handlers`` or
+``engine``). A type is imported when an answer is decoded.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Method(Generic[T]):
     """A remote method.
 
     Args:
-        name: as it is sent.
+        name: the name in requests.
         answer: the type of its answer: ``module:Class`` inside the engine, or a built-in type.
-        is_list: the answer is a list of that type.
+        is_list: whether the answer is a list of that type.
     """
 
     def __init__(self, name: str, answer: str | type[Any], *, is_list: bool = False) -> None:
@@ -45,7 +45,7 @@ class Method(Generic[T]):
 
     @property
     def answer(self) -> type[T]:
-        """The type that an answer is decoded as."""
+        """The type as which an answer is decoded."""
         found: Any = self._answer
         if isinstance(found, str):
             from importlib import import_module

@@ -1,4 +1,4 @@
-"""Embedding models: which are known, and which is used."""
+"""Embedding models: the known ones and the one in use, as a part of ``Memory``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from memsearch_engine.service import launch
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A model that is known. ``here``: on this machine; ``in_use``; ``beside``: asked beside the
-    one in use.
+    """A known model.
+
+    Attributes:
+        here: whether it is on this machine.
+        in_use: whether notes are embedded with it.
+        beside: whether it is the second model, which is used in addition.
     """
 
     name: str
@@ -40,7 +44,7 @@ class Models:
         self._home = scope.home
 
     def known(self) -> list[Choice]:
-        """Embedding models that are known by name."""
+        """Return the embedding models that are known by name."""
         settings = layers.load(self._home)
         current, beside = (
             settings.embedding.model or models.DEFAULT,
@@ -60,31 +64,40 @@ class Models:
         ]
 
     def is_present(self, name: str) -> bool:
-        """Whether it can be used at once, or made of weights that are installed."""
+        """Whether the model can be used at once, or converted from weights that are installed."""
         return models.is_present(self._home, name) or models.convertible(self._home, name)
 
     def can_be_made(self, name: str) -> bool:
-        """Whether it is made of weights that are installed, which ``pull`` does without a
-        network.
-        """
+        """Whether ``pull`` can convert the model from installed weights, without a network."""
         return models.convertible(self._home, name)
 
     def pull(self, name: str) -> Path:
-        """Make a model of what is installed, or fetch it from its hub; its folder. Raises
-        Unreachable, UsageError.
+        """Convert the model from installed weights, or download it.
+
+        Returns:
+            The model's folder.
+
+        Raises:
+            Unreachable: the download failed.
+            UsageError: there is no such model.
         """
         return models.pull(self._home.ensure(), name)
 
     def find(self, name: str) -> models.ModelFiles:
-        """The files of a model, by its name or folder. Raises UsageError, Unreachable."""
+        """Find the files of a model by its name or folder.
+
+        Raises:
+            UsageError: there is no such model.
+            Unreachable: the model is not on this machine.
+        """
         return models.find(self._home, name)
 
     def is_sound(self, files: models.ModelFiles) -> bool:
-        """Whether its checksum is the known one."""
+        """Whether the checksum of the model's files is the known one."""
         return models.verify(files)
 
     def use(self, name: str) -> None:
-        """Embed with a model from now on; the service is started with it."""
+        """Use a model for embedding from now on, and start the service with it."""
         self.find(name)
         layers.set_value(self._home, "embedding.model", name)
         launch.stop(self._home)

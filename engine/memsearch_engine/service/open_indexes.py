@@ -1,9 +1,9 @@
 """The vector indexes that a service has open.
 
-These are the one that serves, the one that is built beside it after the model changed, and a second
-model's. This file knows which is opened, which takes another's place, and when one may be closed:
-not before the searches that began on it have ended. It does not know what is written to them: that
-is the index thread's (``indexing``), which alone opens any.
+These are the serving index, a new index that is built after the model changed, and the index of a
+second model. This file decides which indexes are opened, which one replaces another, and when one
+is closed: after the searches that use it have ended. The index thread (``index_thread``) writes to
+them and is the only one that opens them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ log = logging.getLogger("memsearch.service")
 
 
 class OpenIndexes:
-    """The indexes of one home, as its settings name them at the time.
+    """The open indexes of one home. Its settings name the models.
 
     Attributes:
-        serving: searched; None while it is opened.
-        next: built beside it after the model changed.
-        second: of a model that is asked beside the first one; None where there is none.
-        second_failed: why it is not asked.
+        serving: answers searches; None while it is being opened.
+        next: is built to replace ``serving`` after the model changed.
+        second: the index of a second model; None if there is none.
+        second_failed: why the second model is not used.
     """
 
     def __init__(self, home: Home, settings: Callable[[], Settings]) -> None:
@@ -42,9 +42,9 @@ class OpenIndexes:
         self.second: VectorIndex | None = None
         self.second_failed = ""
         self._giving_up = threading.Lock()
-        self._retired: list[VectorIndex] = []  # to be opened again
-        self._replaced: list[VectorIndex] = []  # of a model that is no longer used
-        self._searches: set[object] = set()  # under way
+        self._retired: list[VectorIndex] = []  # to be closed, and opened again
+        self._replaced: list[VectorIndex] = []  # to be deleted: of a model that is no longer used
+        self._searches: set[object] = set()  # those that are running
         self._searched = threading.Condition()
 
     def __iter__(self) -> Iterator[VectorIndex]:
@@ -52,18 +52,18 @@ class OpenIndexes:
         return (index for index in (self.serving, self.next, self.second) if index is not None)
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all indexes."""
         for index in (*self, *self._retired, *self._replaced):
             index.close()
 
-    # -- while they are searched
+    # -- searches
 
     @contextlib.contextmanager
     def searching(self) -> Iterator[None]:
-        """Keep the indexes open that serve now, also when others take their place meanwhile.
+        """Postpone the closing of replaced indexes until the block has ended.
 
-        One that is opened again after a failure, or with other settings, is closed at once: its
-        searches fall back to words.
+        An index that is reopened after a failure or with other settings is closed at once. Searches
+        on it fall back to words.
         """
         token = object()
         with self._searched:
@@ -76,7 +76,7 @@ class OpenIndexes:
                 self._searched.notify_all()
 
     def after_searches(self, work: Callable[[], None]) -> None:
-        """Do *work* in another thread, when all searches under way now have ended."""
+        """Run *work* in another thread when all current searches have ended."""
         with self._searched:
             begun = set(self._searches)
 
@@ -90,15 +90,15 @@ class OpenIndexes:
     # -- the first model
 
     def open(self) -> str:
-        """Open what the settings name, without Milvus Lite; what was open is closed first.
+        """Close the open indexes and open the one that the settings name, without Milvus Lite.
 
-        Where it has to be built, the last complete index serves meanwhile.
+        If it has to be built, the last complete index serves until it is done.
 
         Returns:
             The fingerprint of the index that the settings name.
 
-        Raises:
-            MemsearchError: or whatever a store or a model raises.
+        Raises: MemsearchError: the model or the store can't be opened. Stores may also raise their
+            own errors.
         """
         self.give_up()
         self.retire()
@@ -116,21 +116,21 @@ class OpenIndexes:
         return name
 
     def _reopened(self, made_with: Embedding) -> VectorIndex | None:
-        """Open an older complete index; None where it can't be: words alone serve then."""
+        """Open an older complete index. Return None if that fails: searches use words then."""
         made_with.api_key = self._settings().embedding.api_key
         try:
             return VectorIndex(
                 self.home, self._settings().milvus, embed.load(self.home, made_with), later=True
             )
-        except Exception as error:  # noqa: BLE001 - it only serves until the new one is built, which comes first
+        except Exception as error:  # it serves only until the new one is built
             log.warning("the old index can't serve: %s", error)
             return None
 
     def open_stores(self) -> None:
-        """Open Milvus Lite, which ``open`` leaves for later, where it is needed.
+        """Open Milvus Lite, which ``open`` postpones, where an index needs it.
 
         Raises:
-            Unreachable: it can't be opened.
+            Unreachable: Milvus Lite can't be opened.
         """
         serving, new = self.serving, self.next
         if new is not None and new.needs_store():
@@ -146,28 +146,28 @@ class OpenIndexes:
                 serving.close()
 
     def give_up(self) -> None:
-        """Stop serving the first model: it has to be opened again. ``retire`` closes it."""
+        """Stop serving the first model, which must be reopened. ``retire`` closes the indexes."""
         with self._giving_up:
             self._retired += [index for index in (self.serving, self.next) if index is not None]
             self.serving = self.next = None
 
     @property
     def was_given_up(self) -> bool:
-        """Whether anything waits to be closed."""
+        """Whether given-up indexes must still be closed."""
         return bool(self._retired)
 
     def retire(self) -> None:
-        """Close what was given up."""
+        """Close the given-up indexes."""
         with self._giving_up:
             retired, self._retired = self._retired, []
         for index in retired:
             try:
                 index.close()
-            except Exception:  # its server may be gone
+            except Exception:  # the server may be unreachable
                 log.exception("an index was not closed")
 
     def complete(self) -> None:
-        """Note that everything has its vectors, and let a new index take the old one's place."""
+        """Mark the index as complete. A new index then replaces the serving one."""
         if (target := self.next or self.serving) is None:
             return
         target.set_complete(self._settings().embedding)
@@ -179,7 +179,7 @@ class OpenIndexes:
                 self.after_searches(self._remove_replaced)
 
     def _remove_replaced(self) -> None:
-        """Close and delete the indexes that a new model's has replaced."""
+        """Close and delete the indexes that the index of a new model has replaced."""
         while self._replaced:
             old = self._replaced.pop()
             self.tidy_server()
@@ -189,24 +189,24 @@ class OpenIndexes:
                 shutil.rmtree(old.folder, ignore_errors=True)
 
     def tidy_server(self) -> None:
-        """Drop collections on a server that no model of this home uses any more.
+        """Drop collections on a server that no model of this home uses.
 
-        A service that was killed may have left some.
+        A killed service may have left some.
         """
         if self.serving is None or self.next is not None:
             return
         try:
             if gone := self.serving.drop_other_collections():
                 log.info("off the server: %s", ", ".join(gone))
-        except Exception as error:  # noqa: BLE001 - whatever a server raises: what is left there costs room, no more
+        except Exception as error:  # any error: the rest only takes space
             log.warning("collections of older models stay on the server: %s", reason_of(error))
 
     # -- the second model
 
     def is_second_due(self) -> bool:
-        """Return whether a second model has to be opened or closed."""
+        """Whether a second model must be opened or closed."""
         if self.next is not None or self._replaced:
-            return False  # the first one's change comes first; they may be the same
+            return False  # the first model changes first; both may be the same
         if self.second is not None and (self.second_failed or not self.second.is_current()):
             return True
         try:
@@ -219,9 +219,12 @@ class OpenIndexes:
         return (wanted is None) != (self.second is None) and not self.second_failed
 
     def open_second(self) -> bool:
-        """Open the second model's index, if there is one; return whether it was opened.
+        """Open the second model's index, if there is a second model.
 
-        Where that fails, the first one serves alone.
+        If that fails, the first model serves alone.
+
+        Returns:
+            Whether it was opened.
         """
         try:
             if (wanted := models.second(self.home, self._settings())) is None:
@@ -237,14 +240,14 @@ class OpenIndexes:
             return False
 
     def close_second(self) -> VectorIndex | None:
-        """Stop asking the second model; return its index, which is closed after the searches."""
+        """Stop using the second model, and return its index. It is closed after the searches."""
         closing, self.second = self.second, None
         if closing is not None:
             self.after_searches(closing.close)
         return closing
 
     def _second_folder(self) -> Path | None:
-        """Return where the second model's vectors lie: it may have been the only one before."""
+        """Return the folder of the second model's vectors. It may be a former first model."""
         try:
             wanted = models.second(self.home, self._settings())
             return self.home.index / embed.fingerprint_of(self.home, wanted) if wanted else None

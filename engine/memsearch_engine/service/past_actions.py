@@ -1,4 +1,4 @@
-"""What agents did: the commands, the errors and the files of past turns, looked up for a caller."""
+"""What agents did in past turns: commands, errors and written files, as a part of ``Memory``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memsearch_engine.actions.answers import Fix, Way
     from memsearch_engine.actions.index import Act, Actions
 
-_NOTES_ASKED = 5  # whose turns are looked into for how something was done
+_NOTES_ASKED = 5  # notes; the commands of their turns answer ``how``
 
 
 class PastActions:
@@ -30,8 +30,14 @@ class PastActions:
         self._scope = scope
 
     def how(self, asked: str, *, limit: int = 10) -> list[Way]:
-        """The commands by which something was done, best first: those that have the words asked
-        for, then those of the turns whose notes are found by them.
+        """Find the commands that did something, best first.
+
+        Commands with the words of *asked* come first, then the commands of turns with a matching
+        note.
+
+        Args:
+            asked: what was done, in the words of a person.
+            limit: number of answers.
         """
         from memsearch_engine.actions import answers
 
@@ -45,11 +51,11 @@ class PastActions:
             return answers.how(actions, self._memories, asked, self._stands(), turns)[:limit]
 
     def fix(self, error: str, *, limit: int = 5) -> list[Fix]:
-        """Where an error was met, and what mended it: the same error first, then those that are
-        alike.
+        """Find where an error occurred, and what fixed it: the same error first, then similar ones.
 
         Args:
-            error: what was printed, whole or some words of it.
+            error: the error message, or a part of it.
+            limit: number of answers.
         """
         from memsearch_engine.actions import answers
 
@@ -57,12 +63,15 @@ class PastActions:
             return answers.fix(actions, self._memories, error, self._stands())[:limit]
 
     def blame(self, path: str | os.PathLike[str], *, limit: int = 20) -> list[Act]:
-        """The turns that wrote to a file, newest first; ``note(act.entry)`` is what was noted of
-        one.
+        """Return the turns that wrote to a file, newest first.
 
-        Args:
-            path: absolute, relative to the current folder or to the project, or the last parts
-                of one.
+        ``note(act.entry)`` is the note of a turn.
+
+        Args: path: absolute, relative to the current folder or to the project, or only its last
+            parts. limit: number of turns.
+
+        Raises:
+            UsageError: the path is empty.
         """
         from memsearch_engine.actions import answers, work
 
@@ -91,8 +100,9 @@ class PastActions:
             actions.close()
 
     def _stands(self) -> Callable[[Act], bool]:
-        """Whether an action's note is still there: what was deleted is not told of in other
-        words.
+        """Return a function that checks whether an action's note still exists.
+
+        The actions of a deleted note are not shown.
         """
         known: dict[str, bool] = {}
         catalog = self._scope.catalog

@@ -1,4 +1,4 @@
-"""Finding the prompts behind older notes, so that they are searched with them."""
+"""Finds the prompts of older notes, which are embedded together with the notes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ from memsearch_engine.service.index_state import IndexState
 from memsearch_engine.service.sources import ProjectSources
 
 log = logging.getLogger("memsearch.service")
-#: Notes whose prompts are looked for at once, and how long a new note may wait for that.
+#: Notes for which a step looks up prompts, and the seconds that a step may take.
 PROMPTS_AT_ONCE, _PROMPTS_S = 512, 1.0
 
 
 class PromptFinder:
-    """Looks for prompts when the index thread rests. All calls come from that thread."""
+    """Looks for prompts when the index thread is idle. Only that thread may call it."""
 
     def __init__(self, state: IndexState, sources: ProjectSources) -> None:
         self._state, self._sources = state, sources
-        self._projects: list[Project] = []  # whose notes may lack the prompts of their turns
+        self._projects: list[Project] = []  # projects with notes that may lack their prompts
 
     @property
     def is_due(self) -> bool:
+        """Whether there is a project with missing prompts."""
         return bool(self._projects)
 
     def note(self, project: Project) -> None:
-        """A project's notes may lack their prompts."""
+        """Record that notes of a project may lack their prompts."""
         if project not in self._projects:
             self._projects.append(project)
 
     def step(self) -> None:
-        """Find the prompts behind some notes that have none, and have those embedded anew; their
-        old vectors serve meanwhile.
+        """Find the prompts of some notes, and queue these notes to be embedded again.
+
+        Their old vectors serve until then.
         """
         project = self._projects[-1]
         try:
@@ -48,7 +50,7 @@ class PromptFinder:
             )
             is_done, asked = not rows, self._asked_in(rows)
             self._state.catalog.prompts.put(asked)
-        except Exception:  # what is not found today is looked for at the next start
+        except Exception:  # the next start tries again
             log.exception("the prompts of %s are not searched", project.slug)
             is_done, asked = True, {}
         if is_done:
@@ -57,7 +59,7 @@ class PromptFinder:
             self._state.enqueue(IndexJob(project, []))
 
     def _asked_in(self, rows: list[Row]) -> dict[int, str]:
-        """What is embedded before the chunks *rows*, as far as there is time to find it."""
+        """Return the text to embed before each chunk: row id -> prompt, as far as time allows."""
         end = time.monotonic() + _PROMPTS_S
         names = {row.id: (row.agent, row.session, row.turn) for row in rows}
         found = Archive(self._state.home).prompts(names.values())

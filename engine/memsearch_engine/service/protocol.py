@@ -1,10 +1,10 @@
 """Newline-delimited JSON-RPC 2.0 on a Unix socket.
 
-Requests: ``{"jsonrpc": "2.0", "id": 1, "method": "search", "params": {…}}``. A request may be
-answered by any number of ``progress`` notifications before its result. ``cancel`` (a notification
-with the request's id) stops long work. Every connection begins with ``hello``, which carries the
-client's version: a service older than its client finishes what it does and exits, so that the next
-call starts the new one.
+A request looks like ``{"jsonrpc": "2.0", "id": 1, "method": "search", "params": {…}}``. Any number
+of ``progress`` notifications may precede its result. The notification ``cancel`` with a request's
+id stops that request. Every connection begins with ``hello``, which carries the client's version. A
+service that is older than its client finishes its work and exits, so that the next call starts the
+new version.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ import msgspec
 
 from memsearch_engine import __version__
 
-#: 2: ``search`` and ``trace`` take a typed ``request``; a client of protocol 1 sends ``query`` as text.
+#: 2: ``search`` and ``trace`` take a typed ``request``. Clients of protocol 1 send ``query`` as
+#: text.
 PROTOCOL = 2
-#: The longest line that is read; an answer with thousands of hits fits, a runaway peer does not.
+#: The longest line that is read, in bytes. An answer with thousands of hits fits.
 MAX_LINE = 64 * 1024 * 1024
 
 PARSE, INVALID, FAILED = -32700, -32602, -32603
 
 
 class Request(msgspec.Struct, omit_defaults=True):
+    """A request or notification of a client. A notification has no ``id``."""
+
     method: str
     params: dict[str, Any] = {}
     id: int | None = None
@@ -31,7 +34,7 @@ class Request(msgspec.Struct, omit_defaults=True):
 
 
 class Error(msgspec.Struct, omit_defaults=True):
-    """``data`` carries ``exit_code`` and ``hint`` of a MemsearchError."""
+    """An error. ``data`` contains ``exit_code`` and ``hint`` of a ``MemsearchError``."""
 
     code: int
     message: str
@@ -39,6 +42,8 @@ class Error(msgspec.Struct, omit_defaults=True):
 
 
 class Response(msgspec.Struct, omit_defaults=True):
+    """A result, an error, or (with ``method``) a notification of the service."""
+
     id: int | None = None
     result: msgspec.Raw = msgspec.Raw(b"null")
     error: Error | None = None
@@ -48,10 +53,12 @@ class Response(msgspec.Struct, omit_defaults=True):
 
 
 def encode(message: Request | Response) -> bytes:
+    """Encode a message as one line."""
     return msgspec.json.encode(message) + b"\n"
 
 
 def hello() -> dict[str, Any]:
+    """Return the parameters of the ``hello`` request."""
     return {"protocol": PROTOCOL, "version": __version__}
 
 

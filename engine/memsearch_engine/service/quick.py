@@ -1,9 +1,8 @@
-"""Questions to the running service with the standard library alone, for commands that print the
-answer at once.
+"""Requests to the running service with the standard library alone, for commands that print at once.
 
-Every function returns None where the full client (``Memory``) has to ask: no service, one of
-another version, an error, an index that is not ready. ``Memory`` then starts the service, waits, or
-reports the error.
+Every function returns None if the full client (``Memory``) has to do the request: there is no
+service, it has another version, it reports an error, or its index is not ready. ``Memory`` then
+starts the service, waits, or reports the error.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ _WAIT_S = 4.0
 def search(
     query: str, *, limit: int = 0, mode: str = "hybrid", fusion: str = "", everything: bool = False
 ) -> dict[str, Any] | None:
-    """Search; the answer as ``answer_view`` builds it.
+    """Search, and return the answer in the form of ``answer_view``.
 
     Args:
-        limit: how many hits; 0: as the settings say.
-        everything: in all projects.
+        limit: number of hits; 0 for the configured number.
+        everything: search all projects.
     """
     if os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0"):
         return None  # the settings decide whether the service may be asked
@@ -39,11 +38,11 @@ def search(
 def expand(
     name: str, *, lines: int | None = None, whole: bool = True, everything: bool = False
 ) -> dict[str, Any] | None:
-    """The section behind a hit, as ``section_view`` builds it. Counts as a use.
+    """Return the section behind a hit in the form of ``section_view``. It counts as a use.
 
     Args:
-        lines: lines of the file before and after it.
-        whole: the whole section, or the lines of the chunk alone.
+        lines: lines of the file to add before and after it.
+        whole: return the whole section instead of only the chunk.
         everything: look in all projects at once.
     """
     return _ask("expand_view", name=name, lines=lines, whole=whole, everything=everything)
@@ -52,12 +51,17 @@ def expand(
 def transcript(
     name: str, *, turn: str = "", context: int = 0, full: bool = False, raw: bool = False
 ) -> dict[str, Any] | None:
-    """The conversation behind a hit, with the keys of ``transcript --json``. Counts as a use.
+    """Return the conversation behind a hit, with the keys of ``transcript --json``.
+
+    It counts as a use.
 
     Args:
-        turn: another turn of the session. context: turns on both sides.
-        full: whole texts. raw: with the secrets in it.
+        turn: another turn of the session.
+        context: turns to add before and after it.
+        full: do not shorten texts.
+        raw: do not remove secrets.
     """
+
     found = _ask("transcript_view", name=name, turn=turn, context=context, full=full, raw=raw)
     environment = wire.table((found or {}).pop("environment", None))
     if environment is None or any(

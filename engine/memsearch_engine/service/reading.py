@@ -1,7 +1,7 @@
-"""Opening a note: the section behind a hit, with what replaces it and what it replaces, and the
-conversation that it came from.
+"""Opens a note: its section, the notes that supersede it, those that it supersedes, its
+conversation.
 
-The service does it for its clients; ``Memory`` does it in its own process when no service answers.
+The service does this for its clients. ``Memory`` does it in its own process if no service answers.
 """
 
 from __future__ import annotations
@@ -44,10 +44,15 @@ def find_section(
     others: Callable[[], list[Project]] | None,
     name: str,
 ) -> Section:
-    """The entry that *name* names, in *projects*, else in those of *others*.
+    """Find the entry with a name, first in *projects*, then in *others*.
+
+    Args:
+        others: returns further projects; None if there are none.
+        name: an entry id or chunk hash, or its beginning.
 
     Raises:
-        NotFound: no such entry. UsageError: too short a name, or one of several entries.
+        NotFound: there is no such entry.
+        UsageError: the name is too short, or several entries match.
     """
     try:
         return sections.find(catalog, projects, name)
@@ -58,7 +63,7 @@ def find_section(
 
 
 def note_opened(home: Home, found: Section) -> None:
-    """Record that an entry was read for its content: its session is remembered longer."""
+    """Record that the content of an entry was read. Its session is then remembered longer."""
     note_read(home, found.entry.agent, found.entry.session)
     injection_log.mark_opened(home, found.entry.id)
 
@@ -73,15 +78,15 @@ def section_view(
     lines: int | None = None,
     whole: bool = True,
 ) -> dict[str, Any]:
-    """A section with the keys of ``expand --json`` in their order, and ``DISPLAY`` for renderers.
+    """Return a section with the keys of ``expand --json``, and ``DISPLAY`` for renderers.
 
     Args:
-        project: whose notes it is among where the section names none.
-        lines: lines of the file before and after it.
-        whole: the whole section, or the lines of the chunk that was asked for.
+        project: the project of the section, if the section does not name one.
+        lines: lines of the file to add before and after it.
+        whole: return the whole section instead of only the requested chunk.
 
     Raises:
-        OSError: *lines* are wanted and the file is gone.
+        OSError: *lines* are requested and the file does not exist.
     """
     entry, project = found.entry, found.project or project
     links = _links(catalog, origin, overrides, project, entry.id)
@@ -119,19 +124,21 @@ def section_view(
 def transcript_view(
     home: Home, root: str, found: Section, *, turn: str, context: int, full: bool, raw: bool
 ) -> dict[str, Any]:
-    """The conversation behind a section with the keys of ``transcript --json``.
+    """Return the conversation behind a section with the keys of ``transcript --json``.
 
     Args:
-        root: of the client's project; agents may keep sessions there.
-        turn: another turn of the session. context: turns on both sides.
-        full: whole texts. raw: with the secrets in it.
+        root: the root of the client's project, where agents may store sessions.
+        turn: another turn of the session.
+        context: turns to add before and after it.
+        full: do not shorten texts.
+        raw: do not remove secrets.
 
     Returns:
-        Also ``environment``: the variables that say where the agent's sessions are, as this process
-        has them. A client that has others has to look by itself.
+        The view. Its key ``environment`` contains the values of this process for the variables
+        that locate the agent's sessions. A client with other values must search by itself.
 
     Raises:
-        NotFound: a person wrote the entry, or its conversation is lost.
+        NotFound: a person wrote the entry, or its conversation no longer exists.
     """
     entry = found.entry
     if entry.anchor is None:
@@ -156,7 +163,11 @@ def transcript_view(
 
 
 def _conversation(home: Home, root: str, anchor: Anchor, turn: str, context: int) -> Excerpt:
-    """Turns of a session, from its agent, else from the archive. Raises NotFound."""
+    """Read turns of a session from its agent's files, or else from the archive.
+
+    Raises:
+        NotFound: neither has the turn.
+    """
     folders = AgentFolders.from_env(seen=known_folders(home, root))
     try:
         live = anchored(anchor.agent, anchor.session, anchor.path, folders, cache=home.offsets)
@@ -175,9 +186,7 @@ def _links(
     project: Project,
     entry_id: str,
 ) -> list[Supersession]:
-    """The notes that a note supersedes and those that supersede it; none where the catalog is
-    damaged.
-    """
+    """Return the supersessions of a note in both directions; none if the catalog is damaged."""
     if catalog is None:
         return []
     with contextlib.suppress(Unreachable):
@@ -187,7 +196,7 @@ def _links(
 
 
 def _standing(catalog: Catalog | None, project: Project, found: Section) -> Standing | None:
-    """How the note compares with its repository; None where it was not compared."""
+    """Return the result of comparing the note with its repository; None without a comparison."""
     with contextlib.suppress(CatalogBroken):
         if catalog is not None:
             return catalog.staleness.standing(project.id, found.entry.id, found.entry.hash)
@@ -195,7 +204,7 @@ def _standing(catalog: Catalog | None, project: Project, found: Section) -> Stan
 
 
 def _lines_around(found: Section, lines: int, whole: bool) -> dict[str, Any]:
-    """*lines* lines of the file around a section, or around the chunk that was asked for."""
+    """Return a section or the requested chunk, with *lines* lines of the file around it."""
     first, last = (found.entry.start_line, found.entry.end_line) if whole else found.own_lines
     text = safe_files.read(found.path).decode("utf-8", "replace").splitlines()
     first, last = max(1, first - lines), min(len(text), last + lines)

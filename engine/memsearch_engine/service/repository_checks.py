@@ -1,8 +1,7 @@
-"""When notes are compared with the repositories of their projects: after HEAD moved or notes came,
-at rest, one project at a time.
+"""Decides when the notes of a project are compared with its repository.
 
-Another process compares (``staleness``); here it is decided when, and the result is put into the
-catalog.
+This happens after HEAD has moved or notes were added, when the service is idle, one project at a
+time. Another process does the comparison (``staleness``). The results are stored in the catalog.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from memsearch_engine.staleness import ask
 
 log = logging.getLogger("memsearch.service")
 _TICK_S, _FIRST_S = 5.0, 10.0
-#: Seconds from one comparison of a project to the next: where HEAD has moved, and where
-#: only notes came.
+#: Seconds between two comparisons of a project: after HEAD has moved, and after only notes were
+#: added.
 _MOVED_S, _NOTED_S = 20.0, 300.0
-_MOST_DOUBLED = 6  # a comparison that fails is repeated after 10 minutes, 20, … up to five hours
-#: What git writes when HEAD moves (a commit, a checkout, a fetch).
+_MOST_DOUBLED = 6  # a failed comparison is repeated after 10 minutes, 20, … up to five hours
+#: Files that git writes when HEAD moves (a commit, a checkout, a fetch).
 _MOVES = ("HEAD", "logs/HEAD", "packed-refs", "FETCH_HEAD", "ORIG_HEAD")
 
 Progress = Callable[[str, int, int], None]
@@ -41,7 +40,9 @@ class _Seen(msgspec.Struct):
     """The last comparison of a project.
 
     Attributes:
-        at: when (monotonic). stamp: of git's files then. failures: in a row.
+        at: when (monotonic, in seconds).
+        stamp: the stamp of git's files at that time.
+        failures: number of failures in a row.
     """
 
     at: float
@@ -50,12 +51,12 @@ class _Seen(msgspec.Struct):
 
     @property
     def pause_s(self) -> float:
-        """Seconds until the next comparison, where git's files are unchanged."""
+        """Seconds until the next comparison if git's files do not change."""
         return float(_NOTED_S * 2 ** min(self.failures, _MOST_DOUBLED))
 
 
 class RepositoryChecker:
-    """A thread that compares when it is due. ``check`` may be called by other threads."""
+    """A thread that does comparisons when they are due. Other threads may call ``check``."""
 
     def __init__(
         self, home: Home, indexer: Indexer, stopping: threading.Event, changed: Callable[[], None]
@@ -68,6 +69,8 @@ class RepositoryChecker:
         self._thread.start()
 
     def close(self) -> None:
+        """Wait for the thread. The event ``stopping`` ends it."""
+
         self._thread.join(_TICK_S)
 
     def _work(self) -> None:
@@ -112,7 +115,7 @@ class RepositoryChecker:
         return locate(project.root, self._home).common_dir if os.path.isdir(project.root) else ""
 
     def _is_compared(self, project: Project, common_dir: str) -> bool:
-        """Whether an earlier service has compared the notes, as they are, with what HEAD is now."""
+        """Whether an earlier service has compared the current notes with the current HEAD."""
         compared = self._indexer.catalog.staleness.last_check(project.id)
         return (
             compared is not None
@@ -129,8 +132,14 @@ class RepositoryChecker:
         progress: Progress = lambda what, done, total: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> RepositoryCheck:
-        """Compare the notes of a project now. Raises Unreachable: it has no repository, the process
-        failed, or it was cancelled.
+        """Compare the notes of a project with its repository now.
+
+        Args:
+            progress: called with phase, done and total.
+            cancelled: returns whether to stop.
+
+        Raises: Unreachable: there is no repository, the process failed, or the comparison was
+            cancelled.
         """
         common_dir = self._common_dir(project)
         if not common_dir:
@@ -179,8 +188,9 @@ class RepositoryChecker:
 
 
 def notes_of(catalog: Catalog, project: Project) -> list[ask.NoteToCheck]:
-    """All notes of a project's journal, as they are asked about: those that were looked at before
-    with what they name, others with their text.
+    """Return all notes of a project's journal as the comparison needs them.
+
+    A note that was compared before has its references, another one has its text.
     """
     known = catalog.staleness.references(project.id)
     found = []

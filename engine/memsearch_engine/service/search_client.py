@@ -1,4 +1,4 @@
-"""Searches on behalf of a caller: through the service, else from the files and the catalog here."""
+"""Searches for a caller: through the service, or else in this process from files and catalog."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.search.explain import Absence
 
 HYBRID_WAIT_S = 4.0
-_ANSWER_S = 0.5  # what a service may take longer than the deadline that it was given
+_ANSWER_S = 0.5  # seconds that the service may answer after its deadline
 
 
 class Searcher:
-    """Searches the notes of a scope. It answers by words alone where no service answers in time.
+    """Searches the notes of a scope. It answers by words alone if no service answers in time.
 
     >>> with Memory() as memory:
     ...     note = memory.add("The queue is called payouts")
@@ -46,22 +46,19 @@ class Searcher:
         *,
         wait: bool = True,
     ) -> Answer:
-        """Search by meaning and words; by words alone where the index can't answer in time.
+        """Search by meaning and words, or by words alone if the index can't answer in time.
 
-        Args:
-            query: as a person types it, or a parsed request, whose own limit, mode and fusion then
-                count.
-            limit: number of hits.
-            mode: ``hybrid``, ``dense``, ``bm25`` or ``lexical``.
-            fusion: ``weighted`` or ``rrf``; the configured one by default.
-            wait: start the service if needed and give it ``HYBRID_WAIT_S``; else answer from
-                what is here now.
+        Args: query: text as a person types it, or a parsed request. The limit, mode and fusion of a
+            parsed request replace the arguments. limit: number of hits. mode: ``hybrid``,
+            ``dense``, ``bm25`` or ``lexical``. fusion: ``weighted`` or ``rrf``; the configured one
+            by default. wait: start the service if needed and wait ``HYBRID_WAIT_S`` for it;
+            otherwise answer from what is available now.
         """
         request = request_of(query, limit=limit, mode=mode, fusion=fusion)
         answer = self._as_of(self._search(_deepened(request), wait), request)
         from memsearch_engine.search.views import mark_contradicting
 
-        with contextlib.suppress(MemsearchError):  # of a home that can't be read
+        with contextlib.suppress(MemsearchError):  # the home can't be read
             mark_contradicting(self._scope.journal.origin, answer.hits)
         return answer
 
@@ -97,8 +94,10 @@ class Searcher:
             connection.close()
 
     def _would_leave(self) -> str:
-        """Why the service, which may have been started without ``--offline``, is not asked; ''
-        where it stays on this machine.
+        """Return why the service may not be used with ``--offline``; ``""`` if it may.
+
+        The service may have been started without ``--offline``, and use a model or a store on
+        another machine.
         """
         from memsearch_engine.core.network import is_local
         from memsearch_engine.core.settings import load
@@ -110,12 +109,12 @@ class Searcher:
         return f"offline: {uri} is not asked" if uri and not is_local(uri) else ""
 
     def lexical(self, query: str | SearchRequest, limit: int = 10) -> Answer:
-        """Answer by words, in this process, from the catalog and the files."""
+        """Search by words in this process, from the catalog and the files."""
         request = request_of(query, limit=limit)
         return self._as_of(self._lexical(_deepened(request)), request)
 
     def _as_of(self, answer: Answer, request: SearchRequest) -> Answer:
-        """*answer*, with the notes as they were on the day that the request asks for, if any."""
+        """Replace the notes in *answer* by their versions on the requested day, if there is one."""
         if request.as_of:
             from memsearch_engine.search.as_of import put_back
 
@@ -124,8 +123,11 @@ class Searcher:
         return answer
 
     def then(self, day: str, projects: list[Project] | None = None) -> Then:
-        """What of the notes of these projects (of this one, by default) was changed after the end
-        of *day* (``YYYY-MM-DD``), as it stood then.
+        """Return the older versions of the notes that were changed after a day.
+
+        Args:
+            day: ``YYYY-MM-DD``; its end counts.
+            projects: the projects of the notes; by default those of the scope.
 
         Raises:
             Unreachable: the history can't be read.
@@ -136,7 +138,7 @@ class Searcher:
         scope = projects or self._scope.projects
         memories = {os.path.abspath(project.memory) for project in scope}
         longterm: dict[tuple[str, str], str] = {}
-        with contextlib.suppress(MemsearchError, OSError):  # the notes are told without it
+        with contextlib.suppress(MemsearchError, OSError):  # continue without long-term memory
             longterm = fact_history.at(
                 self._scope.home, sorted({project.id[:8] for project in scope}), end_of(day)
             )
@@ -155,10 +157,15 @@ class Searcher:
         return answer
 
     def why_not(self, query: str | SearchRequest, name: str) -> Absence:
-        """Why an entry is not among the first hits of *query*.
+        """Explain why an entry is not among the first hits of *query*.
+
+        Args:
+            query: a query or a parsed request.
+            name: the id of the entry, or its beginning.
 
         Raises:
-            NotFound: no such entry. UsageError.
+            NotFound: there is no such entry.
+            UsageError: the name is too short, or several entries match.
         """
         from memsearch_engine.search.explain import why_not
 
@@ -171,5 +178,5 @@ class Searcher:
 
 
 def _deepened(request: SearchRequest) -> SearchRequest:
-    """More hits for a request of a past day: some of them did not exist then."""
+    """Return a request with more hits if it is for a past day: later notes are removed."""
     return request.with_(limit=3 * request.limit) if request.as_of else request

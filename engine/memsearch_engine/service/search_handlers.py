@@ -1,4 +1,4 @@
-"""What the service answers to searches, and when a note is opened."""
+"""Handlers of search requests, and of requests that open a note."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ log = logging.getLogger("memsearch.service")
 P = ParamSpec("P")
 T = TypeVar("T")
 H = TypeVar("H", bound="Searching")
-_OPENING_S = 0.3  # that a search waits for an index that is opened again after a failure
-_TRACED = 10  # hits among which notes on one topic are looked for
-_LONGEST_WAIT_S = 60.0  # for an index that is being opened
+_OPENING_S = 0.3  # seconds that a search waits for an index that reopens after a failure
+_TRACED = 10  # hits that are searched for notes on one topic
+_LONGEST_WAIT_S = 60.0  # seconds that a request waits for an index that is being opened
 _RECENT_QUERIES = 100
 
 
 class Searching(Protocol):
-    """A class whose requests search."""
+    """A class with request handlers that search."""
 
     _state: ServiceState
 
 
 def searching(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
-    """Have what a request searches stay open until it is done, whatever takes its place meanwhile."""
+    """Decorate a handler: the indexes that it searches are closed only after it has returned."""
 
     @wraps(method)
     def wrapped(self: H, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -59,7 +59,7 @@ def searching(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H,
 
 
 class SearchHandlers:
-    """Requests that search. They run on the threads of their clients."""
+    """Handlers of search requests. They run on the server's request threads."""
 
     def __init__(self, state: ServiceState) -> None:
         self._state = state
@@ -78,11 +78,12 @@ class SearchHandlers:
         projects: list[str] | None = None,
         request: dict[str, Any] | None = None,
     ) -> Answer:
-        """Answer a search request.
+        """Search.
 
         Args:
-            query, limit, mode, fusion: from clients of protocol 1, which send the query as text.
-            projects: to search beside those that the request names.
+            query, limit, mode, fusion: of clients of protocol 1, which send the query as text.
+            projects: names of projects to search in addition to those of the request.
+            request: the typed request of newer clients.
         """
         wanted = _request(request, query, limit=limit, mode=mode, fusion=fusion)
         return self._answer(call, place, wanted, projects or [])
@@ -94,9 +95,9 @@ class SearchHandlers:
         scope = self._state.scope(place, [*projects, *wanted.projects])
         if not wanted.is_empty:
             self.asked_in_english.append(is_english(wanted.text))
-        is_current = True  # where words are compared, the files are looked at anyway
+        is_current = True  # a search by words reads changed files by itself
         if wanted.mode != "lexical" and not wanted.is_empty:
-            # where it is opened again after a failure, words answer meanwhile
+            # while the index reopens after a failure, words answer
             indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
             is_current = indexer.catch_up(scope, call)
         return self.find(wanted, scope, is_current=is_current)
@@ -115,11 +116,11 @@ class SearchHandlers:
         """Search for a client that prints the answer (``answer_view``).
 
         Args:
-            limit: how many hits; 0: as the settings say.
+            limit: number of hits; 0 for the configured number.
 
         Returns:
-            None where the index is not open, the settings can't be read, or the query asks for a
-            past day, which needs the history: the client answers by itself then.
+            None if the index is not open, the settings can't be read, or the query asks for a past
+            day, which needs the history. The client then searches by itself.
         """
         self._state.look_at_settings()
         if self._state.paused or not self._state.indexer.ready.is_set():
@@ -183,7 +184,7 @@ class SearchHandlers:
     def _answered(
         self, index: VectorIndex | None, scope: list[Project], request: SearchRequest
     ) -> Answer:
-        """By both models, where there are two; by the first alone where the second one fails."""
+        """Search with both models, or with the first one if there is no second or it fails."""
         sources = Sources(
             self._state.indexer.catalog,
             index,
@@ -197,7 +198,7 @@ class SearchHandlers:
             return hybrid.search(sources._replace(second=second), request)
         except MemsearchError:
             raise
-        except Exception as error:  # where the first one is at fault, it fails again below
+        except Exception as error:  # an error of the first model occurs again below
             failed = error
         answer = hybrid.search(sources, request)
         self._state.indexer.without_second(failed)
@@ -206,7 +207,11 @@ class SearchHandlers:
     def find(
         self, request: SearchRequest, scope: list[Project], *, is_current: bool = True
     ) -> Answer:
-        """What the index answers; words alone where it can't."""
+        """Search the index, or by words alone if the index can't answer.
+
+        Args:
+            is_current: whether the catalog has the current files.
+        """
         indexer = self._state.indexer
         request = request.with_(fusion=request.fusion or self._state.settings.search.fusion)
         behind = not is_current or indexer.is_behind(scope)
@@ -220,7 +225,7 @@ class SearchHandlers:
             return self._by_words(scope, request, str(error))
         except MemsearchError:
             raise
-        except Exception as error:  # whatever Milvus raises: words still answer
+        except Exception as error:  # any error of Milvus: words still answer
             indexer.failed(index, error)
             answer = self._by_words(scope, request, "the index failed and is opened again")
         if answer.mode == "lexical" and request.mode != "lexical" and indexer.problem:
@@ -243,10 +248,15 @@ class SearchHandlers:
         note: str = "",
         request: dict[str, Any] | None = None,
     ) -> list[Revision]:
-        """The notes on the topic of a request or of a note, oldest first.
+        """Return the notes on the topic of a request or of a note, oldest first.
 
         Args:
-            query: from clients of protocol 1. note: an entry id.
+            query: of clients of protocol 1, which send the query as text.
+            note: an entry id.
+            request: the typed request of newer clients.
+
+        Raises:
+            Unreachable: the index is not ready.
         """
         indexer, project = self._state.indexer, self._state.project_at(place)
         indexer.ready.wait(min(call.remaining(), _LONGEST_WAIT_S))
@@ -274,8 +284,9 @@ class SearchHandlers:
 
     @searching
     def contradicted(self, call: Call, place: dict[str, str]) -> list[Supersession]:
-        """What notes say otherwise than the agents' own memories, each for one section of those;
-        nothing where that can't be compared.
+        """Return the notes that contradict sections of agent files, one for each section.
+
+        The result is empty if the vectors that the comparison needs are not on this machine.
         """
         indexer, project = self._state.indexer, self._state.project_at(place)
         indexer.ready.wait(min(call.remaining(), _LONGEST_WAIT_S))
@@ -287,7 +298,7 @@ class SearchHandlers:
 
 
 def _request(request: dict[str, Any] | None, query: str, **options: Any) -> SearchRequest:
-    """The request of a client; a client of protocol 1 sends the query as text."""
+    """Return the typed request of a client. Clients of protocol 1 send the query as text."""
     if request is None:
         return parse(query, **options)
     return msgspec.convert(request, SearchRequest)

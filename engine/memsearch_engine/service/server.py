@@ -1,8 +1,8 @@
-"""The listening side: one thread reads a connection, a pool runs its requests, a lock keeps answers
-whole.
+"""The server: accepts connections, and runs their requests in a thread pool.
 
-``python -m memsearch_engine.service.server`` is the service. A second one for the same home exits
-at once: the lock file decides. Peers must be the same user.
+The command is ``python -m memsearch_engine.service.server``. Each connection has a reading thread,
+and a lock that prevents mixed answers. A second service of the same home exits at once, because the
+lock file belongs to the first. Clients must run as the same user.
 """
 
 from __future__ import annotations
@@ -32,15 +32,19 @@ from memsearch_engine.service.commands import Call
 from memsearch_engine.service.engine import Engine
 
 log = logging.getLogger("memsearch.service")
-#: Requests that only look at the service: they do not postpone its end.
+#: Requests that do not postpone the exit.
 _NO_USE = ("hello", "status", "shutdown")
 _TICK_S = 1.0
 _LOCK_TRIES = 4
-_MAX_REQUESTS = 256  # a screen has one open all the time; threads are made as they are needed
+_MAX_REQUESTS = 256  # every screen has one open request; threads are created when needed
 
 
 class Server:
-    """Accepts connections until it is idle for too long, asked to stop, or its home is gone."""
+    """Serves clients until it is idle for too long, is stopped, or its home is deleted.
+
+    Args:
+        idle_s: seconds without use after which the service exits.
+    """
 
     def __init__(self, home: Home, engine: Engine, idle_s: float) -> None:
         self.home, self.engine, self.idle_s = home, engine, idle_s
@@ -63,14 +67,13 @@ class Server:
         self._answered = threading.Condition()
 
     def stop(self) -> None:
-        """Take no more clients, and end as soon as those who have asked are answered; from a signal
-        or a thread.
-        """
+        """Accept no more clients, and end after the current requests. It is thread-safe."""
         self.engine.tasks.stop()
         with contextlib.suppress(OSError):
             self._wake.send(b"\0")
 
     def run(self) -> None:
+        """Accept clients until the service must end."""
         while not self.engine.state.stopping.is_set():
             called = self._calls.select(_TICK_S)
             if self.engine.state.stopping.is_set() or not called and self._should_exit():
@@ -81,9 +84,7 @@ class Server:
                 peer, _ = self.socket.accept()
             except TimeoutError:
                 continue
-            except (
-                OSError
-            ) as error:  # no descriptor is left for a moment: who waits is taken when there is one
+            except OSError as error:  # no descriptor is free: the client is accepted later
                 log.warning("a client could not be taken: %s", error)
                 self.engine.state.stopping.wait(_TICK_S / 5)
                 continue
@@ -111,7 +112,7 @@ class Server:
         return self.engine.state.activity.is_over(self.idle_s) and self.engine.tasks.may_sleep()
 
     def _serve(self, peer: socket.socket) -> None:
-        """Read requests of one client; each runs in the pool so that it can be cancelled meanwhile."""
+        """Read the requests of one client. Each runs in the pool, so that it can be cancelled."""
         write_lock = threading.Lock()
         running: dict[int, threading.Event] = {}
         use = ""
@@ -183,7 +184,7 @@ class Server:
             text = f"{type(error).__name__}: {error}"
             send(protocol.Response(id=request.id, error=protocol.Error(protocol.FAILED, text)))
         finally:
-            if running.get(request.id) is event:  # a client may use an id again
+            if running.get(request.id) is event:  # a client may reuse an id
                 running.pop(request.id, None)
             with self._answered:
                 self._answering -= 1
@@ -204,10 +205,15 @@ class Server:
 
 
 def main() -> int:
-    os.umask(0o077)  # libraries write here, too: logs, models, Milvus' files
+    """Run the service of the home that the environment names.
+
+    Returns:
+        The exit code.
+    """
+    os.umask(0o077)  # libraries also write here: logs, models, files of Milvus
     home = Home.from_env().ensure()
     if home.log.is_symlink():
-        # it is appended to: a planted link would have us write into somebody's file
+        # the log is appended to: a planted link would redirect the writes to another file
         home.log.unlink()
     handler = logging.handlers.RotatingFileHandler(
         home.log, maxBytes=2_000_000, backupCount=2, encoding="utf-8"
@@ -216,10 +222,10 @@ def main() -> int:
     logging.getLogger("memsearch").addHandler(handler)
     logging.getLogger("memsearch").setLevel(logging.INFO)
     os.environ.pop("MEMSEARCH_DIR", None)  # one service serves all projects
-    # Milvus Lite's tables in the C library's pool, which gives memory back: 80 MB less at 10,000
-    # chunks
+    # Milvus Lite's tables use the allocator of the C library, which returns freed memory: 80 MB
+    # less at 10,000 chunks
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    os.chdir(home.root)  # whoever started it may remove the folder it stood in
+    os.chdir(home.root)  # the current folder of the starting process may be removed
     if not _only_one(home):
         return 0
     log.info("service %s starts, pid %d", __version__, os.getpid())
@@ -233,18 +239,16 @@ def main() -> int:
 
 
 def _only_one(home: Home) -> bool:
-    """Take the lock that decides who serves this home; it is held until the process ends."""
+    """Take the service lock of this home. The process holds it until it ends."""
     for _ in range(_LOCK_TRIES):
         if lock(home.service_lock) is not None:
             return True
-        time.sleep(
-            0.05
-        )  # a hook or a client may be looking whether it is free; that takes microseconds
+        time.sleep(0.05)  # hooks and clients test the lock for microseconds
     return False
 
 
 def _run(home: Home) -> None:
-    home.ensure_socket_folder()  # before the engine: Milvus listens there too
+    home.ensure_socket_folder()  # before the engine starts: Milvus listens there too
     home.settled = True
     engine = Engine(home)
     server = Server(home, engine, engine.settings.service.idle_minutes * 60)
@@ -270,4 +274,4 @@ if __name__ == "__main__":
     code = main()
     logging.shutdown()
     sys.stdout.flush()
-    os._exit(code)  # gRPC's and onnxruntime's threads would hold the interpreter for seconds
+    os._exit(code)  # threads of gRPC and onnxruntime would delay the end for seconds

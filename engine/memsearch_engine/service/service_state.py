@@ -1,4 +1,4 @@
-"""What every part of a running service shares: its home, the projects, the journal, the index."""
+"""The shared state of a running service: its home, projects, journal, index and settings."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ log = logging.getLogger("memsearch.service")
 
 
 class ServiceState:
-    """Shared by the handlers of requests and the tasks in the background.
+    """State that request handlers and background tasks share.
 
     Attributes:
-        activity: uses by others; the only thing that postpones the service's end.
+        activity: uses by clients and hooks.
         started: seconds since 1970.
         stopping: set when the service ends.
-        version: grows with every change that a screen should show.
+        version: increases with every change that a screen shows.
         overrides: the owner's decisions on which note supersedes which.
-        paused: why capture waits: the settings can't be read ('': it does not).
-        config_stamp: of the settings file as it was read last.
+        paused: why capture is paused: the settings can't be read. ``""`` if it is not.
+        config_stamp: the stamp of the settings file when it was last read.
     """
 
     def __init__(self, home: Home) -> None:
@@ -61,22 +61,29 @@ class ServiceState:
         self.look_at_settings()
 
     def close(self) -> None:
+        """Close the index and the journal."""
         self.overrides.close()
         self.indexer.close()
         self.registry.close()
 
     @property
     def settings(self) -> Settings:
+        """The owner's settings."""
         return self.indexer.settings
 
     def bump(self) -> None:
-        """Let screens know that something has changed."""
+        """Report a change to the waiting screens."""
         with self._changed:
             self.version += 1
             self._changed.notify_all()
 
     def wait_for_change(self, version: int, seconds: float, is_over: Callable[[], bool]) -> int:
-        """Wait until something changed after *version*, and return the version then."""
+        """Wait for a change after *version*, and return the current version.
+
+        Args:
+            seconds: the longest wait.
+            is_over: returns whether the caller no longer waits.
+        """
         end = time.monotonic() + seconds
         with self._changed:
             while self.version <= version and not self.stopping.is_set() and not is_over():
@@ -87,9 +94,7 @@ class ServiceState:
             return self.version
 
     def look_at_settings(self) -> None:
-        """Take changed settings over. While they can't be read, capture waits: what they forbid is
-        not known.
-        """
+        """Apply changed settings. Capture pauses while they can't be read: they may forbid it."""
         stamp = stamp_of(self.home.config)
         if stamp == self.config_stamp:
             return
@@ -102,7 +107,7 @@ class ServiceState:
             log.warning("capture waits: %s", error)
 
     def registered(self) -> list[Project]:
-        """All known projects; none where the registry can't be read."""
+        """Return all known projects; none if the registry can't be read."""
         try:
             return self.registry.all()
         except MemsearchError as error:
@@ -110,9 +115,14 @@ class ServiceState:
             return []
 
     def project_at(self, place: dict[str, str], *, register: bool = False) -> Project:
-        """The project at a place that the client found (its environment counts, not the service's);
-        watched from now on, also where it is none yet (``Registry.at``): its first note may be
-        anybody's.
+        """Return the project of a place, and watch it from now on.
+
+        The client finds the place, because its environment counts and not that of the service. A
+        folder without notes is also watched (``Registry.at``), because anyone may write its first
+        note.
+
+        Args:
+            register: add the project to the registry.
         """
         project = self.registry.at(msgspec.convert(place, Place), register=register)
         self.indexer.attach(project)
@@ -121,12 +131,12 @@ class ServiceState:
     def projects_of(
         self, place: dict[str, str] | None, everything: bool, *, register: bool = False
     ) -> list[Project]:
-        """All known projects, or the one at a place; that one, too, where none is known."""
+        """Return all known projects, or the one at a place; also that one if none is known."""
         known = self.registry.all() if everything or not place else []
         return known or ([self.project_at(place, register=register)] if place else [])
 
     def scope(self, place: dict[str, str], names: list[str]) -> list[Project]:
-        """The projects that a search covers: the current one, those named, or all (``*``)."""
+        """Return the projects that a search covers: the current, the named, or all (``*``)."""
         if not names:
             return [self.project_at(place)]
         projects = self.registry.all()
@@ -145,7 +155,7 @@ class ServiceState:
         return distinct(chosen)
 
     def index_memories(self, memories: list[str]) -> None:
-        """Index memory folders that were written, in the background."""
+        """Index memory folders in the background after notes were written there."""
         for memory in memories:
             project = next((p for p in self.registered() if p.memory == memory), None)
             if project is None:
@@ -156,8 +166,8 @@ class ServiceState:
             self.indexer.refresh(project)
 
     def prepare_context(self, memory: str, identity: str) -> None:
-        """Prepare what new sessions of a project are given; hooks only print it."""
-        if self.paused:  # what settings that can't be read forbid is not known
+        """Prepare the context of new sessions of a project. Hooks only print it."""
+        if self.paused:  # unreadable settings may forbid it
             return
         try:
             if has_notes(memory):
@@ -167,7 +177,7 @@ class ServiceState:
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
-    """Modification time (ns) and size of a file; zeros where it is not there."""
+    """Return the modification time (ns) and size of a file; zeros if it does not exist."""
     try:
         info = path.stat()
     except OSError:

@@ -1,6 +1,4 @@
-"""Where the texts of a project's index come from: its notes, its long-term memory, the agents' own
-memory files, folders that its owner named.
-"""
+"""The sources of a project's index: notes, long-term memory, agent files, and named folders."""
 
 from __future__ import annotations
 
@@ -34,10 +32,10 @@ class ProjectSources:
         self._page_stamps: dict[str, tuple[tuple[int, int], ...]] = {}
 
     def longterm(self, project: Project) -> str:
-        """Where what a project may know of the long-term memory lies, up to date."""
+        """Write the searchable long-term memory of a project, and return its folder."""
         self._page_stamps[project.root] = pages.stamp(
             self._settings(), project
-        )  # before they are read
+        )  # taken before the pages are read
         origin = Origin(self.home)
         try:
             return str(searchable.write(self.home, project.id, origin, project, self._settings()))
@@ -48,13 +46,13 @@ class ProjectSources:
             origin.close()
 
     def write_agent_files(self, project: Project) -> None:
-        """Bring up to date what is searched of the agents' own memories."""
+        """Write the searchable copy of the agent files, if they have changed."""
         found = self.agent_files(project, AgentFolders.from_env(seen=known_folders(self.home)))
         stamps = agent_files.stamps(found)
         if self._file_stamps.get(project.root) == stamps:
             return
         self._file_stamps[project.root] = (
-            stamps  # also where it fails: it is tried again when they change
+            stamps  # also if writing fails: the next change tries again
         )
         try:
             searchable.write_agent_files(self.home, project.id, project.root, found)
@@ -62,11 +60,12 @@ class ProjectSources:
             log.warning("the agents' own memories are not searched in %s: %s", project.slug, error)
 
     def agent_files(self, project: Project, folders: AgentFolders) -> agent_files.Found:
+        """Return the agent files of a project that may be indexed."""
         is_wanted = self._may_read(self._settings().indexing.native_memories)
         return agent_files.sources(project.root, folders) if is_wanted else {}
 
     def has_changed(self, project: Project, folders: AgentFolders) -> bool:
-        """Whether agents have written to their memory files, or somebody to PROJECT.md or USER.md."""
+        """Whether agent files, PROJECT.md or USER.md have changed since they were read."""
         page_stamps = pages.stamp(self._settings(), project)
         files = agent_files.stamps(self.agent_files(project, folders))
         return (
@@ -75,8 +74,10 @@ class ProjectSources:
         )
 
     def settings_of(self, project: Project) -> tuple[Settings, list[tuple[str, str]]]:
-        """The settings that hold in a project. A bad file in it fails nothing but itself: it came
-        with a clone.
+        """Load the settings that apply in a project.
+
+        Returns: The settings, and (file, reason) if the project's file can't be read. The project's
+            file is then ignored, because it may have come with a clone.
         """
         file = Path(project.root) / ".memsearch.toml"
         try:
@@ -87,11 +88,14 @@ class ProjectSources:
     def extra_roots(
         self, project: Project, paths: list[str], catalog: Catalog, others: list[Project]
     ) -> list[str]:
-        """Folders beside the memory folder that the user asked to index; remembered by the
-        catalog's own files.
+        """Return the folders outside the memory folder that the user asked to index.
 
-        Another clone's memory folder is not one of them: it is indexed as what it is, by that
-        clone's own runs.
+        The catalog remembers them by their files. The memory folder of another clone is not
+        included, because that clone's runs index it.
+
+        Args:
+            paths: folders and files of the current request.
+            others: the other known projects.
         """
         roots = {os.path.abspath(path) for path in paths} | catalog.files.roots(project.id)
         own = {
@@ -103,12 +107,16 @@ class ProjectSources:
 
     @property
     def prompts_wanted(self) -> bool:
-        """Whether what users had asked is searched with the notes of it."""
+        """Whether notes are searched together with the prompts of their turns."""
         return self._may_read(self._settings().indexing.prompts)
 
     def _may_read(self, chosen: str) -> bool:
-        """Whether a text that is no note is given to the model that embeds and to the store: they
-        may be somebody else's.
+        """Whether texts other than notes may go to the embedding model and the store.
+
+        Both may be services on other machines.
+
+        Args:
+            chosen: the setting, ``on``, ``off`` or ``auto`` (only if both are on this machine).
         """
         embedding, uri = self._settings().embedding, self._settings().milvus.uri
         is_here = embedding.provider == "onnx" or network.is_local(

@@ -1,7 +1,7 @@
-"""What the service does between requests: it updates the index, the contexts, the summaries, the
-long-term memory and the other machines.
+"""The background tasks of the service.
 
-Each task has a thread of its own, and none ends for an error: one bad file must not stop the rest.
+They update the index, contexts, summaries and long-term memory, and sync with other machines. Each
+task has its own thread. An error of one file does not end a task.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from memsearch_engine.sync import state as sync_state
 
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
-#: How often transcripts are looked through for turns that no hook brought; unchanged ones cost a
-#: stat each.
+#: Seconds between two searches of the transcripts for turns that no hook reported. An unchanged
+#: transcript costs one stat.
 _RECONCILE_S = 300.0
 _SOURCES_S = 15.0
 _SUMMARIES_S = 15.0
 _LONGTERM_S = 30.0
-_SYNC_S = 20.0  # how often it is asked whether a round of sync is due
-_AT_ONCE = 100  # turns whose actions are noted in one go
+_SYNC_S = 20.0  # seconds between two checks whether a round of sync is due
+_AT_ONCE = 100  # turns whose actions are recorded in one step
 
 
 class CaptureTask:
-    """Works off the event queue, reconciles with the transcripts, asks models for summaries."""
+    """Processes the event queue, reconciles with the transcripts, and requests summaries."""
 
     def __init__(self, state: ServiceState) -> None:
         self._state = state
@@ -55,7 +55,7 @@ class CaptureTask:
         self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
 
     def drain(self) -> event_queue.Outcome:
-        """Process the event queue, and index what came of it."""
+        """Process the event queue, and index the captured notes."""
         if self._state.paused:
             waiting = [
                 (event.path, self._state.paused) for event in event_queue.events(self._state.home)
@@ -78,7 +78,7 @@ class CaptureTask:
         return outcome
 
     def reconcile(self) -> None:
-        """Take the turns that no hook brought."""
+        """Capture turns that no hook reported, and enforce the limits of archive and history."""
         if self._state.paused or not self._state.settings.capture.enabled:
             return
         capturing = CapturePipeline(self._state.home, self._state.journal, self._state.settings)
@@ -105,9 +105,7 @@ class CaptureTask:
             self._state.bump()
 
     def run_summaries(self) -> None:
-        """Ask models for better notes where the user agreed to it; a thread of its own, since an
-        answer takes seconds.
-        """
+        """Let models summarize notes if the user enabled it. Its own thread waits for them."""
         while not self._state.stopping.is_set():
             try:
                 if self._asks_models():
@@ -133,7 +131,7 @@ class CaptureTask:
         )
 
     def note_actions(self) -> None:
-        """Note the actions of archived turns that an earlier version captured, some at a time."""
+        """Record the actions of turns that an earlier version captured, some in each call."""
         if self._unnoted is None:
             if not self._state.indexer.ready.is_set():
                 return
@@ -166,7 +164,7 @@ class CaptureTask:
         return [(name, notes[name]) for name in sorted(names & notes.keys())]
 
     def _prune_evidence(self) -> None:
-        """Keep the archive within the owner's limits."""
+        """Delete archived turns that exceed the owner's limits."""
         limits = self._state.settings.evidence
         if not (limits.max_mb or limits.max_days):
             return
@@ -192,13 +190,11 @@ class LongTermTask:
 
     @property
     def is_asked_for(self) -> bool:
-        """Whether a run is under way that a person asked for."""
+        """Whether a run that a person requested is under way."""
         return self.is_running and self.was_asked
 
     def run(self) -> None:
-        """Run the long-term pipeline when its time has come: every six hours at most, and only
-        where the owner chose models.
-        """
+        """Run the long-term pipeline every six hours at most, if models are chosen."""
         while not self._state.stopping.wait(_LONGTERM_S):
             try:
                 if not self._state.paused and pipeline.due(self._state.home, self._state.settings):
@@ -206,12 +202,15 @@ class LongTermTask:
                 self._keep_pages()
             except MemsearchError as error:
                 log.warning("long-term memory: %s", error)
-            except Exception:  # a project's files may be anything
+            except Exception:  # files of a project may contain anything
                 log.exception("long-term memory")
 
     def start_run(self, *, was_asked: bool = False, **how: Any) -> None:
-        """Run the pipeline in a thread of its own. Where a person asked for it, the service does
-        not end meanwhile.
+        """Run the pipeline in its own thread.
+
+        Args:
+            was_asked: a person requested the run, so the service does not exit before its end.
+            how: arguments of the pipeline.
         """
 
         def work() -> None:
@@ -237,9 +236,7 @@ class LongTermTask:
         threading.Thread(target=work, name="longterm-run", daemon=True).start()
 
     def _keep_pages(self) -> None:
-        """Have changes to PROJECT.md and USER.md proposed, and skills drafted, where that is
-        enabled, notes have come, and the pause is over.
-        """
+        """Propose changes to pages and draft skills, if enabled and due and there are new notes."""
         if skills.chosen(self._state.settings) and not self._state.paused and not self.is_running:
             for project in distinct(self._state.registered()):
                 if os.path.isdir(project.memory) and not self._state.stopping.is_set():
@@ -281,12 +278,13 @@ class SyncTask:
     def __init__(self, state: ServiceState) -> None:
         self._state = state
         self.sync_now, self.is_syncing = threading.Event(), False
-        self._sent = -1  # the version that the last round has taken along
-        self._last_round = -1  # the use after which the last round before the end was made
+        self._sent = -1  # the version that the last round has sent
+        self._last_round = -1  # number of uses at the last round before the exit
 
     def is_done(self) -> bool:
-        """Whether nothing is left to send. What was written since the last round is sent first,
-        once after the last use, however that round ends.
+        """Whether nothing is left to send. Otherwise start a last round.
+
+        There is only one such round after each use, even if it fails.
         """
         uses, wanted = self._state.activity.uses, self._state.settings.sync
         is_on = wanted.remote and wanted.every_minutes
@@ -297,9 +295,7 @@ class SyncTask:
         return not self.is_syncing
 
     def run(self) -> None:
-        """Meet the owner's other machines now and then, later and later while that fails. What goes
-        wrong is stored with the round: the header, `sync status` and `doctor` say it.
-        """
+        """Sync at intervals, which grow while it fails. Errors are stored with the round."""
         while not self._state.stopping.is_set():
             now = self.sync_now.wait(_SYNC_S)
             self.sync_now.clear()
@@ -317,13 +313,13 @@ class SyncTask:
                         self.sync(wanted)
             except MemsearchError as error:
                 log.warning("sync: %s", error)
-            except Exception:  # a remote may hold anything
+            except Exception:  # the remote may contain anything
                 log.exception("sync")
             finally:
                 self.is_syncing = False
 
     def sync(self, where: Where) -> None:
-        """Make one round."""
+        """Do one round of sync, and index what it received."""
         version, journal = self._state.version, Journal(self._state.home)
         try:
             projects = self._state.registered()
@@ -344,17 +340,18 @@ class SyncTask:
 
 
 class BackgroundTasks:
-    """All tasks, and the loop that looks at everything once a second."""
+    """All background tasks, and the loop that checks for changes once a second."""
 
     def __init__(self, state: ServiceState) -> None:
         self._state = state
         self.capture = CaptureTask(state)
         self.longterm = LongTermTask(state)
         self.sync = SyncTask(state)
-        # before a project is read for the first time
+        # taken before the first project is read
         self._longterm_seen = self._longterm_stamp()
 
     def start(self) -> None:
+        """Attach the known projects, and start the tasks."""
         for task, name in (
             (self._keep_up, "housekeeping"),
             (self.capture.run_summaries, "summaries"),
@@ -364,22 +361,18 @@ class BackgroundTasks:
             threading.Thread(target=task, name=name, daemon=True).start()
 
     def stop(self) -> None:
-        """Have all that waits come to its end."""
+        """End all tasks."""
         self._state.stopping.set()
         self.capture.summarise_now.set()
         self.sync.sync_now.set()
         self._state.bump()
 
     def may_sleep(self) -> bool:
-        """Whether nothing is left that others wait for: a run that a person asked for, and the
-        other machines.
-        """
+        """Whether the service may exit: no requested long-term run is left, and nothing to send."""
         return not self.longterm.is_asked_for and self.sync.is_done()
 
     def _keep_up(self) -> None:
-        """Look at everything once a second: the event queue fills, watches can be lost, settings can change,
-        projects appear.
-        """
+        """Check for changes once a second: events, lost watches, changed settings, new projects."""
         for project in self._state.registered():
             self._state.indexer.attach(project)
         seen: object = None
@@ -405,7 +398,7 @@ class BackgroundTasks:
                 )
                 if (
                     seen != now and self._state.indexer.ready.is_set()
-                ):  # opening the index comes first: a search waits for it
+                ):  # first open the index, since searches wait for it
                     seen = now
                     self._prepare_contexts()
                 self._state.indexer.check_disk()
@@ -413,17 +406,17 @@ class BackgroundTasks:
                     looked = time.monotonic()
                     self._state.indexer.look_at_sources()
                 self.capture.note_actions()
-            except Exception:  # one bad file must not end everything else
+            except Exception:  # an error of one file must not stop the other work
                 log.exception("housekeeping")
 
     def _longterm_stamp(self) -> tuple[tuple[int, int], ...]:
-        """Changes with what the long-term memory says."""
+        """Return a stamp that changes with the long-term memory."""
         return tuple(
             stamp_of(self._state.home.longterm / name) for name in ("", SUMMARY, MEMORY, NOTES)
         )
 
     def _prepare_contexts(self) -> None:
-        """Prepare what new sessions are given; hooks only print it."""
+        """Prepare the contexts of new sessions for all projects."""
         for memory, identity in {
             project.memory: project.id for project in self._state.registered()
         }.items():

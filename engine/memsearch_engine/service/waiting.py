@@ -1,6 +1,6 @@
-"""How many decisions wait for the owner, counted file by file: a screen asks for the number all day.
+"""Counts the decisions that are pending review, file by file, because screens ask often.
 
-A count of decisions, as Review shows them, not of notes: what arrived with one file is one.
+It counts decisions as Review shows them, and not notes: a file that arrived is one decision.
 """
 
 from __future__ import annotations
@@ -16,20 +16,24 @@ from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.quarantine import held_back
 from memsearch_engine.journal.shared import list_notes
 
-_SHARE = 1.0  # rest for each moment of work: sessions and searches are answered meanwhile
+_SHARE = 1.0  # pause as a multiple of the work, so that sessions and searches are answered
 
 
 class Waiting:
-    """Not for two threads at a time."""
+    """Counts pending decisions. Not thread-safe."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self._counts: dict[str, tuple[DayFile, int]] = {}
 
     def count(self, memories: list[str], is_over: Callable[[], bool] = lambda: False) -> int:
-        """The decisions about notes below *memories*. The first time reads every note; then only
-        files that changed, and those that something waits in, as a release leaves a file as it is.
-        *is_over*: nobody waits for the answer any more.
+        """Count the pending decisions about notes below *memories*.
+
+        The first call reads every note. Later calls read files that changed, and files with pending
+        decisions, because a release does not change the file.
+
+        Args:
+            is_over: returns whether the caller no longer waits. The count is then incomplete.
         """
         total = 0
         for memory in memories:
@@ -50,7 +54,7 @@ class Waiting:
             entries = read_day(file.path).entries
             found = held_back(self._origin, memory, entries, file.path)
         except (OSError, MemsearchError):
-            return 0  # `doctor` names it
+            return 0  # `doctor` reports the file
         time.sleep((time.monotonic() - began) * _SHARE)
         reasons = [why for _, why, _ in found]
         contested = sum(CONFLICT_OF in entry.marks for entry in entries)
