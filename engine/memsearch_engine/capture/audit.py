@@ -38,6 +38,7 @@ def audit(
     """Find every secret in the projects' notes, in *documents*, and in the archive.
 
     Args:
+        documents: files to search in addition to the notes.
         progress: called with phase, done and total.
     """
     found: list[SecretPlace] = []

@@ -21,8 +21,8 @@ from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.journal.instructions import instructs
 from memsearch_engine.journal.model import Waits
 
-#: Variables that agents of any make set for what they run (https://agents.md and the clients' own
-#: shells); of the last two only some values count.
+#: Variables that any agent may set for the processes that it starts (https://agents.md and the
+#: agents' own shells). For the last two, only some values count.
 _ANY = ("AI_AGENT", "AGENT")
 _NO = ("", "0", "false", "no")
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -56,7 +56,7 @@ def here(environment: Mapping[str, str] = os.environ) -> Author | None:
 
 
 def named(client: str, environment: Mapping[str, str] = os.environ) -> Author:
-    """Return the agent with a name that a client gave of itself."""
+    """Return the agent for the name that a client reports."""
     words = client.casefold().strip()
     for known in agent_registry.everyone():
         if words in (known.name, known.title.casefold(), known.program, *known.also_called):

@@ -1,8 +1,8 @@
-"""Old sessions into memory: what is there, what would be written, and writing it.
+"""Imports old sessions: counts what would be written, and writes it.
 
-A plan reads every session once and counts; running it reads the new turns again, one at a time, so
-memory stays flat over years of sessions. Both can be stopped at any point and begun again: a turn
-is the same entry whoever brings it in.
+A plan reads every session once and counts its turns. The import reads the new turns again, one at a
+time, so that memory use does not grow with the sessions. Both can be stopped and repeated, because
+a turn always gives the same entry.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from memsearch_engine.core.projects import locate
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.turns import names_of
 
-_MAX_TOKENS = 6000  # of one turn that a summariser would be given
+_MAX_TOKENS = 6000  # the longest input of a summary of one turn
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """Which turns to bring in.
+    """Selects the turns to import.
 
     Attributes:
-        since: ISO day; earlier turns are left out.
-        memory: only turns that belong into this memory folder.
-        orphans: a project folder for turns whose own is gone; '' leaves those out.
+        agents: names of agents.
+        since: the first day (``YYYY-MM-DD``).
+        memory: import only the turns of this memory folder.
+        orphans: a project folder for turns whose folder no longer exists; ``""`` to skip them.
     """
 
     agents: tuple[str, ...]
@@ -45,7 +46,16 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class Count(msgspec.Struct):
-    """What the sessions of one agent hold. ``new`` turns are those that an import writes."""
+    """Counts of an agent's sessions and turns.
+
+    Attributes:
+        summarisers: sessions in which memsearch asked a model.
+        new: turns that an import writes.
+        known: turns that are already captured.
+        homeless: turns whose folder no longer exists.
+        left_out: turns that the choice excludes.
+        tokens: input of the summaries of the new turns.
+    """
 
     sessions: int = 0
     subagents: int = 0
@@ -62,31 +72,44 @@ class Count(msgspec.Struct):
 
 
 class Work(msgspec.Struct, frozen=True):
+    """The new turns of a session."""
+
     where: Session
     turns: list[str]
 
 
 class Plan(msgspec.Struct):
-    """Counts by agent, the turns to write in the order they happened, what could not be read, and
-    folders that are gone.
+    """The plan of an import.
 
     Attributes:
-        passed_over: by agent and kind, records that were not read: of kinds that its reader
-            does not know, or damaged.
+        counts: agent -> counts.
+        work: (start of the session, its new turns), in the order in which they happened.
+        failed: (session, reason) of sessions that can't be read.
+        gone: missing project folder -> number of its turns.
+        passed_over: agent -> kind -> number of records that are damaged or of an unknown kind.
     """
 
     counts: dict[str, Count]
-    work: list[tuple[str, Work]]  # (start of the session, its new turns)
+    work: list[tuple[str, Work]]
     failed: list[tuple[str, str]]
     gone: dict[str, int]
     passed_over: dict[str, dict[str, int]] = {}
 
     @property
     def new(self) -> int:
+        """The number of turns that an import writes."""
         return sum(len(work.turns) for _, work in self.work)
 
 
 class ImportReport(msgspec.Struct):
+    """The result of an import.
+
+    Attributes:
+        written, known, skipped: numbers of turns.
+        failed: (turn, reason).
+        memories: the memory folders that were written.
+    """
+
     written: int = 0
     known: int = 0
     skipped: int = 0
@@ -106,10 +129,11 @@ def plan(
     *,
     changed_only: bool = False,
 ) -> Plan:
-    """Read all sessions of the chosen agents and count. Nothing is written but the ledger's notes.
+    """Read all sessions of the chosen agents, and count their turns. Only the ledger is written.
 
     Args:
-        changed_only: pass over sessions that stand as they did when the ledger last saw them.
+        progress: called with phase, done and total.
+        changed_only: skip sessions that are as the ledger last recorded them.
     """
     made = Plan({agent: Count() for agent in choice.agents}, [], [], {})
     found = [
@@ -131,7 +155,7 @@ def plan(
             _count(home, pipeline, conversation, choice, made, planned)
         except OSError as error:
             made.failed.append((f"{where.path} {where.session}", error.strerror or str(error)))
-        except Exception as error:  # an odd session ends nobody's import
+        except Exception as error:  # one damaged session must not stop the import
             made.failed.append(
                 (f"{where.path} {where.session}", f"{type(error).__name__}: {error}"[:200])
             )
@@ -180,10 +204,10 @@ def _count(
     known = {conversation.aliases.get(name, name): outcome for name, outcome in recorded.items()}
     for number, turn in enumerate(conversation.each()):
         if turn.is_ours:
-            if number == 0:  # a session of a question of ours
+            if number == 0:  # a session in which memsearch asked a model
                 count.summarisers += 1
                 return
-            continue  # words of the user's that begin like one: the others are his
+            continue  # a user's text that begins like such a prompt: the other turns are the user's
         when = local_time(turn.started)
         day = when.date().isoformat() if when else ""
         if choice.since and day < choice.since:
@@ -205,7 +229,7 @@ def _count(
             count.trivial += 1
             outcome = "trivial"
         elif not memory and outcome in ("captured", "deleted"):
-            count.known += 1  # somebody gave it another home
+            count.known += 1  # it was imported into another folder
         elif not memory:
             count.homeless += 1
             made.gone[turn.cwd] = made.gone.get(turn.cwd, 0) + 1
@@ -239,7 +263,12 @@ def run(
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> ImportReport:
-    """Write the planned turns, session after session, oldest first."""
+    """Write the planned turns, session by session, oldest first.
+
+    Args:
+        progress: called with phase, done and total.
+        stop: asked before each turn.
+    """
     report = ImportReport(failed=[], memories=[])
     total, done = made.new, 0
     orphans = locate(choice.orphans, pipeline.home).memory if choice.orphans else ""
@@ -287,7 +316,7 @@ def _tell(report: ImportReport, kept: object) -> None:
 
 
 def tokens_of(turn: Turn) -> int:
-    """What a summariser would be given of a turn."""
+    """Return the number of tokens of a turn in a summary's input."""
     text = (
         turn.user
         + turn.assistant
@@ -297,13 +326,14 @@ def tokens_of(turn: Turn) -> int:
 
 
 def agents_here(folders: AgentFolders) -> list[str]:
-    """Agents that have sessions on this machine."""
+    """Return the agents that have sessions on this machine."""
     return [agent for agent in agent_registry.names() if folders.here(agent)]
 
 
 def _is_known(pipeline: CapturePipeline, memory: str, turn: Turn, planned: set[str]) -> bool:
-    """Whether a turn is in memory or planned already; if not, it is planned now: a fork's copy of
-    it is no other turn.
+    """Whether a turn is captured or already planned. If it is not, it is added to *planned*.
+
+    A copy of the turn in a forked session is therefore planned only once.
     """
     anchor = Anchor(turn.session, turn.turn, turn.agent)
     keys = {f"{memory} {key}" for key in names_of(anchor)}

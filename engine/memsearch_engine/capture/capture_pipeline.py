@@ -1,7 +1,7 @@
-"""From a finished turn to an entry, its archived evidence and a row in the ledger. Hooks, imports and
-reconciling all end here.
+"""Writes a finished turn: its entry, its archived copy, and its row in the ledger.
 
-Idempotent on (agent, session, turn). The entry is written first: the rest can be made again.
+Hooks, imports and reconciliation use it. It is idempotent on (agent, session, turn). The entry is
+written first, because everything else can be restored from the transcript.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 
 
 class CapturedTurn(msgspec.Struct, frozen=True):
-    """What became of a turn.
+    """The result of capturing a turn.
 
     Attributes:
-        memory: the memory folder that it belongs to.
+        memory: the memory folder of the turn.
         written: whether an entry was added now.
     """
 
@@ -51,7 +51,7 @@ class CapturedTurn(msgspec.Struct, frozen=True):
 
 
 class CapturePipeline:
-    """Writes the turns of one home. Not to be shared between threads."""
+    """Captures the turns of one home. Not thread-safe."""
 
     def __init__(
         self, home: Home, journal: Journal | None = None, settings: Settings | None = None
@@ -64,6 +64,7 @@ class CapturePipeline:
         self.actions = Actions(home)
 
     def close(self) -> None:
+        """Close what the pipeline has opened."""
         self.ledger.close()
         self.actions.close()
         if self.archive:
@@ -72,15 +73,16 @@ class CapturePipeline:
     def capture(
         self, turn: Turn, where: Session, *, memory: str = "", cwd: str = "", at: float = 0.0
     ) -> CapturedTurn:
-        """Write *turn* into the memory of its folder.
+        """Capture *turn* into the memory folder of its project.
 
         Args:
-            memory: the memory folder where it is known already (``MEMSEARCH_DIR``, or the
-                user's word).
-            cwd, at: the folder and time to use where the turn names none.
+            where: the session of the turn.
+            memory: the memory folder, if it is already known (from ``MEMSEARCH_DIR`` or the user).
+            cwd: the folder to use if the turn has none.
+            at: the time to use if the turn has none, in seconds since 1970.
 
         Raises:
-            OSError, MemsearchError: the entry could not be written; it can be tried again.
+            OSError, MemsearchError: the entry could not be written. It can be retried.
         """
         when = local_time(turn.started) or datetime.fromtimestamp(at).astimezone()
         cwd = turn.cwd or cwd
@@ -132,13 +134,13 @@ class CapturePipeline:
             try:
                 self.archive.put(clean)
             except Unreachable:
-                # the agent still has it; `memsearch agents evidence archive` makes up for it, and doctor
-                # says so
+                # the agent still has the turn: `memsearch agents evidence archive` archives it, and
+                # doctor reports it
                 pass
         try:
             self.actions.put(clean, memory, added.entry_id, when.timestamp())
         except Unreachable:
-            pass  # derived: the service makes up for it
+            pass  # derived data: the service adds it later
         if by_model and added.written:
             summaries.enqueue(self.home, turn, memory, added.entry_id, added.path, where.path)
         return self._note(
@@ -146,7 +148,7 @@ class CapturePipeline:
         )
 
     def _supersede(self, turn: Turn, memory: str) -> None:
-        """Mark the notes of the turns in whose place *turn* was sent."""
+        """Mark the notes of the turns that *turn* replaces, because the prompt was edited."""
         session = _id(turn.session)
         for older in turn.replaces if memory else ():
             newer = turn_id(turn.agent, session, _id(turn.turn))
@@ -154,17 +156,17 @@ class CapturePipeline:
 
     @staticmethod
     def started(turn: Turn) -> float:
-        """When the turn began, in seconds since 1970; 0 where it does not say."""
+        """Return when the turn began, in seconds since 1970; 0 if it has no time."""
         when = local_time(turn.started)
         return when.timestamp() if when else 0.0
 
     def note_new(self, turn: Turn) -> None:
-        """Note that a turn was seen and is not taken yet."""
+        """Record that a turn was seen and is not captured yet."""
         when = local_time(turn.started) or datetime.now().astimezone()
         self._note(turn, when, turn.cwd, CapturedTurn("new"))
 
     def note_failed(self, turn: Turn, reason: str) -> None:
-        """Note that a turn could not be taken, and why. It is tried again."""
+        """Record that a turn could not be captured, and why. It is tried again."""
         when = local_time(turn.started) or datetime.now().astimezone()
         self._note(turn, when, turn.cwd, CapturedTurn("failed"), reason[:300])
 
@@ -180,8 +182,10 @@ class CapturePipeline:
 
 
 def _branch(turn: Turn, cwd: str) -> str:
-    """The branch that a turn ran on: the one that is checked out where it has just ended, else what
-    its agent has noted.
+    """Return the git branch of a turn.
+
+    It is the branch that is checked out if the turn has just ended, or else the one in the
+    transcript.
     """
     ended = local_time(turn.ended) or local_time(turn.started)
     is_new = (
@@ -192,8 +196,9 @@ def _branch(turn: Turn, cwd: str) -> str:
 
 
 def noted_at(turn: Turn) -> list[str]:
-    """The minutes in which memsearch's stop script may have noted a turn: it wrote down the clock
-    when the turn ended.
+    """Return the minutes (``HH:MM``) under which memsearch's own stop script may have noted a turn.
+
+    That script writes the time at which the turn ended.
     """
     ended = local_time(turn.ended) or local_time(turn.started)
     if ended is None or not agent_registry.agent(turn.agent).noted_by_minute:
@@ -202,24 +207,26 @@ def noted_at(turn: Turn) -> list[str]:
 
 
 def _id(text: str) -> str:
-    """An id as it may stand in an anchor; one that is no id is known by its digest."""
+    """Return an id that is valid in an anchor: *text* itself, or its digest if it is not valid."""
     return text if _ID.fullmatch(text) else digest(text, size=12)
 
 
 def home_of(cwd: str, home: Home) -> str:
-    """The memory folder for turns of *cwd*; '' where the project's folder is gone (nothing is made
-    anew for it).
+    """Return the memory folder for turns of *cwd*; ``""`` if the project's folder does not exist.
+
+    A missing folder is not created.
     """
     if not os.path.isabs(cwd) or "\0" in cwd:
-        return ""  # relative to what, nobody knows
+        return ""  # a relative path has no known base
     place = locate(cwd, home)
     return place.memory if os.path.isdir(place.root) else ""
 
 
 def local_time(stamp: str) -> datetime | None:
-    """An ISO time stamp in this machine's zone: the day under which a person looks for it. None
-    where it is no time, or one at an end of the calendar, which has no place in every zone, nor
-    minutes on both sides.
+    """Convert an ISO time stamp to local time, because a person looks for a turn by local day.
+
+    Returns:
+        None if it is not a time, or too close to an end of the calendar to be converted.
     """
     try:
         when = datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone()

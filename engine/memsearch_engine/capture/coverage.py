@@ -20,35 +20,45 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
 
-#: A turn is finished for sure when its session has been quiet for so long, whatever its last line
-#: says.
+#: Seconds without a change after which the last turn of a session counts as finished, whatever its
+#: last line is.
 _QUIET_S = 120.0
-#: Turns that are older than this and not taken mean that capture has stopped.
+#: If turns older than this (in seconds) are not captured, capture has stopped.
 _ALARM_S = 900.0
 _DONE = ("captured", "trivial", "ours", "deleted", "homeless")
 
 
 class Share(msgspec.Struct):
-    """Turns of one agent on one day. ``seen`` is the sum of the others."""
+    """Counts of the turns of one agent on one day. ``seen`` is the sum of the other outcomes.
+
+    Attributes:
+        trivial: turns with nothing to remember.
+        ours: prompts of memsearch itself that a client stored as a session.
+        orphaned: turns whose folder no longer exists; ``import --orphans`` imports them.
+        covered: captured turns and those that were skipped on purpose (trivial, ours).
+    """
 
     agent: str
     day: str
     seen: int = 0
     captured: int = 0
     trivial: int = 0
-    ours: int = 0  # questions of memsearch itself, which a client kept as a session
+    ours: int = 0
     waiting: int = 0
     failed: int = 0
-    orphaned: int = 0  # their folder is gone; `import --orphans` gives them another home
-    covered: int = (
-        0  # trivial turns and our own questions, too: they were looked at and left out on purpose
-    )
+    orphaned: int = 0
+    covered: int = 0
     percent: int = 100
 
 
 class Coverage(msgspec.Struct):
-    """Turns seen against turns in memory. ``agents``: since when each is captured, in seconds since
-    1970.
+    """Turns in transcripts compared with turns in memory.
+
+    Attributes:
+        agents: agent -> when its capture began, in seconds since 1970.
+        percent: the share of the seen turns that are covered.
+        days: the same counts for each agent and day.
+        alarms: one sentence for each agent from which turns have stopped arriving.
     """
 
     agents: dict[str, float]
@@ -103,7 +113,7 @@ def reconcile(
                 whole = _reconcile(pipeline, conversation, since[agent], take, written)
             except (OSError, MemsearchError):
                 continue
-            if whole:  # what is still open is looked at again
+            if whole:  # sessions with open turns are read again
                 state = SeenSession(
                     where.agent,
                     where.session,
@@ -125,7 +135,11 @@ def _reconcile(
     take: bool,
     written: list[str],
 ) -> bool:
-    """Returns whether nothing is left to be looked at again."""
+    """Capture the finished turns of a session.
+
+    Returns:
+        Whether the session is complete and need not be read again.
+    """
     where = conversation.where
     if conversation.parent:
         return True
@@ -150,7 +164,7 @@ def _reconcile(
             except (
                 OSError,
                 MemsearchError,
-            ) as error:  # a folder that can't be written, a full disk: tried again, and seen
+            ) as error:  # for example a full disk: it is tried again, and reported
                 pipeline.note_failed(turn, str(error))
                 whole = False
                 continue
@@ -198,6 +212,7 @@ def alarms(pipeline: CapturePipeline) -> list[str]:
 
 
 def report(pipeline: CapturePipeline, since_day: str = "") -> Coverage:
+    """Return the coverage by agent and day, with totals and alarms."""
     rows = shares(pipeline, since_day)
     seen = sum(row.seen for row in rows)
     return Coverage(

@@ -1,6 +1,4 @@
-"""Which agents are on this machine, where their sessions lie, and how many of their turns are in
-memory.
-"""
+"""Lists the agents on this machine, their session folders, and how many turns are captured."""
 
 from __future__ import annotations
 
@@ -23,14 +21,15 @@ _ASK_S = 6.0
 
 
 class Here(msgspec.Struct):
-    """An agent on this machine, and how many turns of its sessions are in memory, by outcome.
+    """An agent on this machine, and the number of its turns for each outcome.
 
     Attributes:
-        version: what the program says of itself; wrote: what wrote its newest session.
-        folders: where its sessions lie, as far as they are there.
-        can: what it is good for here: ``sessions``, ``capture``, ``start``, ``prompt``,
-            ``action``, ``compaction`` (when its sessions are
-            told something), ``native`` (its own model writes notes), ``mcp``.
+        version: the version that its program reports.
+        wrote: the version that wrote its newest session.
+        folders: its existing session folders.
+        can: the supported functions: ``sessions``, ``capture``, moments of injection (``start``,
+            ``prompt``, ``action``, ``compaction``), ``native`` (its own model can write notes) and
+            ``mcp``.
     """
 
     agent: str
@@ -69,7 +68,12 @@ def discover(
     versions: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Here]:
-    """One row per agent. Sessions that did not change since they were last read are not read again."""
+    """Return one row for each agent. Only sessions that changed since the last call are read.
+
+    Args:
+        versions: run each agent's program to read its version.
+        progress: called with phase, done and total.
+    """
     pipeline = CapturePipeline(home)
     try:
         plan(home, pipeline, folders, Choice(agent_registry.names()), progress, changed_only=True)

@@ -1,9 +1,9 @@
 """The event queue: files that hooks write into the folder ``inbox/``, and their processing.
 
-For each event the finished turns of its session become entries. One process at a time does it.
-Idempotent on (agent, session, turn): every finished turn that is not in the journal yet is taken, so
-the next hook makes up for one that was killed. An event leaves the queue after its entries are on
-disk.
+For each event, the finished turns of its session become entries. One process does this at a time.
+It is idempotent on (agent, session, turn): it captures every finished turn that is not in the
+journal, so that the next hook completes the work of a killed one. An event is deleted after its
+entries are on disk.
 """
 
 from __future__ import annotations
@@ -34,23 +34,24 @@ from memsearch_engine.journal.write import Journal
 
 log = logging.getLogger("memsearch.service")
 MAX_EVENT = 1024 * 1024
-#: A turn whose answer is not in the transcript yet is waited for: Claude Code's file may lag its
-#: Stop hook.
+#: Seconds to wait for an answer that is not yet in the transcript. Claude Code may write it after
+#: its Stop hook.
 _SETTLE_S = 3.0
 _GIVE_UP_S = 24 * 3600
-#: A plugin that was loaded without our installer: its first event is the end of a turn that had
-#: begun before.
+#: A plugin that was loaded without our installer reports first the end of a turn. That turn began
+#: at most this many seconds before.
 _BEGAN_BEFORE_S = 3600.0
-_NEWEST = 50  # events among which the start of a session that has just sent a prompt is looked for
+_NEWEST = 50  # events that are searched for the start of a session that has just sent a prompt
 
 
 class Outcome(msgspec.Struct):
-    """What came of the queue.
+    """The result of processing the queue.
 
     Attributes:
-        captured, skipped, already: turns.
-        waiting: (path, reason) of events that stay for later.
-        memories: memory folders that were written; opened: those in which sessions have begun.
+        captured, skipped, already: numbers of turns.
+        waiting: (path, reason) of events that stay in the queue.
+        memories: memory folders that were written.
+        opened: memory folders in which sessions have begun.
     """
 
     captured: int = 0
@@ -62,7 +63,16 @@ class Outcome(msgspec.Struct):
 
 
 class Event(msgspec.Struct):
-    """An event of a hook. ``at``: seconds since 1970; ``path``: its own file."""
+    """An event of a hook.
+
+    Attributes:
+        path: its file.
+        at: seconds since 1970.
+        memsearch_dir: the value of ``MEMSEARCH_DIR`` in the session.
+        agent_home: the agent's home if it is not the default.
+        context: the context that was injected at the start.
+        source: how the session began (``startup``, ``resume``, ``compact``, …).
+    """
 
     path: str
     agent: str
@@ -74,13 +84,15 @@ class Event(msgspec.Struct):
     at: float
     memsearch_dir: str = ""
     agent_home: str = ""
-    context: str = ""  # what the session was given at its start
-    source: str = ""  # how a session began: startup, resume, compact …
+    context: str = ""
+    source: str = ""
 
 
 def events(home: Home, newest: int = 0) -> Iterator[Event]:
-    """Events in the order they came, all or the *newest*. A file that is no event is set aside as
-    ``*.bad``.
+    """Yield the events in order of arrival. An invalid file is renamed to ``*.bad``.
+
+    Args:
+        newest: yield only this many of the newest events; 0 for all.
     """
     try:
         names = sorted(
@@ -117,8 +129,9 @@ def events(home: Home, newest: int = 0) -> Iterator[Event]:
 
 
 def note_starts(home: Home, agent: str, session: str) -> None:
-    """Record what was injected into a session at its start, if that event still waits: the first
-    prompt may come right after.
+    """Record what was injected at a session's start if its event is still in the queue.
+
+    The first prompt may follow at once and must not get the same notes again.
     """
     for event in events(home, newest=_NEWEST):
         if (event.agent, event.session) == (agent, session) and event.event == "SessionStart":
@@ -135,7 +148,11 @@ def _note_start(home: Home, event: Event) -> None:
 
 
 def _checked(event: Event) -> Event:
-    """Raises ValueError for text that no file can be named by (half a surrogate pair, a zero byte)."""
+    """Return *event*.
+
+    Raises:
+        ValueError: a text is not valid in a file name (half a surrogate pair, a zero byte).
+    """
     for value in (
         event.agent,
         event.session,
@@ -155,9 +172,7 @@ def _checked(event: Event) -> Event:
 
 
 def set_aside(path: Path, reason: str) -> None:
-    """Set an event aside that can't be processed, with the reason in a file beside it; `memsearch
-    inbox` lists it.
-    """
+    """Set an event aside that can't be processed. The reason is written into a file beside it."""
     with contextlib.suppress(OSError):
         path.with_suffix(".why").write_text(
             reason.encode("utf-8", "replace").decode()[:500], encoding="utf-8"
@@ -166,7 +181,7 @@ def set_aside(path: Path, reason: str) -> None:
 
 
 def bad(home: Home) -> list[tuple[str, str]]:
-    """(name, reason) of the events that were set aside."""
+    """Return (name, reason) of the events that were set aside."""
     found = []
     for path in sorted(home.inbox.glob("*.bad")):
         try:
@@ -177,10 +192,10 @@ def bad(home: Home) -> list[tuple[str, str]]:
 
 
 def work(home: Home, journal: Journal | None = None, settings: Settings | None = None) -> Outcome:
-    """Process every event that can be processed now; none where another process does so.
+    """Process every event that can be processed now, unless another process does it.
 
     Args:
-        settings: with ``capture.enabled`` off, events are dropped and nothing is read or written.
+        settings: if ``capture.enabled`` is off, events are deleted and nothing is read or written.
     """
     journal = journal or Journal(home)
     outcome = Outcome(waiting=[], memories=[], opened=[])
@@ -188,13 +203,15 @@ def work(home: Home, journal: Journal | None = None, settings: Settings | None =
         return outcome
     held = lock(home.inbox)
     if held is None:
-        return outcome  # another process is at it
+        return outcome  # another process is working
     try:
         if settings is None or settings.capture.enabled:
             _work(CapturePipeline(home, journal, settings), outcome)
         else:
             for event in events(home):
-                if event.event == "SessionStart":  # what was injected is no capture
+                if (
+                    event.event == "SessionStart"
+                ):  # the injection is recorded although capture is off
                     _note_start(home, event)
                 Path(event.path).unlink(missing_ok=True)
                 outcome.skipped += 1
@@ -204,7 +221,7 @@ def work(home: Home, journal: Journal | None = None, settings: Settings | None =
 
 
 def retry(home: Home) -> int:
-    """Give events that were set aside another try. Returns how many."""
+    """Put events that were set aside back into the queue, and return how many."""
     count = 0
     for path in home.inbox.glob("*.bad"):
         path.with_suffix(".why").unlink(missing_ok=True)
@@ -214,8 +231,13 @@ def retry(home: Home) -> int:
 
 
 def drop(home: Home, names: list[str]) -> int:
-    """Delete waiting events by file name, all of them where *names* is empty. Their turns stay in
-    the agents' transcripts, where reconciling or an import finds them. Returns how many.
+    """Delete waiting events. Their turns stay in the transcripts, where an import finds them.
+
+    Args:
+        names: file names of the events; an empty list means all.
+
+    Returns:
+        The number of deleted events.
     """
     count = 0
     for path in home.inbox.glob("*.*"):
@@ -227,7 +249,7 @@ def drop(home: Home, names: list[str]) -> int:
 
 
 def drop_of(home: Home, agent: str) -> int:
-    """Delete the waiting events of an agent that was uninstalled. Returns how many."""
+    """Delete the waiting events of an agent that was uninstalled, and return how many."""
     return (
         drop(home, names)
         if (names := [os.path.basename(e.path) for e in events(home) if e.agent == agent])
@@ -244,7 +266,7 @@ def _work(pipeline: CapturePipeline, outcome: Outcome) -> None:
                 done, reason = False, str(error)
                 if (
                     time.time() - event.at > _GIVE_UP_S
-                ):  # its turns are noted as failed, and tried again by reconciling
+                ):  # its turns are recorded as failed, and tried again later
                     set_aside(Path(event.path), reason)
             except Exception as error:  # one event must not stop the others
                 log.exception("event %s", os.path.basename(event.path))
@@ -260,19 +282,20 @@ def _work(pipeline: CapturePipeline, outcome: Outcome) -> None:
 
 
 def outcomes(pipeline: CapturePipeline, conversation: Conversation) -> dict[str, str]:
-    """What became of a session's turns, also of those that were noted under another name."""
+    """Return turn -> outcome for a session, also for turns that were recorded with an older id."""
     known = pipeline.ledger.outcomes(conversation.where.agent, conversation.session)
     return {conversation.aliases.get(name, name): outcome for name, outcome in known.items()}
 
 
 def _named(memsearch_dir: str) -> str:
-    """The memory folder that the session's MEMSEARCH_DIR names; a link there is the owner's word."""
+    """Return the memory folder for a value of ``MEMSEARCH_DIR``. A link there is intended."""
     return os.path.join(os.path.realpath(os.path.expanduser(memsearch_dir)), "memory")
 
 
 def _has_plugin(agent: str, pipeline: CapturePipeline, since: float) -> bool:
-    """Whether an agent that was uninstalled has ours by a marketplace of its own now; then it is
-    captured from *since* on.
+    """Whether an uninstalled agent now has our plugin from a marketplace.
+
+    If it has, its turns are captured from *since* on.
     """
     part = agent_registry.part(agent, "installer")
     try:
@@ -288,7 +311,7 @@ def _take(event: Event, pipeline: CapturePipeline, outcome: Outcome) -> tuple[bo
     age = time.time() - event.at
     if event.agent not in agent_registry.names():
         return True, ""
-    if event.agent_home:  # the service has another environment than the agent
+    if event.agent_home:  # the environment of the service is not that of the agent
         pipeline.ledger.remember_folder(event.agent, event.agent_home)
     since = max(0.0, event.at - _BEGAN_BEFORE_S)
     is_ending = event.event != "SessionStart"
@@ -300,7 +323,7 @@ def _take(event: Event, pipeline: CapturePipeline, outcome: Outcome) -> tuple[bo
         return (
             True,
             "",
-        )  # a session that was open when its agent was uninstalled still has our plug-in loaded
+        )  # a session that was open at the uninstallation still has our plugin
     if event.event == "SessionStart":
         _note_start(pipeline.home, event)
         memory = (
@@ -332,7 +355,7 @@ def _take(event: Event, pipeline: CapturePipeline, outcome: Outcome) -> tuple[bo
         ):
             continue
         found = in_context(conversation, place, place + 1)
-        if not found:  # the file was cut meanwhile
+        if not found:  # the file was shortened meanwhile
             continue
         turn = found[0]
         if turn.status == "interrupted" and last and not settled:
@@ -342,7 +365,7 @@ def _take(event: Event, pipeline: CapturePipeline, outcome: Outcome) -> tuple[bo
             and turn.status == "interrupted"
             and (event.event == "PreCompact" or turn.turn != wanted != "")
         ):
-            continue  # it is still going on, and will have its own event
+            continue  # the turn is not finished and will have its own event
         memory = _named(event.memsearch_dir) if event.memsearch_dir else ""
         try:
             kept = pipeline.capture(turn, where, memory=memory, cwd=event.cwd, at=event.at)

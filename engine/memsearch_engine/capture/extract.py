@@ -1,8 +1,8 @@
-"""A turn -> notes that a person would keep, without a model.
+"""Extracts notes from a turn without a model.
 
-What was asked, what was decided or changed, which files and commands were touched, which errors
-were met and how they ended. Text from a transcript is untrusted: every line is escaped so that it
-cannot forge structure.
+The notes contain the request, decisions and changes, the files and commands, and the errors with
+their outcome. Text of a transcript is untrusted: every line is escaped, so that it can't forge
+headings or comments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LEAD_IN = re.compile(
     r"^(?:sure|okay|ok|great|perfect|done|certainly|absolutely|of course|let me|i'll|i will|now i|好的|当然|没问题)\b[^.。!]*[.!。:]\s*",
     re.I,
 )
-#: Sentences that announce work instead of telling what came of it.
+#: Sentences that announce work instead of a result.
 _INTENT = re.compile(
     r"^(?:let me|let's|i'?ll|i will|i'?m going to|i am going to|now (?:let|i)|next,? (?:let|i)|first,? (?:let|i)|running|checking|"
     r"looking|reading|searching|让我|我来|我将|现在我)\b|^(?:让我|我来|我将)",
@@ -34,7 +34,7 @@ _TELLING = re.compile(
     re.I,
 )
 _ERROR = re.compile(r"^.*\b(?:[A-Z]\w*(?:Error|Exception)|error|FAILED|panic|fatal)\b.*$", re.M)
-#: What is answered to a greeting or a yes and says nothing.
+#: Answers to a greeting or a yes that contain no information.
 _COURTESY = re.compile(
     r"^\W*(?:(?:you'?re (?:very )?welcome|no (?:problem|worries)|my pleasure|(?:i'?m |i am )?(?:glad|happy) (?:to|i|that|it|you|we)|"
     r"sounds good|standing by|let me know|feel free|just (?:let|ask|tell|say)|if (?:you|there)|have a (?:nice|good|great)|enjoy|"
@@ -52,7 +52,7 @@ _OPENING = re.compile(
 )
 _TERM = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
 _FACT = re.compile(r"\d|`|\w[/.]\w")
-#: Tools that change nothing, by a word of their names; a shell's commands are looked at one by one.
+#: Tools that change nothing, by a word in their names. Shell commands are checked one by one.
 _PLANNING = re.compile(r"todo|update_plan|plan_mode", re.I)
 _CHANGING = re.compile(
     r"write|edit|replace|create|delete|remove|update|insert|apply|patch|move|rename|send|post|push|run|exec|set|add|kill|and",
@@ -66,9 +66,10 @@ _LOOKING = re.compile(
 
 
 def is_trivial(turn: Turn) -> bool:
-    """Whether nothing came of a turn that anybody would want to remember: no request, or neither
-    work nor an answer; for a greeting, a
-    yes or a no: no tool that changed anything, and no answer worth keeping.
+    """Whether a turn contains nothing to remember.
+
+    It has no request, or neither tool calls nor an answer. If the request is a greeting, a yes or a
+    no: no tool changed anything, and the answer contains no information.
     """
     if not turn.user.strip():
         return True
@@ -80,7 +81,7 @@ def is_trivial(turn: Turn) -> bool:
 
 
 def changes(tool: ToolCall) -> bool:
-    """Whether a tool call may have changed anything; one that is not known may have."""
+    """Whether a tool call may have changed anything. An unknown tool may have."""
     if work.files(tool.name, tool.input):
         return True
     if work.runs(tool.name, tool.input):
@@ -92,9 +93,7 @@ def changes(tool: ToolCall) -> bool:
 
 
 def _tells(answer: str) -> bool:
-    """Whether the answer to a greeting or a yes says anything but courtesies, announcements and
-    questions.
-    """
+    """Whether an answer contains more than courtesies, announcements and questions."""
     for sentence in _SENTENCE.split(plain(answer)):
         bare = _OPENING.sub("", _one_line(sentence))
         asks = bare.endswith(("?", "？"))
@@ -106,7 +105,7 @@ def _tells(answer: str) -> bool:
 
 
 def extract(turn: Turn) -> str:
-    """Markdown bullets for *turn*."""
+    """Return Markdown bullets for *turn*."""
     lines = [f"User asked: {_ends(_unquoted(_one_line(turn.user)))}"]
     if turn.in_reply_to:
         lines.append(f"In reply to: {_clip(_one_line(turn.in_reply_to))}")
@@ -125,9 +124,10 @@ def extract(turn: Turn) -> str:
 
 
 def _outcome(turn: Turn) -> list[str]:
-    """The sentences of the answer that say what was done or decided; its first and last otherwise."""
+    """Return the sentences of the answer with results or decisions, or its first and last."""
     text = re.sub(r"```.*?(?:```|\Z)", " ", plain(turn.assistant), flags=re.S)
-    # what a yes or a no led to may stand in the first sentence alone ("Okay, I left it as it is.")
+    # after a yes or a no, the first sentence alone may have the result ("Okay, I left it as it
+    # is.")
     text = _OPENING.sub("", text) if is_assent(turn.user) else _LEAD_IN.sub("", text)
     sentences = [_one_line(s).lstrip("-*#>0123456789. ") for s in _SENTENCE.split(text)]
     sentences = list(
@@ -138,8 +138,7 @@ def _outcome(turn: Turn) -> list[str]:
         return []
     if len(sentences) <= _MAX_LINES:
         return [_clip(s) for s in sentences]
-    # what an agent says last is what came of it; what it says on the way matters where it tells of
-    # a change
+    # the last sentences have the result; earlier ones count if they report a change
     telling = [s for s in sentences[::-1] if _TELLING.search(s)]
     chosen = list(
         dict.fromkeys([sentences[-1], *telling[: _MAX_LINES - 2], sentences[0], *telling])
@@ -159,7 +158,7 @@ def _commands(turn: Turn) -> list[str]:
 
 
 def _errors(turn: Turn) -> list[tuple[str, str]]:
-    """(error, how it ended): a command that failed and later passed is told as mended."""
+    """Return (error, outcome). If the same command passed later, the outcome is that."""
     found: dict[str, str] = {}
     for number, tool in enumerate(turn.tools):
         match = _ERROR.search(plain(tool.output)[:20_000])
@@ -181,14 +180,14 @@ def _one_line(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """`opencode run` stores an argument with the quotes that a shell took off."""
+    """Remove the quotes that `opencode run` stores around an argument."""
     if len(text) > 2 and text[0] == text[-1] == '"' and '"' not in text[1:-1].replace('\\"', ""):
         return text[1:-1].replace('\\"', '"')
     return text
 
 
 def _clip(text: str, limit: int = _MAX_LINE) -> str:
-    """*text* cut at a word, with an ellipsis."""
+    """Cut *text* at the end of a word, and add an ellipsis."""
     if len(text) <= limit:
         return text
     cut = text[:limit]
@@ -196,7 +195,7 @@ def _clip(text: str, limit: int = _MAX_LINE) -> str:
 
 
 def _ends(text: str) -> str:
-    """The head and the tail of a request: behind a long paste stands the question."""
+    """Return the beginning and the end of a request: a question may follow a long paste."""
     if len(text) <= 2 * _MAX_LINE:
         return _clip(text)
     tail = text[-_MAX_LINE // 2 :]

@@ -1,9 +1,10 @@
-"""The entry point of the agents' hooks: a payload on stdin becomes a file in the event queue, and the
-answer to the agent goes to stdout, within tens of milliseconds.
+"""The entry point of the agents' hooks.
 
-Standard library only. It always exits 0 with valid output, and reads stdin with a limit and a
-deadline, since some clients never close it. An event holds ids, paths, the folder and times, never
-text. What an agent is answered is ``injection.hook_answers``'.
+It reads a payload from stdin, writes an event into the queue, and prints the answer to the agent,
+within tens of milliseconds. It uses only the standard library, always exits with 0, and always
+prints valid output. It reads stdin with a limit and a deadline, since some clients never close it.
+An event has ids, paths, the folder and times, but no text of the conversation. The answers are from
+``injection.hook_answers``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_PAYLOAD = 64 * 1024 * 1024
 _DEADLINE_S = 0.15
-_MAX_LATE_S = 60.0  # for which a process of its own waits for the end of a payload
+_MAX_LATE_S = 60.0  # seconds that a detached process waits for the rest of a payload
 _RECORDED = (
     "session_id",
     "prompt_id",
@@ -33,16 +34,20 @@ _RECORDED = (
     "source",
     "reason",
 )
-#: Events after which turns may be finished. The others only answer.
+#: Events after which turns may be finished. Other events only get an answer.
 FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
-#: Events at which agents show what a hook printed, be it `{}`.
+#: Events whose output agents show to the user, even `{}`.
 _SHOWN = {"PreCompact", "PostCompact"}
-_MAX_LOG = 1_000_000  # bytes; the older half of the errors is hook.log.1
+_MAX_LOG = 1_000_000  # bytes; older errors are in hook.log.1
 _MAX = 4096  # characters of an id or a path
 
 
 def main(agent: str, event: str) -> int:
-    """Take one event. Returns 0 whatever happens: an agent must never fail for its memory."""
+    """Process one event.
+
+    Returns:
+        Always 0: an error of the memory must not make the agent fail.
+    """
     start = time.monotonic()
     output: dict[str, Any] = {}
     detached = False
@@ -52,10 +57,10 @@ def main(agent: str, event: str) -> int:
             payload = _read_payload(start + _DEADLINE_S, chunks)
             if payload is None and event in FINISHING and not _is_closed(chunks):
                 detached = _detach(quiet=_is_quiet(agent, event))
-                start = time.monotonic()  # the agent goes on; this process waits for the rest
+                start = time.monotonic()  # the agent continues; this process waits for the rest
                 if detached:
                     payload = _read_payload(time.monotonic() + _MAX_LATE_S, chunks)
-            # the turns of a sub-agent are its parent's
+            # turns of a sub-agent belong to its parent
             if payload is not None and not payload.get("agent_id"):
                 output = _answer(agent, event, payload, start)
             elif payload is None and event in (*FINISHING, "SessionStart"):
@@ -66,7 +71,7 @@ def main(agent: str, event: str) -> int:
         _log(agent, event, error)
     if detached:
         os._exit(0)
-    if sys.stdout is None:  # it was closed before we began
+    if sys.stdout is None:  # it was closed before the start
         return 0
     if not output and _is_quiet(agent, event):
         return 0
@@ -74,13 +79,13 @@ def main(agent: str, event: str) -> int:
         sys.stdout.write(json.dumps(output) + "\n")
         sys.stdout.flush()
     except (OSError, ValueError):
-        # nobody reads it; the interpreter must not complain about that at its end
+        # nobody reads the output; without this the interpreter reports an error when it exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0
 
 
 def _is_quiet(agent: str, event: str) -> bool:
-    """Whether an agent shows an empty answer to a person, and does without one."""
+    """Whether the agent shows an empty answer to the user, and does not need one."""
     return (
         event in _SHOWN
         and agent in agent_registry.PACKAGES
@@ -89,19 +94,21 @@ def _is_quiet(agent: str, event: str) -> bool:
 
 
 def _is_closed(chunks: list[bytes]) -> bool:
-    """Whether nothing more can come: the end was read (``b""`` is the last chunk)."""
+    """Whether the end of the input was read (``b""`` is then the last chunk)."""
     return bool(chunks) and chunks[-1] == b""
 
 
 def _detach(*, quiet: bool) -> bool:
-    """Go on in a process of its own, and return True there. The first process ends; it answers
-    ``{}`` unless it has to be *quiet*.
+    """Continue in a new process, and return True in it. The first process ends.
+
+    Args:
+        quiet: the first process prints nothing; otherwise it answers ``{}``.
     """
     if os.fork():
         try:
             sys.stdout.write("" if quiet else "{}\n")
             sys.stdout.flush()
-        except (OSError, ValueError, AttributeError):  # nobody may be reading
+        except (OSError, ValueError, AttributeError):  # the reader may be gone
             pass
         os._exit(0)
     os.setsid()
@@ -117,7 +124,7 @@ def _answer(agent: str, event: str, payload: dict[str, Any], start: float) -> di
     if known.transcript and not payload.get("transcript_path"):
         payload = {**payload, "transcript_path": _transcript(known, payload)}
     if event in FINISHING:
-        # where the path is null, the agent stores nothing of this session
+        # the path is null if the agent does not store this session
         if payload.get("transcript_path", "") is not None:
             _queue_event(home, agent, event, payload, start)
             wire.start_service(home)
@@ -133,7 +140,7 @@ def _answer(agent: str, event: str, payload: dict[str, Any], start: float) -> di
 
 
 def _transcript(known: agent_registry.Agent, payload: dict[str, Any]) -> str:
-    """The path of a session's file; '' where its id is no file name."""
+    """Return the path of a session's file; ``""`` if its id is not a valid file name."""
     session = payload.get("session_id")
     if (
         not isinstance(session, str)
@@ -146,11 +153,11 @@ def _transcript(known: agent_registry.Agent, payload: dict[str, Any]) -> str:
 
 
 def _read_payload(end: float, chunks: list[bytes]) -> dict[str, Any] | None:
-    """Read JSON from stdin until it is whole, closed, too big or too late.
+    """Read JSON from stdin until it is complete, closed, too large or too late.
 
     Args:
-        end: when it is too late (``time.monotonic``).
-        chunks: what was read, so that reading can go on; ``b""`` at its end: stdin was closed.
+        end: the deadline (``time.monotonic``).
+        chunks: receives what was read, so that reading can continue; ``b""`` marks the end.
     """
     fd = 0
     while sum(map(len, chunks)) <= MAX_PAYLOAD:
@@ -175,7 +182,7 @@ def _read_payload(end: float, chunks: list[bytes]) -> dict[str, Any] | None:
 def _queue_event(
     home: str, agent: str, event: str, payload: dict[str, Any], start: float, **more: object
 ) -> None:
-    """Write an event into the queue: a file that appears whole.
+    """Write an event into the queue. The file appears with its whole content.
 
     Args:
         start: when the hook started (``time.monotonic``).
@@ -216,19 +223,20 @@ def _queue_event(
 
 
 def _named_folder(variable: str) -> str:
-    """The folder that a variable names, absolute; '' where it names none."""
+    """Return the absolute folder that a variable names; ``""`` if it is not set."""
     named = os.environ.get(variable, "")
     return os.path.abspath(os.path.expanduser(named)) if named else ""
 
 
 def _default_home(known: agent_registry.Agent) -> str:
-    """Where an agent's home lies unless it was moved."""
+    """Return an agent's default home."""
     return paths.spelled(os.path.join(paths.user_home(), known.home))
 
 
 def _agent_home(known: agent_registry.Agent, payload: dict[str, Any]) -> str:
-    """Where an agent's home was moved to, '' where it was not. For agents that keep sessions in any
-    folder, the folder of the session's file.
+    """Return an agent's home if it is not the default; ``""`` if it is.
+
+    For agents that store sessions in any folder, it is the folder of the session's file.
     """
     moved = _named_folder(known.sessions_variable) or _named_folder(known.home_variable)
     file = payload.get("transcript_path")
@@ -239,7 +247,7 @@ def _agent_home(known: agent_registry.Agent, payload: dict[str, Any]) -> str:
 
 
 def _log(agent: str, event: str, error: Exception) -> None:
-    """Append an error to ``logs/hook.log``, and start a new file above a megabyte."""
+    """Append an error to ``logs/hook.log``. Above a megabyte, start a new file."""
     try:
         folder = paths.logs(paths.home_root())
         log = os.path.join(folder, "hook.log")

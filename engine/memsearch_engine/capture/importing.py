@@ -1,4 +1,4 @@
-"""Sessions of agents from before the capture: planned first, then written."""
+"""Imports sessions from before the capture: plan first, then write."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ Progress = Callable[[str, int, int], None]
 
 
 class Import:
-    """Bringing old sessions in: planned first, then written. Closed after use.
+    """An import of old sessions: plan first, then write. Close it after use.
 
     Args:
-        memory: of the home they go to.
-        agents: whose sessions; all that have any here where none is named.
-        since: ISO day; earlier turns are left out.
-        into: only turns that belong into this memory folder.
-        orphans: a project folder for turns whose own is gone; without it they are left out.
-        summarize: by the model of ``capture.summarize``, within its budgets; else without a
-            model, whatever the settings say.
+        agents: names of agents; empty for all that have sessions here.
+        since: the first day (``YYYY-MM-DD``).
+        into: import only the turns of this memory folder.
+        orphans: a project folder for turns whose folder no longer exists; ``""`` to skip them.
+        summarize: use the model of ``capture.summarize``, within its budgets; otherwise no model,
+            whatever the settings are.
 
     >>> with Memory() as memory, memory.import_sessions("codex") as old:
     ...     old.plan().new
@@ -61,17 +60,19 @@ class Import:
         self.close()
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close the resources of the import."""
         self._keeper.close()
 
     def writer(self, agent: str) -> str:
-        """Who would write the notes of an agent's turns: ``extractive``, ``native`` or a
-        provider.
-        """
+        """Return what writes an agent's notes: ``extractive``, ``native`` or a provider."""
         return summaries.chosen(self._settings, agent).provider
 
     def plan(self, progress: Progress | None = None) -> backfill.Plan:
-        """Read every session and count what would be written. Nothing is."""
+        """Read every session, and count what would be written. No note is written.
+
+        Args:
+            progress: called with phase, done and total.
+        """
         return backfill.plan(
             self._scope.home, self._keeper, self._scope.folders, self._choice, progress
         )
@@ -82,11 +83,16 @@ class Import:
         progress: Progress | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> backfill.ImportReport:
-        """Write what was planned; an interrupted run goes on from where it was. The service indexes
-        it, where there is one.
+        """Write the planned turns. Repeat it after an interruption to continue.
+
+        If a service runs, it indexes the new notes.
+
+        Args:
+            progress: called with phase, done and total.
+            stopped: asked before each turn.
         """
         report = backfill.run(self._keeper, plan, self._choice, progress, stopped)
         if report.memories:
-            with contextlib.suppress(MemsearchError):  # the next search does it
+            with contextlib.suppress(MemsearchError):  # otherwise the next search indexes them
                 self._scope.call("attach", type(None), memories=report.memories)
         return report

@@ -1,7 +1,6 @@
-"""What became of every turn that was seen: in ``state.db``, so that coverage is counted and not
-assumed.
+"""The outcome of every turn that was seen, in ``state.db``, so that coverage can be counted.
 
-The journal is the truth about what is in it; the ledger knows what is not, and why.
+The journal contains the captured turns. The ledger also knows the others, and the reasons.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.state import complaining, connect
 
-#: captured: in the journal. trivial: nothing to remember. ours: memsearch asked a model. deleted:
-#: the owner deleted it. homeless: its folder is gone. new: seen in a transcript and not taken.
-#: failed: taking it raised, ``reason`` says what.
+#: captured: in the journal. trivial: nothing to remember. ours: a prompt of memsearch to a model.
+#: deleted: deleted by the owner. homeless: its folder no longer exists. new: seen but not captured.
+#: failed: the capture raised an error, which ``reason`` contains.
 Outcome = Literal["captured", "trivial", "ours", "deleted", "homeless", "new", "failed"]
 
 _SCHEMA = """
@@ -42,11 +41,13 @@ CREATE TABLE IF NOT EXISTS unknown_records (
 """
 
 
-#: In place of a time in ``capturing``: the agent was uninstalled.
+#: The value in ``capturing`` of an uninstalled agent, instead of a time.
 _ENDED = -1.0
 
 
 class SeenTurn(msgspec.Struct, frozen=True):
+    """A turn that was seen, and its outcome."""
+
     agent: str
     session: str
     turn: str
@@ -58,6 +59,16 @@ class SeenTurn(msgspec.Struct, frozen=True):
 
 
 class SeenSession(msgspec.Struct, frozen=True):
+    """A session file as it was last read.
+
+    Attributes:
+        modified: modification time, in seconds since 1970.
+        size: in bytes.
+        turns: number of turns.
+        parent: the session that it was forked from or that started it.
+        version: the agent's version.
+    """
+
     agent: str
     session: str
     path: str
@@ -69,7 +80,7 @@ class SeenSession(msgspec.Struct, frozen=True):
 
 
 class Missed(msgspec.Struct):
-    """A turn that is not in memory, and why."""
+    """A turn that is not in memory, and the reason."""
 
     agent: str
     session: str
@@ -93,6 +104,7 @@ class Ledger:
         return self._connection
 
     def close(self) -> None:
+        """Close the database."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -103,6 +115,7 @@ class Ledger:
             yield self._db()
 
     def note(self, turns: Iterable[SeenTurn]) -> None:
+        """Record the outcomes of turns."""
         now = time.time()
         rows = [
             (t.agent, t.session, t.turn, t.day, t.cwd, t.outcome, t.reason, now, t.started)
@@ -116,6 +129,7 @@ class Ledger:
             )
 
     def note_session(self, seen: SeenSession, unknown: dict[str, int]) -> None:
+        """Record a session as it was read, and the numbers of its unknown records by kind."""
         now = time.time()
         with self._using() as db, transaction(db):
             db.execute(
@@ -139,7 +153,7 @@ class Ledger:
             )
 
     def sessions(self) -> dict[tuple[str, str, str], SeenSession]:
-        """Sessions as they were when they were last read, by (agent, path, session)."""
+        """Return the sessions as they were last read, by (agent, path, session)."""
         with self._using() as db:
             rows = db.execute(
                 "SELECT agent, session, path, modified, size, turns, parent, version FROM seen_sessions"
@@ -147,13 +161,17 @@ class Ledger:
             return {(row[0], row[2], row[1]): SeenSession(*row) for row in rows}
 
     def outcomes(self, agent: str, session: str) -> dict[str, Outcome]:
-        """turn -> outcome, of one session."""
+        """Return turn -> outcome for one session."""
         with self._using() as db:
             query = "SELECT turn, outcome FROM seen_turns WHERE agent=? AND session=?"
             return dict(db.execute(query, (agent, session)).fetchall())
 
     def counts(self, since: str = "") -> list[tuple[str, str, str, int]]:
-        """(agent, day, outcome, turns) from day *since* on, newest first."""
+        """Return (agent, day, outcome, turns), newest day first.
+
+        Args:
+            since: the first day (``YYYY-MM-DD``).
+        """
         with self._using() as db:
             return db.execute(
                 "SELECT agent, day, outcome, count(*) FROM seen_turns WHERE day >= ? GROUP BY 1, 2, 3 ORDER BY 2 DESC, 1, 3",
@@ -163,8 +181,11 @@ class Ledger:
     def counts_since(
         self, since: dict[str, float], day: str = ""
     ) -> list[tuple[str, str, str, int]]:
-        """(agent, day, outcome, turns) of turns begun after each agent's capture did, newest day
-        first.
+        """Return (agent, day, outcome, turns) since the start of capture, newest first.
+
+        Args:
+            since: agent -> start of its capture, in seconds since 1970.
+            day: the first day (``YYYY-MM-DD``).
         """
         rows: list[tuple[str, str, str, int]] = []
         with self._using() as db:
@@ -176,13 +197,13 @@ class Ledger:
         return sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)
 
     def late(self, agent: str, since: float, before: float) -> int:
-        """Turns between two times that were seen and not taken."""
+        """Return the number of turns between two times that were seen but not captured."""
         with self._using() as db:
             query = "SELECT count(*) FROM seen_turns WHERE agent=? AND outcome IN ('new','failed') AND started BETWEEN ? AND ?"
             return int(db.execute(query, (agent, since, before)).fetchone()[0])
 
     def missed(self, outcomes: Sequence[Outcome], limit: int = 100) -> list[Missed]:
-        """Turns that are not in memory, newest first."""
+        """Return the turns that are not in memory, newest first."""
         with self._using() as db:
             marks = ",".join("?" * len(outcomes))
             rows = db.execute(
@@ -193,15 +214,17 @@ class Ledger:
             return [Missed(*row) for row in rows]
 
     def unknown(self) -> list[tuple[str, str, str, int]]:
-        """(agent, record kind, agent's version, times) that no reader knows."""
+        """Return the unknown records: (agent, record kind, agent's version, number)."""
         with self._using() as db:
             return db.execute(
                 "SELECT agent, kind, version, count FROM unknown_records ORDER BY 1, 2, 3"
             ).fetchall()
 
     def capturing(self, agent: str, since: float | None) -> None:
-        """Note since when an agent's turns are captured (the first time counts); None ends it,
-        until it is called again.
+        """Record when the capture of an agent began. The first time counts.
+
+        Args:
+            since: seconds since 1970; None ends the capture until the next call.
         """
         with self._using() as db:
             if since is None:
@@ -216,9 +239,10 @@ class Ledger:
                 )
 
     def is_capturing(self, agent: str, since: float) -> bool:
-        """Whether an agent's turns are captured. One that was never installed by us is from *since*
-        on: it has a plug-in of another source. One that was uninstalled is not, whatever it still
-        sends.
+        """Whether an agent's turns are captured.
+
+        An agent that we never installed is captured from *since* on, because its plugin has another
+        source. An uninstalled agent is not captured, whatever it still sends.
         """
         with self._using() as db:
             db.execute(
@@ -229,14 +253,14 @@ class Ledger:
             )
 
     def captured_since(self) -> dict[str, float]:
-        """agent -> since when its turns are captured."""
+        """Return agent -> when its capture began, in seconds since 1970."""
         with self._using() as db:
             return dict(
                 db.execute("SELECT agent, since FROM capturing WHERE since >= 0").fetchall()
             )
 
     def remember_folder(self, agent: str, folder: str) -> None:
-        """An agent's home as its own hook named it."""
+        """Store an agent's home that its own hook has reported."""
         with self._using() as db:
             db.execute(
                 "INSERT OR REPLACE INTO agent_folders (agent, folder, seen) VALUES (?,?,?)",

@@ -1,5 +1,7 @@
-"""Installing our plugins into agents, taking them out again, and saying how they stand. What each
-agent needs, its own package knows (``installing.py`` says in what form).
+"""Installs our plugins into agents, uninstalls them, and reports their state.
+
+The package of each agent describes what the agent needs, in the form that ``installing.py``
+defines.
 """
 
 from __future__ import annotations
@@ -21,8 +23,15 @@ from memsearch_engine.search.scope import Scope
 
 
 class Status(msgspec.Struct):
-    """How a plugin stands. ``problems``: what keeps it from working; ``peer``: memsearch's own
-    plugin, found beside.
+    """The state of a plugin.
+
+    Attributes:
+        version: the version that we installed.
+        program: the path of the agent's program.
+        problems: reasons why the plugin does not work.
+        peer: files of memsearch's own plugin, if it is also installed.
+        plugin: the version that is installed from a marketplace of the agent.
+        notes: possible improvements, which are not problems.
     """
 
     agent: str
@@ -32,12 +41,16 @@ class Status(msgspec.Struct):
     files: list[str]
     problems: list[str]
     peer: list[str]
-    plugin: str = ""  # the version that came by a marketplace of the agent's own
-    notes: list[str] = []  # what could be, and is not wrong
+    plugin: str = ""
+    notes: list[str] = []
 
 
 def installer(agent: str) -> Installer:
-    """Raises UsageError where no agent is called so, or ours can't be put into it."""
+    """Return the installer of an agent.
+
+    Raises:
+        UsageError: there is no such agent, or it has no plugins.
+    """
     part = agent_registry.part(agent, "installer")
     if part is None:
         if agent not in agent_registry.names():
@@ -66,17 +79,22 @@ def install(
     trust: bool = True,
     allow: bool = False,
 ) -> list[Patch]:
-    """Install the plugin of *agent*; what stands already is left alone. Returns the changes.
+    """Install the plugin of *agent*. Parts that are already installed are not changed.
+
+    If our plugin was installed from a marketplace, which brings hooks and skills, only trust and
+    rules are added.
 
     Args:
-        replace_peer: switch off memsearch's own plugin for this agent; without it, Conflict.
-        trust: let the agent know that its user trusts these hooks, where it wants to know
-            (``Installer.trusted``).
-        allow: let the agent look things up without asking each time, where it asks
-            (``Installer.rules``).
+        dry_run: only return the changes.
+        replace_peer: switch off memsearch's own plugin for this agent.
+        trust: tell the agent that its user trusts these hooks, if it asks (``Installer.trusted``).
+        allow: allow the agent to search without asking, if it asks (``Installer.rules``).
 
-    Where ours came by a marketplace of the agent's own, its hooks and skills are there: only trust
-    and rules are added.
+    Returns:
+        The changes.
+
+    Raises:
+        Conflict: memsearch's own plugin is installed, and *replace_peer* is off.
     """
     kind = installer(agent)
     by_plugin = bool(kind.plugin()) and not kind.hooked()
@@ -103,8 +121,13 @@ def install(
 
 
 def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
-    """Put the agent's configuration back as it was, and end its capture: what waits is dropped,
-    what still comes is not taken.
+    """Restore the agent's configuration and end its capture. Waiting events are deleted.
+
+    Args:
+        dry_run: only return the changes.
+
+    Returns:
+        The changes.
     """
     kind = installer(agent)
     done = revert(home, agent, kind.strip, dry_run=dry_run)
@@ -119,9 +142,7 @@ def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
 
 
 def status(home: Home, agent: str) -> Status:
-    """How the plugin of *agent* stands; settings of its that can't be read are a problem of its own
-    alone.
-    """
+    """Return the state of the plugin of *agent*. Unreadable settings of the agent are a problem."""
     try:
         return _status(home, agent)
     except (UsageError, Unreachable) as error:
@@ -183,7 +204,7 @@ class Plugins:
         self._home, self._scope = scope.home, scope
 
     def status(self, agent: str) -> Status:
-        """How ours stands in an agent, and what keeps it from working."""
+        """Return the state of our plugin in an agent, and the reasons if it does not work."""
         return status(self._home, agent)
 
     def is_here(self, state: Status) -> bool:
@@ -203,35 +224,38 @@ class Plugins:
         trust: bool = True,
         allow: bool = False,
     ) -> list[Patch]:
-        """Write what is missing of ours; the changes.
+        """Install the missing parts of our plugin, and return the changes.
 
         Args:
-            replace_peer: switch off memsearch's own plugin, which is a Conflict otherwise.
-            trust: let the agent know that its user trusts these hooks. allow: let it look
-                things up without asking.
+            dry_run: only return the changes.
+            replace_peer: switch off memsearch's own plugin.
+            trust: tell the agent that its user trusts these hooks.
+            allow: allow the agent to search without asking.
 
         Raises:
-            UsageError, Conflict, OSError.
+            UsageError: there is no such agent, or it has no plugins.
+            Conflict: memsearch's own plugin is installed, and *replace_peer* is off.
+            OSError: a file can't be written.
         """
         return install(
             self._home, agent, dry_run=dry_run, replace_peer=replace_peer, trust=trust, allow=allow
         )
 
     def uninstall(self, agent: str, *, dry_run: bool = False) -> list[Patch]:
-        """Put the agent's configuration back byte for byte; the changes."""
+        """Restore the agent's configuration byte for byte, and return the changes."""
         return uninstall(self._home, agent, dry_run=dry_run)
 
     def installer(self, agent: str) -> Installer:
-        """What an agent asks of its user before it lets ours in."""
+        """Return the agent's installer, which knows what the agent asks its user."""
         return installer(agent)
 
     def rules(self) -> list[str]:
-        """Names of the agents that ask before they look a memory up."""
+        """Return the names of the agents that ask before they search the memory."""
         return [name for name in agent_registry.live() if installer(name).rules()]
 
 
 class McpClients:
-    """``memsearch mcp`` in the lists of its clients.
+    """Adds ``memsearch mcp`` to the server lists of MCP clients.
 
     >>> with Memory() as memory:
     ...     "cursor" in memory.mcp_clients.names()
@@ -242,21 +266,30 @@ class McpClients:
         self._home = scope.home
 
     def names(self) -> list[str]:
-        """Clients whose lists are known."""
+        """Return the names of the known clients."""
         return list(mcp_clients.clients())
 
     def title(self, client: str) -> str:
-        """Raises UsageError where no client is called so."""
+        """Return the display name of a client.
+
+        Raises:
+            UsageError: there is no such client.
+        """
         return mcp_clients.client(client).title
 
     def entry_text(self, client: str = "") -> str:
-        """The entry as it is written, for any client where none is named."""
+        """Return the entry as it is written for a client; without a name, for any client."""
         return mcp_clients.entry_text(client)
 
     def install(self, client: str, *, dry_run: bool = False) -> list[Patch]:
-        """Write the entry into a client's own list; the changes. Raises UsageError, Conflict."""
+        """Write the entry into a client's server list, and return the changes.
+
+        Raises:
+            UsageError: there is no such client.
+            Conflict: another entry has this name.
+        """
         return mcp_clients.install(self._home, client, dry_run=dry_run)
 
     def uninstall(self, client: str, *, dry_run: bool = False) -> list[Patch]:
-        """Take it out byte for byte; the changes."""
+        """Remove the entry byte for byte, and return the changes."""
         return mcp_clients.uninstall(self._home, client, dry_run=dry_run)

@@ -1,8 +1,7 @@
-"""What users had asked in the turns behind notes: from the kept conversations
-(``Archive.prompts``), else from the agents' own.
+"""Finds the prompts of turns behind notes, in the archive or in the agents' own sessions.
 
-It is embedded and searched with a note (``index/chunk.py``), since people look for a matter in the
-words in which they asked about it.
+A prompt is embedded and searched together with its note (``index/chunk.py``), since people search
+for a topic with the words of their prompt.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from memsearch_engine.core.home import AgentFolders, Home
 def live(
     home: Home, paths: Mapping[TurnName, str], stop: Callable[[], bool]
 ) -> dict[TurnName, str]:
-    """What users had asked, from the agents' own sessions, secrets taken out; '' where a turn is
-    not to be had any more.
+    """Read prompts from the agents' own sessions, without secrets.
 
-    Args:
-        paths: turns, and where their anchors say that they lie.
-        stop: asked before each session; what it keeps from being looked at is not in the answer.
+    Args: paths: turn -> path of its session, according to its anchor. stop: asked before each
+        session. After a stop, the remaining turns are missing in the result.
+
+    Returns:
+        Turn -> prompt; ``""`` if the turn no longer exists.
     """
     folders = AgentFolders.from_env(seen=known_folders(home))
     sessions: dict[tuple[str, str, str], list[TurnName]] = {}
@@ -41,7 +41,7 @@ def live(
             for name in names:
                 place = conversation.find(name[2])
                 for turn in conversation.turns(place, place + 1) if place >= 0 else ():
-                    turn.tools = []  # their outputs may be long, and nobody asked for them
+                    turn.tools = []  # long outputs are not needed
                     found[name] = redacted(turn, home).user
         except (OSError, MemsearchError):
             continue

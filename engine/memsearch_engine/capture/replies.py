@@ -1,5 +1,6 @@
-"""Short replies ("yes", "2", "好的"): what they decide stands in the question before them, in the
-answer of the turn before.
+"""Adds the question to short replies ("yes", "2", "好的"), since they mean nothing without it.
+
+The question is in the answer of the turn before.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ _FENCED = re.compile(r"```.*?(?:```|\Z)", re.S)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _ITEM = re.compile(r"\s*(?:[-*•]|\(?\w{1,2}[.):])\s")
 _QUESTION = re.compile(r"[?？]")
-_WORDS, _CHARS = 4, 40  # of a reply that no list knows
-_LOOKED_AT = 2000  # characters at an answer's end
-# a question of fewer characters ("Shall I do that?") says nothing without the sentence before it
+_WORDS, _CHARS = 4, 40  # the longest reply that is not in a list
+_LOOKED_AT = 2000  # characters at the end of an answer that are searched
+# a shorter question (in characters), as "Shall I do that?", needs the sentence before it
 _SHORT = 48
 _MAX_ITEMS = 9
 
@@ -34,7 +35,7 @@ def is_assent(text: str) -> bool:
 
 
 def is_short(text: str) -> bool:
-    """Whether a prompt may be a reply that says nothing alone."""
+    """Whether a prompt may be a reply that means nothing alone."""
     text = text.strip()
     return is_assent(text) or (
         0 < len(text) <= _CHARS and len(text.split()) <= _WORDS and "/" not in text[:1]
@@ -42,12 +43,14 @@ def is_short(text: str) -> bool:
 
 
 def question(answer: str, *, any_end: bool = False) -> str:
-    """The question at the end of an agent's answer, with the choices that it names; '' where it
-    ends with none.
+    """Return the question at the end of an agent's answer, with the choices that it offers.
 
     Args:
-        any_end: take its last sentence where it asks nothing: a yes may also follow "Ready to
+        any_end: without a question, return the last sentence: a yes may also follow "Ready to
             deploy.".
+
+    Returns:
+        The question; ``""`` if there is none.
     """
     text = _FENCED.sub(" ", plain(answer))[-_LOOKED_AT:]
     lines = [line for line in text.splitlines() if line.strip()]
@@ -82,8 +85,10 @@ def _end(lines: list[str]) -> str:
 
 
 def in_context(conversation: Conversation, first: int, last: int) -> list[Turn]:
-    """Turns *first* up to, not including, *last*; short replies with the question that they answer.
-    Raises OSError.
+    """Return the turns from *first* up to *last*, exclusive. Short replies get their question.
+
+    Raises:
+        OSError: the session can't be read.
     """
     turns = conversation.turns(first, last)
     for number, turn in enumerate(turns):
@@ -99,6 +104,6 @@ def in_context(conversation: Conversation, first: int, last: int) -> list[Turn]:
         )
         if before and (asked := question(before[0].assistant, any_end=is_assent(turn.user))):
             turn.in_reply_to = asked
-            # what the note quotes may have come from outside
+            # the quoted text may be outside content
             turn.outside = turn.outside or before[0].outside
     return turns

@@ -1,6 +1,4 @@
-"""Agents delete their transcripts. Which memories cite one that will go, and keeping those turns in
-time.
-"""
+"""Archives cited turns in time, because agents delete their transcripts."""
 
 from __future__ import annotations
 
@@ -30,8 +28,12 @@ _SOON_DAYS = 7
 
 
 class Expiring(msgspec.Struct):
-    """A transcript that its agent will delete in ``days``; ``unkept`` of the ``memories`` citing it
-    have no kept copy.
+    """A transcript that its agent will delete.
+
+    Attributes:
+        days: days until then.
+        memories: notes that cite it.
+        unkept: those of them without an archived turn.
     """
 
     path: str
@@ -41,6 +43,15 @@ class Expiring(msgspec.Struct):
 
 
 class Survey(msgspec.Struct):
+    """Numbers of cited turns by state.
+
+    Attributes:
+        live: the agent still has the turn.
+        kept: the turn is archived.
+        lost: neither.
+        expiring: transcripts that their agents will delete soon.
+    """
+
     live: int = 0
     kept: int = 0
     lost: int = 0
@@ -48,7 +59,7 @@ class Survey(msgspec.Struct):
 
 
 def cited(projects: list[Project]) -> dict[tuple[str, str], list[Anchor]]:
-    """Every anchor of every memory, by (agent, session)."""
+    """Return every anchor of every note, by (agent, session)."""
     found: dict[tuple[str, str], list[Anchor]] = {}
     for memory in dict.fromkeys(project.memory for project in projects):
         for file in list_days(memory):
@@ -64,7 +75,7 @@ def cited(projects: list[Project]) -> dict[tuple[str, str], list[Anchor]]:
 
 
 def survey(home: Home, projects: list[Project], folders: AgentFolders) -> Survey:
-    """Where every cited conversation stands."""
+    """Return how many cited turns are live, archived or lost, and which transcripts will expire."""
     result = Survey(expiring=[])
     kept = Archive(home).names()
     now = time.time()
@@ -92,8 +103,13 @@ def archive_all(
     folders: AgentFolders,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[int, list[tuple[str, str]]]:
-    """Keep every cited turn that is live and not kept yet. Returns how many, and what could not be
-    read.
+    """Archive every cited turn that is live and not archived yet.
+
+    Args:
+        progress: called with phase, done and total.
+
+    Returns:
+        The number of archived turns, and (path, reason) of those that can't be read.
     """
     archive = Archive(home)
     names = archive.names()
@@ -121,14 +137,14 @@ def archive_all(
 
 
 def _days_kept(agent: str, folders: AgentFolders) -> int:
-    """How long an agent keeps its transcripts; 0 for ever."""
+    """Return after how many days an agent deletes its transcripts; 0 for never."""
     deletes = cast("Retention | None", agent_registry.part(agent, "retention"))
     places = folders.here(agent)
     return min((deletes.days_kept(place) for place in places), default=0) if deletes else 0
 
 
 class Evidence:
-    """The conversations behind memories, as far as we keep them.
+    """The archived turns behind notes.
 
     >>> with Memory(everything=True) as memory:
     ...     memory.evidence.kept().turns
@@ -139,25 +155,35 @@ class Evidence:
         self._scope, self._home = scope, scope.home
 
     def kept(self) -> Kept:
-        """What is kept, and how large it is."""
+        """Return the number and size of the archived turns."""
         with contextlib.closing(Archive(self._home)) as archive:
             return archive.status()
 
     def survey(self) -> Survey:
-        """How many cited conversations are live, kept or lost, and which their agent will delete
-        soon.
-        """
+        """Return how many cited turns are live, archived or lost, and the expiring transcripts."""
         return survey(self._home, self._scope.projects, self._scope.folders)
 
     def archive(self, progress: Progress | None = None) -> tuple[int, list[tuple[str, str]]]:
-        """Keep every conversation that a memory of these projects cites and its agent still has:
-        how many, and what failed why.
+        """Archive every turn that a note of these projects cites and its agent still has.
+
+        Args:
+            progress: called with phase, done and total.
+
+        Returns:
+            The number of archived turns, and (path, reason) of those that can't be read.
         """
         return archive_all(self._home, self._scope.projects, self._scope.folders, progress)
 
     def prune(self, *, max_bytes: int, max_days: float, dry_run: bool = False) -> tuple[int, int]:
-        """Forget the oldest kept conversations beyond a size or an age (0: no limit): how many, and
-        of how many none else is left.
+        """Delete the oldest archived turns above a size or an age.
+
+        Args:
+            max_bytes: the size; 0 for no limit.
+            max_days: the age; 0 for no limit.
+            dry_run: only count.
+
+        Returns:
+            The number of deleted turns, and how many of them have no other copy.
         """
         with contextlib.closing(Archive(self._home)) as archive:
             gone = archive.prune(max_bytes=max_bytes, max_days=max_days, dry_run=dry_run)

@@ -1,9 +1,8 @@
-"""Better notes, later: a model's summary takes the place of the extractive one, if nobody has
-edited it meanwhile.
+"""Replaces extractive entries by a model's summaries, unless somebody has edited them.
 
-The extractive entry is there at once, marked ``summary:pending``. What the model says is checked
-before it is written; a limit, a time-out or nonsense is tried again with growing pauses, and given
-up after ``_TRIES``: the extractive entry then simply stays. Spending is capped per turn and per
+The extractive entry is written at once and marked ``summary:pending``. The answer of the model is
+checked before it is written. After an error or an invalid answer, the summary is tried again with
+growing pauses. After ``_TRIES``, the extractive entry stays. Tokens are limited per turn and per
 day.
 """
 
@@ -52,7 +51,7 @@ _TRIES = 6
 _FIRST_PAUSE_S = 30.0
 _ANSWER_TOKENS = 500
 _MAX_FOREIGN = 24_000  # characters of a turn that another tool recorded
-_TOOL_CHARS = 400  # of a tool's output that a summariser sees
+_TOOL_CHARS = 400  # characters of a tool's output in a prompt
 _BULLET = re.compile(r"^\s{0,3}(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 _FIRST_PERSON = re.compile(r"^(?:I|I'm|I'll|I've|We|Let me|Sure|Here)\b|^(?:我|好的)", re.I)
 _NO_SUMMARY = re.compile(
@@ -64,6 +63,15 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class SummaryJob(msgspec.Struct, frozen=True):
+    """A summary to write.
+
+    Attributes:
+        path: the day file.
+        hash: the hash of the entry that the summary replaces.
+        transcript: the path of the session.
+        tries: the number of failed tries.
+    """
+
     agent: str
     session: str
     turn: str
@@ -76,25 +84,26 @@ class SummaryJob(msgspec.Struct, frozen=True):
 
 
 def chosen(settings: Settings, agent: str) -> Summarize:
-    """Who summarises an agent's turns: its own table (memsearch's), else ``capture.summarize``."""
+    """Return the summarizer of an agent: from memsearch's table, or else ``capture.summarize``."""
     own = settings.plugins.get(agent)
     found = own.summarize if own and own.summarize else settings.capture.summarize
     asks = found.enabled and not (
         found.provider == cli.PROVIDER and not cli.can_ask(agent)
-    )  # whose client can't be kept from tools
+    )  # the agent's program can't run without its tools
     return found if asks else msgspec.structs.replace(found, provider="extractive")
 
 
 def is_off(settings: Settings, agent: str) -> bool:
-    """Whether the owner switched an agent's capture off in memsearch's way:
-    ``plugins.<agent>.summarize.enabled = false``.
+    """Whether the owner has switched off the capture of an agent with memsearch's setting.
+
+    It is ``plugins.<agent>.summarize.enabled = false``.
     """
     own = settings.plugins.get(agent)
     return bool(own and own.summarize and not own.summarize.enabled)
 
 
 def enqueue(home: Home, turn: Turn, memory: str, entry_id: str, path: str, transcript: str) -> None:
-    """Have a model's summary take the place of an entry that stands as it does now."""
+    """Queue a model's summary of an entry. It is dropped if the entry changes before."""
     entry = read_day(path).find(entry_id)
     if entry is None:
         return
@@ -118,12 +127,13 @@ def enqueue(home: Home, turn: Turn, memory: str, entry_id: str, path: str, trans
 
 
 def waiting(home: Home) -> dict[str, int]:
-    """Jobs by state: waiting, done, kept (somebody edited the entry), failed."""
+    """Return the number of jobs by state: waiting, done, kept (the entry was edited), failed."""
     with using(home, _SCHEMA) as db:
         return dict(db.execute("SELECT state, count(*) FROM summaries GROUP BY state").fetchall())
 
 
 def failures(home: Home, limit: int = 50) -> list[dict[str, str]]:
+    """Return the failed summaries, newest first, each with the reason."""
     with using(home, _SCHEMA) as db:
         rows = db.execute(
             "SELECT agent, session, turn, entry_id, state, reason, tries FROM summaries WHERE reason <> '' AND state IN ('waiting','failed') "
@@ -137,7 +147,7 @@ def failures(home: Home, limit: int = 50) -> list[dict[str, str]]:
 
 
 def retry(home: Home) -> int:
-    """Try everything that waits or was given up now. Returns how many."""
+    """Queue all waiting and failed jobs for now, and return how many."""
     with using(home, _SCHEMA) as db:
         return db.execute(
             "UPDATE summaries SET state='waiting', tries=0, next_at=0 WHERE state IN ('waiting','failed')"
@@ -145,7 +155,7 @@ def retry(home: Home) -> int:
 
 
 def work(home: Home, journal: Journal, settings: Settings, *, limit: int = 20) -> list[str]:
-    """Summarise what is due. Returns the memory folders whose entries changed."""
+    """Write the summaries that are due, and return the memory folders that changed."""
     changed: list[str] = []
     for _ in range(limit):
         job = _next(home)
@@ -179,7 +189,7 @@ def work(home: Home, journal: Journal, settings: Settings, *, limit: int = 20) -
 
 
 def _next(home: Home) -> SummaryJob | None:
-    """Claim the job that is due longest; a claim that died is due again after five minutes."""
+    """Claim the job that is due longest. A claim expires after five minutes."""
     now = time.time()
     with using(home, _SCHEMA) as db, transaction(db):
         row = db.execute(
@@ -204,7 +214,14 @@ def _settle(home: Home, job: SummaryJob, state: str, reason: str, next_at: float
 
 
 def _summarise(home: Home, journal: Journal, settings: Settings, job: SummaryJob) -> str:
-    """``done``, ``kept`` (the entry was edited or is gone) or ``budget``. Raises ModelError."""
+    """Summarize one turn.
+
+    Returns:
+        ``done``, ``kept`` (the entry was edited or deleted) or ``budget``.
+
+    Raises:
+        ModelError: the model gave no valid answer.
+    """
     who = chosen(settings, job.agent)
     if who.provider == "extractive":
         raise SettingsError("summaries by a model are switched off")
@@ -245,15 +262,18 @@ def _summarise(home: Home, journal: Journal, settings: Settings, job: SummaryJob
 
 
 def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str = "") -> str:
-    """Bullets of a turn that another tool recorded, by the model that is set for *agent*.
+    """Summarize a turn that another tool recorded, with the model that is configured for *agent*.
 
     Args:
-        text: the turn, as that tool writes it; secrets in it are replaced before it is sent.
-        name: what the prompt calls the agent, where it asks for that.
+        text: the turn, as that tool writes it. Secrets are removed before it is sent.
+        name: how the prompt names the agent, if the prompt contains its name.
+
+    Returns:
+        Markdown bullets.
 
     Raises:
-        UsageError: no model under ``llm.providers`` is set for this agent.
-        ModelError, SettingsError: it gave no good answer, or the day's tokens are used up.
+        UsageError: no model under ``llm.providers`` is configured for this agent.
+        ModelError, SettingsError: the model gave no valid answer, or the daily budget is used up.
     """
     who = chosen(settings, agent)
     if who.provider in ("", "extractive", cli.PROVIDER):
@@ -301,13 +321,13 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
 
 
 def _unmark(journal: Journal, job: SummaryJob) -> None:
-    """Given up: the extractive entry is the memory."""
+    """Remove the mark ``summary:pending`` after the last try: the extractive entry stays."""
     with contextlib.suppress(MemsearchError, OSError):
         journal.upgrade(job.memory, Target(job.path, job.entry_id, job.hash), None)
 
 
 def _turn(home: Home, job: SummaryJob) -> Turn:
-    """The turn's words: the kept copy, which is clean already, else the agent's own."""
+    """Return the turn from the archive, which has no secrets, or else from the agent."""
     from memsearch_engine.agents.known_folders import known_folders
     from memsearch_engine.agents.transcripts.evidence import Archive
 
@@ -322,14 +342,14 @@ def _turn(home: Home, job: SummaryJob) -> Turn:
 
 
 def prompt(home: Home) -> str:
-    """The instructions: the user's own (``MEMSEARCH_HOME/prompts/summarise.md``), else ours."""
+    """Return the instructions: the user's (``MEMSEARCH_HOME/prompts/summarise.md``) or ours."""
     own = home.root / "prompts" / "summarise.md"
     path = own if own.is_file() else Path(__file__).parent / "prompts" / "summarise.md"
     return path.read_text(encoding="utf-8").strip()
 
 
 def _question(turn: Turn, max_tokens: int) -> str:
-    """The turn with a role before each part, its longest parts shortened until it fits."""
+    """Return the turn as text with roles. The longest parts are shortened until it fits."""
     limit = 24_000
     while True:
         asked = [f"[Agent had asked] {_short(turn.in_reply_to, limit)}"] if turn.in_reply_to else []
@@ -358,11 +378,11 @@ def _short(text: str, limit: int) -> str:
 
 
 def checked(text: str, question: str, home: Home) -> str:
-    """The bullets of a model's answer, made safe to stand in a day file.
+    """Check a model's answer, and return its bullets in a form that is safe in a day file.
 
     Raises:
-        ModelError: it is not a summary: no bullets, too many, the first person, an error text,
-            another language.
+        ModelError: it is not a summary: it has no bullets, too many, the first person, an error
+            message, or another language.
     """
     bullets = [m[1] for line in plain(text).splitlines() if (m := _BULLET.match(line))]
     if not 1 <= len(bullets) <= 10:

@@ -1,4 +1,4 @@
-"""The conversations behind notes, from their agents or from the archive."""
+"""The conversations behind notes, from the agents or from the archive."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Transcripts:
         context: int | None = None,
         near: datetime | None = None,
     ) -> Excerpt:
-        """The conversation behind an entry, from its agent, else from the archive. Raises NotFound
-        where it is lost.
+        """Return the conversation behind an entry, from its agent, or else from the archive.
 
-        Args:
-            turn: another turn of the same session.
-            context: turns on both sides; None for the whole session.
-            near: when the entry was noted; then a conversation that lacks the turn is opened at
-                the one that began nearest.
+        Args: turn: another turn of the same session. context: turns to add before and after it;
+            None for the whole session. near: the time of the entry. If the conversation lacks the
+            turn, it opens at the turn that began nearest to this time.
+
+        Raises:
+            NotFound: the conversation no longer exists.
         """
         from memsearch_engine.agents.transcripts.evidence import Archive
         from memsearch_engine.agents.transcripts.locate import Excerpt, around, place_at, window
@@ -71,10 +71,14 @@ class Transcripts:
             return found
 
     def turns_around(self, entry: Entry, place: int, context: int) -> Excerpt:
-        """The turn at *place* of the conversation behind an entry, counted from 0, with *context*
-        turns on both sides.
+        """Return turns of the conversation behind an entry.
 
-        Raises NotFound where the agent has the conversation no more.
+        Args:
+            place: index of the turn, from 0.
+            context: turns to add before and after it.
+
+        Raises:
+            NotFound: the agent no longer has the conversation.
         """
         from memsearch_engine.agents.transcripts.locate import around
 
@@ -82,9 +86,18 @@ class Transcripts:
         return around(live, max(0, min(place, len(live.ids) - 1)), context)
 
     def turn_with(self, entry: Entry, words: Sequence[str], start: int, step: int) -> int:
-        """The place of the next turn (*step* 1) or the one before (-1) from *start* in which one of
-        *words* (casefolded) stands; -1 where there is none. Raises NotFound where the agent has the
-        conversation no more.
+        """Search the conversation behind an entry for words.
+
+        Args:
+            words: casefolded; one of them is enough.
+            start: the index of the turn where the search starts.
+            step: 1 to search forward, -1 to search backward.
+
+        Returns:
+            The index of the turn; -1 if no turn has a word.
+
+        Raises:
+            NotFound: the agent no longer has the conversation.
         """
         from memsearch_engine.agents.transcripts.locate import place_with
 
@@ -105,8 +118,10 @@ class Transcripts:
         )
 
     def state(self, entry: Entry) -> str:
-        """``live`` where the agent still has the conversation, ``archived`` where we keep it, else
-        ``lost``; '' for notes that a person wrote.
+        """Return where the conversation of an entry is.
+
+        Returns:
+            ``live`` (the agent has it), ``archived``, ``lost``, or ``""`` for notes by a person.
         """
         from memsearch_engine.agents.transcripts.evidence import Archive
         from memsearch_engine.agents.transcripts.locate import find_session
@@ -132,8 +147,14 @@ class Transcripts:
         full: bool = False,
         raw: bool = False,
     ) -> Excerpt:
-        """A transcript of any agent by its file, whole or around a turn; ``session`` where the file
-        is a database of many.
+        """Return a transcript of any agent by its file, whole or around a turn.
+
+        Args:
+            session: the session, if the file is a database of many.
+            turn: the turn; without it, the whole session.
+            context: turns to add before and after it.
+            full: do not shorten texts.
+            raw: do not remove secrets.
         """
         from memsearch_engine.agents.transcripts.locate import open_file
 
@@ -146,8 +167,8 @@ class Transcripts:
         )
 
     def presentable(self, found: Excerpt, full: bool, raw: bool) -> Excerpt:
-        """*found* without secrets (unless *raw*), cut to about 15,000 tokens (unless *full*)."""
-        if not raw:  # what one agent was told must not reach another's model
+        """Remove secrets (unless *raw*), and shorten to about 15,000 tokens (unless *full*)."""
+        if not raw:  # text injected into one agent must not reach the model of another
             from memsearch_engine.capture.clean import without_secrets
 
             found.turns = [without_secrets(turn, self._scope.home) for turn in found.turns]
@@ -156,7 +177,12 @@ class Transcripts:
         return found
 
     def note_of_turn(self, turn: Turn) -> Note:
-        """The note that was made of a turn. Raises NotFound where there is none."""
+        """Return the note that was made of a turn.
+
+        Raises:
+            NotFound: there is none.
+        """
+
         from memsearch_engine.journal.parse import turn_id
 
         return self._scope.note(turn_id(turn.agent, turn.session, turn.turn))

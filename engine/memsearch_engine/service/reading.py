@@ -1,5 +1,4 @@
-"""Opens a note: its section, the notes that supersede it, those that it supersedes, its
-conversation.
+"""Opens a note: its section, what supersedes it, what it supersedes, and its conversation.
 
 The service does this for its clients. ``Memory`` does it in its own process if no service answers.
 """
