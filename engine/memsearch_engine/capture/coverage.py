@@ -206,7 +206,8 @@ def alarms(pipeline: CapturePipeline) -> list[str]:
         late = pipeline.ledger.late(agent, since, now - _ALARM_S)
         if late:
             said.append(
-                f"{agent}: {late} turns are not in memory: capture has stopped (`memsearch agents status {agent}`)"
+                f"{agent}: {late} turns are not in memory: "
+                f"capture has stopped (`memsearch agents status {agent}`)"
             )
     return said
 

@@ -19,34 +19,43 @@ _MAX_LINE = 320
 _MAX_LINES = 4
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[。！？])|\n+")
 _LEAD_IN = re.compile(
-    r"^(?:sure|okay|ok|great|perfect|done|certainly|absolutely|of course|let me|i'll|i will|now i|好的|当然|没问题)\b[^.。!]*[.!。:]\s*",
+    r"^(?:sure|okay|ok|great|perfect|done|certainly|absolutely|of course|"
+    r"let me|i'll|i will|now i|好的|当然|没问题)\b[^.。!]*[.!。:]\s*",
     re.I,
 )
 #: Sentences that announce work instead of a result.
 _INTENT = re.compile(
-    r"^(?:let me|let's|i'?ll|i will|i'?m going to|i am going to|now (?:let|i)|next,? (?:let|i)|first,? (?:let|i)|running|checking|"
+    r"^(?:let me|let's|i'?ll|i will|i'?m going to|i am going to|"
+    r"now (?:let|i)|next,? (?:let|i)|first,? (?:let|i)|running|checking|"
     r"looking|reading|searching|让我|我来|我将|现在我)\b|^(?:让我|我来|我将)",
     re.I,
 )
 _TELLING = re.compile(
-    r"\b(decid|chose|chang|fix|add|remov|creat|updat|renam|replac|because|root cause|instead|now |will |must |always|never|"
-    r"fail|error|pass|test|deploy|migrat|set |config)|决定|修复|改|因为|原因|增加|删除|更新|必须|不要|错误|通过",
+    r"\b(decid|chose|chang|fix|add|remov|creat|updat|renam|replac|"
+    r"because|root cause|instead|now |will |must |always|never|"
+    r"fail|error|pass|test|deploy|migrat|set |config)|决定|"
+    r"修复|改|因为|原因|增加|删除|更新|必须|不要|错误|通过",
     re.I,
 )
 _ERROR = re.compile(r"^.*\b(?:[A-Z]\w*(?:Error|Exception)|error|FAILED|panic|fatal)\b.*$", re.M)
 #: Answers to a greeting or a yes that contain no information.
 _COURTESY = re.compile(
-    r"^\W*(?:(?:you'?re (?:very )?welcome|no (?:problem|worries)|my pleasure|(?:i'?m |i am )?(?:glad|happy) (?:to|i|that|it|you|we)|"
-    r"sounds good|standing by|let me know|feel free|just (?:let|ask|tell|say)|if (?:you|there)|have a (?:nice|good|great)|enjoy|"
+    r"^\W*(?:(?:you'?re (?:very )?welcome|no (?:problem|worries)|"
+    r"my pleasure|(?:i'?m |i am )?(?:glad|happy) (?:to|i|that|it|you|we)|"
+    r"sounds good|standing by|let me know|feel free|just (?:let|ask|"
+    r"tell|say)|if (?:you|there)|have a (?:nice|good|great)|enjoy|"
     r"good luck|how can i|thanks? (?:for|you)|nice to|(?:i'?m|i am) (?:ready|here|claude|an? )|"
     r"不客气|不用谢|请随时|有什么|如果|随时|我是).*|"
-    r"(?:hi|hello|hey|thanks?|welcome|any ?time|great|good|perfect|ok(?:ay)?|sure|yes|no|got it|noted|understood|of course|certainly|"
-    r"absolutely|all (?:set|done|right)|done|ready|alright|你好|您好|谢谢|好|好的|没问题|可以|明白了?|了解|收到|"
+    r"(?:hi|hello|hey|thanks?|welcome|any ?time|great|good|perfect|"
+    r"ok(?:ay)?|sure|yes|no|got it|noted|understood|of course|certainly|"
+    r"absolutely|all (?:set|done|right)|done|ready|alright|"
+    r"你好|您好|谢谢|好|好的|没问题|可以|明白了?|了解|收到|"
     r"there|again|\W)+)\W*$",
     re.I | re.S,
 )
 _OPENING = re.compile(
-    r"^\W*(?:sure|okay|ok|great|perfect|done|certainly|absolutely|of course|got it|understood|noted|yes|no|alright|"
+    r"^\W*(?:sure|okay|ok|great|perfect|done|certainly|"
+    r"absolutely|of course|got it|understood|noted|yes|no|alright|"
     r"thanks|好的|好|当然|没问题|明白了?|收到|可以)\s*[,，.。!！:：—–-]+\s*",
     re.I,
 )
@@ -55,11 +64,13 @@ _FACT = re.compile(r"\d|`|\w[/.]\w")
 #: Tools that change nothing, by a word in their names. Shell commands are checked one by one.
 _PLANNING = re.compile(r"todo|update_plan|plan_mode", re.I)
 _CHANGING = re.compile(
-    r"write|edit|replace|create|delete|remove|update|insert|apply|patch|move|rename|send|post|push|run|exec|set|add|kill|and",
+    r"write|edit|replace|create|delete|remove|update|insert|apply|"
+    r"patch|move|rename|send|post|push|run|exec|set|add|kill|and",
     re.I,
 )
 _LOOKING = re.compile(
-    r"(?:^|[_\W])(?:read|view|cat|grep|glob|ls|list|search|find|get|fetch|query|show|open|recall|timeline|think|web|status|wait|"
+    r"(?:^|[_\W])(?:read|view|cat|grep|glob|ls|list|search|find|get|"
+    r"fetch|query|show|open|recall|timeline|think|web|status|wait|"
     r"sleep|ask)|question|toolsearch|codebase",
     re.I,
 )

@@ -123,7 +123,8 @@ class Ledger:
         ]
         with self._using() as db, transaction(db):
             db.executemany(
-                "INSERT OR REPLACE INTO seen_turns (agent, session, turn, day, cwd, outcome, reason, at, started) "
+                "INSERT OR REPLACE INTO seen_turns (agent, session, "
+                "turn, day, cwd, outcome, reason, at, started) "
                 "VALUES (?,?,?,?,?,?,?,?,?)",
                 rows,
             )
@@ -133,7 +134,8 @@ class Ledger:
         now = time.time()
         with self._using() as db, transaction(db):
             db.execute(
-                "INSERT OR REPLACE INTO seen_sessions (agent, session, path, modified, size, turns, parent, version, at) "
+                "INSERT OR REPLACE INTO seen_sessions (agent, session, "
+                "path, modified, size, turns, parent, version, at) "
                 "VALUES (?,?,?,?,?,?,?,?,?)",
                 (
                     seen.agent,
@@ -148,7 +150,8 @@ class Ledger:
                 ),
             )
             db.executemany(
-                "INSERT OR REPLACE INTO unknown_records (agent, kind, version, count, at) VALUES (?,?,?,?,?)",
+                "INSERT OR REPLACE INTO unknown_records (agent, kind, version, count, at) "
+                "VALUES (?,?,?,?,?)",
                 [(seen.agent, kind, seen.version, count, now) for kind, count in unknown.items()],
             )
 
@@ -156,7 +159,8 @@ class Ledger:
         """Return the sessions as they were last read, by (agent, path, session)."""
         with self._using() as db:
             rows = db.execute(
-                "SELECT agent, session, path, modified, size, turns, parent, version FROM seen_sessions"
+                "SELECT agent, session, path, modified, size, turns, parent, version "
+                "FROM seen_sessions"
             )
             return {(row[0], row[2], row[1]): SeenSession(*row) for row in rows}
 
@@ -174,7 +178,8 @@ class Ledger:
         """
         with self._using() as db:
             return db.execute(
-                "SELECT agent, day, outcome, count(*) FROM seen_turns WHERE day >= ? GROUP BY 1, 2, 3 ORDER BY 2 DESC, 1, 3",
+                "SELECT agent, day, outcome, count(*) FROM seen_turns WHERE day >= ? "
+                "GROUP BY 1, 2, 3 ORDER BY 2 DESC, 1, 3",
                 (since,),
             ).fetchall()
 
@@ -191,7 +196,8 @@ class Ledger:
         with self._using() as db:
             for agent, begun in since.items():
                 rows += db.execute(
-                    "SELECT agent, day, outcome, count(*) FROM seen_turns WHERE agent=? AND started>=? AND day>=? GROUP BY 2, 3",
+                    "SELECT agent, day, outcome, count(*) FROM seen_turns "
+                    "WHERE agent=? AND started>=? AND day>=? GROUP BY 2, 3",
                     (agent, begun, day),
                 ).fetchall()
         return sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)
@@ -199,7 +205,10 @@ class Ledger:
     def late(self, agent: str, since: float, before: float) -> int:
         """Return the number of turns between two times that were seen but not captured."""
         with self._using() as db:
-            query = "SELECT count(*) FROM seen_turns WHERE agent=? AND outcome IN ('new','failed') AND started BETWEEN ? AND ?"
+            query = (
+                "SELECT count(*) FROM seen_turns "
+                "WHERE agent=? AND outcome IN ('new','failed') AND started BETWEEN ? AND ?"
+            )
             return int(db.execute(query, (agent, since, before)).fetchone()[0])
 
     def missed(self, outcomes: Sequence[Outcome], limit: int = 100) -> list[Missed]:
@@ -207,7 +216,8 @@ class Ledger:
         with self._using() as db:
             marks = ",".join("?" * len(outcomes))
             rows = db.execute(
-                f"SELECT agent, session, turn, day, outcome, reason FROM seen_turns WHERE outcome IN ({marks}) "
+                "SELECT agent, session, turn, day, outcome, reason FROM seen_turns "
+                f"WHERE outcome IN ({marks}) "
                 "ORDER BY at DESC LIMIT ?",
                 (*outcomes, limit),
             )

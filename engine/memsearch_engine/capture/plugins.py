@@ -102,7 +102,8 @@ def install(
     if peer and not replace_peer:
         raise Conflict(
             f"memsearch's own plugin is active in {agent}: {'; '.join(peer)}",
-            f"two would write everything twice: `memsearch agents install {agent} --replace` takes its place",
+            "two would write everything twice: "
+            f"`memsearch agents install {agent} --replace` takes its place",
         )
     patches = [] if by_plugin else kind.patches(replace_peer=bool(peer))
     patches = kind.with_rules(patches) if allow else patches

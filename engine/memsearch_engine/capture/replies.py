@@ -11,11 +11,15 @@ from memsearch_engine.agents.transcripts.model import Conversation, Turn
 from memsearch_engine.core.safe_text import plain
 
 _ASSENT = re.compile(
-    r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|please|ok(?:ay)?|k|y|n|yes|yeah|yep|yup|no|nope|nah|sure|right|correct|exactly|"
-    r"do it|do so|do that|go|go ahead|go on|go for it|continue|proceed|carry on|lgtm|sounds good|(?:very )?good|great|perfect|fine|"
-    r"cool|nice|agreed?|approved?|confirm(?:ed)?|deny|denied|stop|don'?t|never ?mind|ja|nein|oui|non|si|sí|da|да|нет|"
+    r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|please|ok(?:ay)?|"
+    r"k|y|n|yes|yeah|yep|yup|no|nope|nah|sure|right|correct|exactly|"
+    r"do it|do so|do that|go|go ahead|go on|go for it|continue|proceed|"
+    r"carry on|lgtm|sounds good|(?:very )?good|great|perfect|fine|"
+    r"cool|nice|agreed?|approved?|confirm(?:ed)?|deny|denied|"
+    r"stop|don'?t|never ?mind|ja|nein|oui|non|si|sí|da|да|нет|"
     r"はい|いいえ|うん|네|예|아니요|"
-    r"你好|谢谢|多谢|好|好的|好吧|好啊|行|可以|是|是的|对|对的|嗯|没问题|同意|确认|继续|不|不行|不用|不要|不是|否|没有)(?:\W+|$))+",
+    r"你好|谢谢|多谢|好|好的|好吧|好啊|行|可以|是|是的|对|对的|嗯|"
+    r"没问题|同意|确认|继续|不|不行|不用|不要|不是|否|没有)(?:\W+|$))+",
     re.I,
 )
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.S)

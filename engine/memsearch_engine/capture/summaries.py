@@ -55,7 +55,8 @@ _TOOL_CHARS = 400  # characters of a tool's output in a prompt
 _BULLET = re.compile(r"^\s{0,3}(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 _FIRST_PERSON = re.compile(r"^(?:I|I'm|I'll|I've|We|Let me|Sure|Here)\b|^(?:我|好的)", re.I)
 _NO_SUMMARY = re.compile(
-    r"rate.?limit|usage limit|quota|too many requests|overloaded|credit balance|as an ai|i can(?:no|')t (?:help|assist)|"
+    r"rate.?limit|usage limit|quota|too many requests|overloaded|"
+    r"credit balance|as an ai|i can(?:no|')t (?:help|assist)|"
     r"api error|invalid api key|please provide|no conversation",
     re.I,
 )
@@ -119,9 +120,12 @@ def enqueue(home: Home, turn: Turn, memory: str, entry_id: str, path: str, trans
             transcript,
         )
         db.execute(
-            "INSERT INTO summaries (agent, session, turn, memory, path, entry_id, hash, transcript, state, reason, tries, next_at) "
-            "VALUES (?,?,?,?,?,?,?,?,'waiting','',0,0) ON CONFLICT (agent, session, turn) DO UPDATE SET "
-            "hash=excluded.hash, entry_id=excluded.entry_id, path=excluded.path, state='waiting', reason='', tries=0, next_at=0",
+            "INSERT INTO summaries (agent, session, turn, memory, path, "
+            "entry_id, hash, transcript, state, reason, tries, next_at) "
+            "VALUES (?,?,?,?,?,?,?,?,'waiting','',0,0) ON CONFLICT (agent, session, turn) "
+            "DO UPDATE SET "
+            "hash=excluded.hash, entry_id=excluded.entry_id, "
+            "path=excluded.path, state='waiting', reason='', tries=0, next_at=0",
             values,
         )
 
@@ -136,7 +140,8 @@ def failures(home: Home, limit: int = 50) -> list[dict[str, str]]:
     """Return the failed summaries, newest first, each with the reason."""
     with using(home, _SCHEMA) as db:
         rows = db.execute(
-            "SELECT agent, session, turn, entry_id, state, reason, tries FROM summaries WHERE reason <> '' AND state IN ('waiting','failed') "
+            "SELECT agent, session, turn, entry_id, state, reason, tries FROM summaries "
+            "WHERE reason <> '' AND state IN ('waiting','failed') "
             "ORDER BY next_at DESC LIMIT ?",
             (limit,),
         )
@@ -150,7 +155,8 @@ def retry(home: Home) -> int:
     """Queue all waiting and failed jobs for now, and return how many."""
     with using(home, _SCHEMA) as db:
         return db.execute(
-            "UPDATE summaries SET state='waiting', tries=0, next_at=0 WHERE state IN ('waiting','failed')"
+            "UPDATE summaries SET state='waiting', tries=0, next_at=0 "
+            "WHERE state IN ('waiting','failed')"
         ).rowcount
 
 
@@ -193,7 +199,8 @@ def _next(home: Home) -> SummaryJob | None:
     now = time.time()
     with using(home, _SCHEMA) as db, transaction(db):
         row = db.execute(
-            "SELECT agent, session, turn, memory, path, entry_id, hash, transcript, tries FROM summaries "
+            "SELECT agent, session, turn, memory, path, entry_id, hash, transcript, tries "
+            "FROM summaries "
             "WHERE state='waiting' AND next_at <= ? ORDER BY next_at LIMIT 1",
             (now,),
         ).fetchone()
@@ -208,7 +215,8 @@ def _next(home: Home) -> SummaryJob | None:
 def _settle(home: Home, job: SummaryJob, state: str, reason: str, next_at: float) -> None:
     with using(home, _SCHEMA) as db:
         db.execute(
-            "UPDATE summaries SET state=?, reason=?, tries=tries+1, next_at=? WHERE agent=? AND session=? AND turn=?",
+            "UPDATE summaries SET state=?, reason=?, tries=tries+1, next_at=? "
+            "WHERE agent=? AND session=? AND turn=?",
             (state, reason[:300], next_at, job.agent, job.session, job.turn),
         )
 
@@ -282,7 +290,8 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
             or "none is set up yet: memsearch config set llm.providers.NAME.model MODEL"
         )
         raise UsageError(
-            f"plugins.{agent}.summarize.provider is {who.provider or 'not set'}: here a model of `llm.providers` is asked",
+            f"plugins.{agent}.summarize.provider is {who.provider or 'not set'}: "
+            "here a model of `llm.providers` is asked",
             f"memsearch config set plugins.{agent}.summarize.provider NAME ({named})",
         )
     system = prompt(home).replace("{{AGENT_NAME}}", name or agent)
@@ -358,7 +367,8 @@ def _question(turn: Turn, max_tokens: int) -> str:
             lines.append(f"[Agent calls {tool.name}] {_short(tool.input, min(limit, 600))}")
             if tool.output.strip():
                 lines.append(
-                    f"[{'Failed' if tool.failed else 'Output'}] {_short(tool.output, min(limit, _TOOL_CHARS))}"
+                    f"[{'Failed' if tool.failed else 'Output'}] "
+                    f"{_short(tool.output, min(limit, _TOOL_CHARS))}"
                 )
         lines += [
             f"[Agent] {_short(turn.assistant, limit)}",

@@ -26,8 +26,10 @@ _END = re.compile(
     r"(?:\r?\n|\\+n|[ \t>+|\d\"'(-]){0,24}?-----END [A-Z0-9 ]{0,30}KEY(?: BLOCK)?-----"
 )
 _KEY_LINE = re.compile(
-    r"(?:\\r|\\\\r)?(?:\r?\n|\\+n)?[ \t>+\-|0-9\"'(]{0,16}(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[^\n\\]{1,80}|"
-    r"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{1,80}={1,2}|=[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{1,16}(?=\s*$)|)"
+    r"(?:\\r|\\\\r)?(?:\r?\n|\\+n)?[ \t>+\-|0-9\"'(]{0,16}(?:(?:Proc-Type|"
+    r"DEK-Info|Version|Comment|Hash): ?[^\n\\]{1,80}|"
+    r"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{1,80}={1,2}|"
+    r"=[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{1,16}(?=\s*$)|)"
     r"(?:\\+n)?[\"',)]{0,3}(?=\r?\n|\\|-----|$|[ ,\"'])",
     re.M,
 )
@@ -146,7 +148,8 @@ def kubernetes(text: str) -> Iterator[Span]:
 
 # -- cookies: in headers and in the jar of a program
 _COOKIES = re.compile(
-    r"(?i)(?:\bcookies?\b[\"']?\s?[:=]|\s(?:-b|--cookie)[ =]|document\.cookie|_session=)[^\n]{0,4000}"
+    r"(?i)(?:\bcookies?\b[\"']?\s?[:=]|\s(?:-b|--cookie)[ =]|"
+    r"document\.cookie|_session=)[^\n]{0,4000}"
 )
 _COOKIE = re.compile(r"([\w.%-]{1,80})[\"']?(?:=|[\"']:\s?[\"'])([^;\s\"',]{16,4000})")
 _MAY_HOLD_COOKIES = linear.compile(r"(?i)cookie|\s-b[ =]|_session=")
@@ -173,13 +176,16 @@ _CODE = re.compile(r"[({]|_id$|\.\w+\(")
 
 # -- tables: columns with a heading for secrets
 _HEADING = re.compile(
-    r"(?i)^[*`\"' ]*(?:[\w ]{0,20}[ _-])?(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|"
+    r"(?i)^[*`\"' ]*(?:[\w ]{0,20}[ _-])?(?:pass(?:word|wort|phrase|code)?s?|"
+    r"passwd|pwd|kennwort|secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|"
     r"mot de passe|senha|пароль|密码|密碼|口令|パスワード|비밀번호)(?: ?\([^)]*\))?[*`\"' ]*$"
 )
 #: A part of every text with such a heading or row.
 _MAY_HEAD = linear.compile(
-    r"(?im)(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|mot de passe|senha|"
-    r"passwort|_pw|пароль|密码|密碼|口令|パスワード|비밀번호)(?: ?\([^)]*\))?[*`\"' ]{0,8}[ \t\r]*(?:$|[|│┃║\t,;]|  )"
+    r"(?im)(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|"
+    r"secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|mot de passe|senha|"
+    r"passwort|_pw|пароль|密码|密碼|口令|パスワード|"
+    r"비밀번호)(?: ?\([^)]*\))?[*`\"' ]{0,8}[ \t\r]*(?:$|[|│┃║\t,;]|  )"
 )
 _RULE_LINE = re.compile(r"[\s|+:=\-─━┄│┃├┤┼┬┴┌┐└┘║╠╣╬═]+$")
 _SEPARATORS = tuple(
@@ -198,11 +204,13 @@ _SEPARATORS = tuple(
 _NO_TABLE = re.compile(r"(?!)")
 _MAX_WIDTH = 400
 _USER_HEADING = re.compile(
-    r"(?i)^[*`\"' ]*(?:user(?:[ _-]?name)?|login|account|e-?mail|benutzer(?:name)?|utilisateur|usuario|utente|gebruiker|użytkownik|användare|"
+    r"(?i)^[*`\"' ]*(?:user(?:[ _-]?name)?|login|account|e-?mail|"
+    r"benutzer(?:name)?|utilisateur|usuario|utente|gebruiker|użytkownik|användare|"
     r"kullanıcı|usuário|пользователь|логин|用户名?|账号|ユーザー名?|아이디|사용자)[*`\"' ]*$"
 )
 _NAMED_ROW = re.compile(
-    r"[ \t]*\|[ \t]*[*`\"']{0,3}[\w .-]{0,40}(?i:passw(?:or[dt])|passwd|passphrase|_pass|_pw|kennwort|secret|token|api[_ -]?key|密码|パスワード|비밀번호|пароль)"
+    r"[ \t]*\|[ \t]*[*`\"']{0,3}[\w .-]{0,40}(?i:passw(?:or[dt])|passwd|passphrase|"
+    r"_pass|_pw|kennwort|secret|token|api[_ -]?key|密码|パスワード|비밀번호|пароль)"
     r"[*`\"']{0,3}[ \t]*\|[ \t]*[*`\"']{0,3}([^\s|`*\"']{6,100})[*`\"']{0,3}[ \t]*\|"
 )
 
@@ -333,11 +341,14 @@ def _is_wif(text: str) -> bool:
 
 # -- phrases after a name, whatever their word list
 _ANNOUNCED = linear.compile(
-    r"(?i)(?:seed|recovery|mnemonic|backup|secret recovery|wallet)[ _-]?(?:phrase|words|seed)|mnemonic|seedphrase|助记词|ニーモニック|니모닉|"
-    r"мнемоник[а-я]{0,3}|сид-?фраз[а-я]{1,2}|phrase de récupération|frase (?:semilla|de recuperación|semente)|wiederherstellungsphrase"
+    r"(?i)(?:seed|recovery|mnemonic|backup|secret recovery|wallet)[ _-]?(?:phrase|"
+    r"words|seed)|mnemonic|seedphrase|助记词|ニーモニック|니모닉|"
+    r"мнемоник[а-я]{0,3}|сид-?фраз[а-я]{1,2}|phrase de récupération|"
+    r"frase (?:semilla|de recuperación|semente)|wiederherstellungsphrase"
 )
 _ANNOUNCED_WORDS = re.compile(
-    r"[^\nA-Za-z]{0,8}(?:(?:is|was|ist|est|es|é)\b)?[\s:=\"'`“„«(]{1,8}((?:[a-z]{3,8}[ \t\n]{1,4}){11,23}[a-z]{3,8})(?![\w-])"
+    r"[^\nA-Za-z]{0,8}(?:(?:is|was|ist|est|es|é)\b)?[\s:=\"'`“„«(]{1,8}"
+    r"((?:[a-z]{3,8}[ \t\n]{1,4}){11,23}[a-z]{3,8})(?![\w-])"
 )
 _GRAMMAR = frozenset(
     "the and you your are for with that this not was were have has but can from they will been "
@@ -365,13 +376,16 @@ def phrases(text: str) -> Iterator[Span]:
 
 # -- one-time codes
 _CODES = linear.compile(
-    r"(?i)(?:backup|recovery|rescue|scratch|one[- ]time|2fa|mfa|emergency|wiederherstellungs|ersatz|notfall)[ _-]?codes?|codes? de (?:secours|récupération)|"
-    r"códigos? de (?:recuperación|respaldo|recuperação|backup)|codici? di (?:recupero|backup)|kody? zapasow[a-z]{1,2}|резервн[а-я]{2,3} код[а-я]{0,2}|"
+    r"(?i)(?:backup|recovery|rescue|scratch|one[- ]time|2fa|mfa|emergency|"
+    r"wiederherstellungs|ersatz|notfall)[ _-]?codes?|codes? de (?:secours|récupération)|"
+    r"códigos? de (?:recuperación|respaldo|recuperação|backup)|"
+    r"codici? di (?:recupero|backup)|kody? zapasow[a-z]{1,2}|резервн[а-я]{2,3} код[а-я]{0,2}|"
     r"备用代码|恢复代码|备份码|バックアップコード|リカバリーコード|백업 ?코드|복구 ?코드"
 )
 _CODE_LEAD = re.compile(r"[^\n0-9:=：]{0,40}[:=：]?[\s\"'`\[(*-]{0,8}")
 _ONE_CODE = re.compile(
-    r"(?:\d{1,2}[.)][ \t]+)?(\d{4}[ -]\d{4}|\d{6,10}|[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,3}|[A-Za-z0-9]{8,12})(?![\w-])"
+    r"(?:\d{1,2}[.)][ \t]+)?(\d{4}[ -]\d{4}|\d{6,10}|"
+    r"[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,3}|[A-Za-z0-9]{8,12})(?![\w-])"
 )
 _CODE_GAP = re.compile(r"[\s,;|\"'`\])(*•/-]{1,12}")
 _MAX_CODES = 24
@@ -475,10 +489,12 @@ def is_passphrase(value: str, *, named: bool) -> bool:
 _SENTENCE = frozenset(
     "is are be must not no please enter see your you required optional empty invalid wrong too "
     "short long least characters "
-    "street page wiki should cannot does muss nicht darf doit pas debe field value generated stored".split()
+    "street page wiki should cannot does muss nicht "
+    "darf doit pas debe field value generated stored".split()
 )
 _FUNCTION = _SENTENCE | frozenset(
     "a an the and or of to for from in on at by with we they it this that will can may has have "
     "had do did if when as than then "
-    "same use used using name der die das ist und oder mit von le la les est et ou un une des el los es y de en para".split()
+    "same use used using name der die das ist und oder mit "
+    "von le la les est et ou un une des el los es y de en para".split()
 )

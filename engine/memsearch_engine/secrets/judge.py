@@ -14,8 +14,10 @@ import binascii
 import re
 
 _REFERENCE = re.compile(
-    r"(?i)^\$|\$\{|\{\{|^<|^%|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|your[-_]|^op://|^vault:|^arn:|^ENC\[|^/|^\./|^~|://|^env:|^file:|"
-    r"^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x[0-9a-f]{1,8}$|^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:"
+    r"(?i)^\$|\$\{|\{\{|^<|^%|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|"
+    r"your[-_]|^op://|^vault:|^arn:|^ENC\[|^/|^\./|^~|://|^env:|^file:|"
+    r"^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x[0-9a-f]{1,8}$|"
+    r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:"
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WORD_LENGTH = (
@@ -25,7 +27,8 @@ _STRONG = re.compile(
     r"(?i)pass|pwd|psk|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス"
 )
 _STRONG_MORE = re.compile(
-    r"(?i)wachtwoord|has[łl]o|l[öo]senord|adgangskode|[şs]ifre|mdp$|clave$|heslo|salasana|jelsz|암호|비번"
+    r"(?i)wachtwoord|has[łl]o|l[öo]senord|adgangskode|"
+    r"[şs]ifre|mdp$|clave$|heslo|salasana|jelsz|암호|비번"
 )
 _NO_VALUE = re.compile(
     r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|_id|_ids|endpoint|ttl|arn)$"
@@ -58,12 +61,15 @@ def mixed(value: str) -> bool:
 
 
 _SAID_NO = re.compile(
-    r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
-    r"[a-z]+(?:[-_/.][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|\d+[a-z]{1,6}|[0-9a-f]{7,64}|[A-Za-z][a-z]{2,}(?:\d?[A-Z][a-z]{2,})+\d{0,2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|"
+    r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|"
+    r"[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
+    r"[a-z]+(?:[-_/.][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|\d+[a-z]{1,6}|[0-9a-f]{7,64}|"
+    r"[A-Za-z][a-z]{2,}(?:\d?[A-Z][a-z]{2,})+\d{0,2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|"
     r"[A-Z]{2,6}-?\d{1,6}|[a-z]{1,20}\d{0,2}|![a-z_]+|[A-Z][a-z]+\d?)$"
 )
 _METHOD = re.compile(
-    r"(?i)(?:argon2\w*|[bs]crypt\w*|pbkdf2\w*|sha-?\d+|md5\w*|base\d\d|utf-?\d+|1password|bitwarden|(?:ctrl|alt|shift|cmd|meta)\+.*|oauth\d?\S*)$"
+    r"(?i)(?:argon2\w*|[bs]crypt\w*|pbkdf2\w*|sha-?\d+|md5\w*|base\d\d|"
+    r"utf-?\d+|1password|bitwarden|(?:ctrl|alt|shift|cmd|meta)\+.*|oauth\d?\S*)$"
 )
 _SYMBOLS = "!#%&*?+=~^@$§"
 
@@ -222,11 +228,14 @@ _ORDINARY = frozenset(
     "envvar dialog widget textbox "
     "hunter pollen person pattern another person first second third hardcoded leaked exposed "
     "entering cleared printed shown written "
-    "typed saved written expose valore valeur valor wert wartość värde değer waarde sempre toujours siempre immer altijd zawsze alltid".split()
+    "typed saved written expose valore valeur valor wert wartość värde "
+    "değer waarde sempre toujours siempre immer altijd zawsze alltid".split()
 )
 _NAMES_ITSELF = re.compile(
-    r"(?i)passw|passphr|passcode|^pass$|^mypass|^yourpass|pwd|secret|token|credential|keyfile|passwort|kennwort|senha|contrase|wachtwoord|placeholder|"
-    r"has[łl]o|redact|xxxx|\*\*\*|^your|^my[_-]|^some|^the[_-]|^test(?:ing)?$|^change[_-]?|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|^self\.|^this\.|"
+    r"(?i)passw|passphr|passcode|^pass$|^mypass|^yourpass|pwd|secret|token|"
+    r"credential|keyfile|passwort|kennwort|senha|contrase|wachtwoord|placeholder|"
+    r"has[łl]o|redact|xxxx|\*\*\*|^your|^my[_-]|^some|^the[_-]|^test(?:ing)?$|"
+    r"^change[_-]?|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|^self\.|^this\.|"
     r"^process\.|^env[._]|^config\.|^req\.|^None$|^null$|^NULL$|^True$|^undefined$|here$"
 )
 _CAPITALS = re.compile(r"[A-Z][A-Z_]*$")
@@ -250,7 +259,8 @@ def is_chosen(value: str) -> bool:
     if value.lower() in _ORDINARY or value.isdigit() and len(value) < 6 or _METHOD.match(value):
         return False
     if re.search(
-        r"[(){}\[\]]|^,|\.\w+\(|^[\w.-]+\.(?:txt|json|ya?ml|pem|key|zip|7z|crt|log|env|py|sh|conf|toml)$|^--|^[\w.+-]+@[\w-]+\.[a-z]+$|^[\d.]+:\d",
+        r"[(){}\[\]]|^,|\.\w+\(|^[\w.-]+\.(?:txt|json|ya?ml|pem|key|zip|7z|crt|"
+        r"log|env|py|sh|conf|toml)$|^--|^[\w.+-]+@[\w-]+\.[a-z]+$|^[\d.]+:\d",
         value,
     ):
         return False
@@ -264,7 +274,8 @@ def is_chosen(value: str) -> bool:
 
 
 _NAMED = re.compile(
-    r"[A-Z][a-z]+-(?:19|20)\d\d|[A-Za-z_][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|_\w+|(?:base|b|utf-?)\d\d\S*|a-z\S*|\w+![a-z]"
+    r"[A-Z][a-z]+-(?:19|20)\d\d|[A-Za-z_][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|"
+    r"_\w+|(?:base|b|utf-?)\d\d\S*|a-z\S*|\w+![a-z]"
 )
 _CODE = re.compile(r"[:/&?%\x24]|^[!@*.+-]|@$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 

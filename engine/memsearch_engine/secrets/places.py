@@ -15,13 +15,18 @@ _V = r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\]{4,200})"
 _L = r"([^\s\"'`$<>|;(){}\[\]\\-][^\"'`\n\\]{3,200})"  # in quotes
 _SECRET = r"(?:passw|passphrase|pwd|secret|token|api_?key|_pass|_pw)"
 _COMMANDS = (
-    r"mongo(?:sh|dump|restore|export|import)?|psexec(?:64)?(?:\.exe)?|sqlcmd|bcp|xfreerdp3?|wfreerdp|rdesktop|winexe|netexec|nxc|"
-    r"crackmapexec|evil-winrm|smbmap|plink|pscp|puttygen|influx|cqlsh|clickhouse-client|ipmitool|mosquitto_(?:pub|sub)|aria2c|svn|"
-    r"vncviewer|runas|schtasks|wmic|taskkill|impala-shell|beeline|couchbase-cli|cbq|rclone|proxmox-backup-client|oc|argocd|mc|jfrog"
+    r"mongo(?:sh|dump|restore|export|import)?|psexec(?:64)?(?:\.exe)?|"
+    r"sqlcmd|bcp|xfreerdp3?|wfreerdp|rdesktop|winexe|netexec|nxc|"
+    r"crackmapexec|evil-winrm|smbmap|plink|pscp|puttygen|influx|cqlsh|"
+    r"clickhouse-client|ipmitool|mosquitto_(?:pub|sub)|aria2c|svn|"
+    r"vncviewer|runas|schtasks|wmic|taskkill|impala-shell|beeline|"
+    r"couchbase-cli|cbq|rclone|proxmox-backup-client|oc|argocd|mc|jfrog"
 )
 _PIPED = (
-    r"(?:sudo\s+-\w*S|(?:sudo\s+(?:-\w+\s+)?)?(?:chpasswd|passwd\b|smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|"
-    r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|wrangler\s+secret|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler))"
+    r"(?:sudo\s+-\w*S|(?:sudo\s+(?:-\w+\s+)?)?(?:chpasswd|passwd\b|"
+    r"smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|"
+    r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|"
+    r"wrangler\s+secret|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler))"
 )
 
 #: Judged as chosen passwords, which may have letters only.
@@ -44,7 +49,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "net",
-        rf"(?i)\bnet\s+use\s+[^\n]{{1,120}}?[ \t]{_Q}([^\s\"'$<>/\\*:][^\s\"']{{4,100}}){_Q}[ \t]+/u(?:ser)?:",
+        rf"(?i)\bnet\s+use\s+[^\n]{{1,120}}?[ \t]{_Q}"
+        rf"([^\s\"'$<>/\\*:][^\s\"']{{4,100}}){_Q}[ \t]+/u(?:ser)?:",
     ),
     rule(
         "command-password",
@@ -56,17 +62,20 @@ LETTERS: tuple[Rule, ...] = (
         "mongo psexec sqlcmd bcp freerdp rdesktop winexe nxc netexec crackmap winrm smbmap plink "
         "pscp putty influx cqlsh click ipmi mosq aria svn vnc runas schtasks wmic taskkill impala "
         "beeline couch cbq rclone proxmox oc argocd mc jfrog",
-        rf"(?i)\b(?:{_COMMANDS})\b[^\n|;]{{0,160}}?\s(?:-p|-pw|-pass|--?password|/p:|/pass:|/rp)(?:[ =]|[ \t]){{0,2}}{_Q}{_V}",
+        rf"(?i)\b(?:{_COMMANDS})\b[^\n|;]{{0,160}}?\s(?:-p|-pw|-pass|"
+        rf"--?password|/p:|/pass:|/rp)(?:[ =]|[ \t]){{0,2}}{_Q}{_V}",
     ),
     rule(
         "command-password",
         "ldap",
-        rf"\bldap(?:search|modify|add|delete|whoami|passwd|compare)\b[^\n|;]{{0,200}}?\s-[ws][ \t]+{_Q}{_V}",
+        r"\bldap(?:search|modify|add|delete|whoami|passwd|"
+        rf"compare)\b[^\n|;]{{0,200}}?\s-[ws][ \t]+{_Q}{_V}",
     ),
     rule(
         "command-password",
         "mysql mariadb",
-        rf"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;]{{0,160}}?\s-p{_Q}{_V}",
+        r"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|"
+        rf"mariadb|mariadb-dump)\b[^\n|;]{{0,160}}?\s-p{_Q}{_V}",
     ),
     rule(
         "command-password",
@@ -76,17 +85,20 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "-pass -store -key",
-        rf"(?i)(?:^|[^\w-])--?(?:[a-z-]{{0,20}}(?:password|passwd|passphrase)|storepass|keypass|srcstorepass|deststorepass)(?:=|[ \t]+[\"']){_Q}{_V}",
+        rf"(?i)(?:^|[^\w-])--?(?:[a-z-]{{0,20}}(?:password|passwd|passphrase)|"
+        rf"storepass|keypass|srcstorepass|deststorepass)(?:=|[ \t]+[\"']){_Q}{_V}",
     ),
     rule(
         "command-password",
         "-pass -store -key",
-        rf"(?im)(?:^|[^\w-])--?(?:[a-z-]{{0,20}}(?:password|passwd|passphrase)|storepass|keypass|srcstorepass|deststorepass)[ \t]+{_V}(?:[ \t]*$|[ \t]+(?:-|/|>|\|))",
+        rf"(?im)(?:^|[^\w-])--?(?:[a-z-]{{0,20}}(?:password|passwd|passphrase)|storepass|"
+        rf"keypass|srcstorepass|deststorepass)[ \t]+{_V}(?:[ \t]*$|[ \t]+(?:-|/|>|\|))",
     ),
     rule(
         "command-password",
         "-pass",
-        r"(?i)(?:^|[^\w-])--(?:[a-z-]{0,20}(?:password|passwd|passphrase))(?:=|[ \t]+)([a-z]{2,12}(?:-[a-z]{2,12}){3,7}\d{0,4})(?:[\s\"']|$)",
+        r"(?i)(?:^|[^\w-])--(?:[a-z-]{0,20}(?:password|passwd|passphrase))(?:=|"
+        r"[ \t]+)([a-z]{2,12}(?:-[a-z]{2,12}){3,7}\d{0,4})(?:[\s\"']|$)",
     ),
     rule("command-password", "/pass: /p: /password:", rf"(?i)\s/(?:p|pass|password):{_Q}{_V}"),
     rule(
@@ -108,7 +120,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "pulumi",
-        rf"\bpulumi\s+(?:-\S+\s+)?config\s+set\s+(?:--\S+\s+){{0,3}}--secret\s+(?:--\S+\s+){{0,3}}[\w.:-]{{1,80}}\s+(?:--\s+)?{_Q}{_V}",
+        rf"\bpulumi\s+(?:-\S+\s+)?config\s+set\s+(?:--\S+\s+){{0,3}}--secret\s+"
+        rf"(?:--\S+\s+){{0,3}}[\w.:-]{{1,80}}\s+(?:--\s+)?{_Q}{_V}",
     ),
     rule(
         "command-password",
@@ -123,18 +136,21 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "securestring",
-        rf"(?i)\bConvertTo-SecureString\s+(?:-(?:AsPlainText|Force)\s+){{0,2}}(?:-String\s+)?{_Q}{_V}",
+        r"(?i)\bConvertTo-SecureString\s+(?:-(?:AsPlainText|"
+        rf"Force)\s+){{0,2}}(?:-String\s+)?{_Q}{_V}",
     ),
     rule(
         "command-password",
         "rabbitmqctl",
-        rf"\brabbitmqctl\s+(?:-\S+\s+\S+\s+)?(?:add_user|change_password|authenticate_user)\s+\S{{1,80}}\s+{_Q}{_V}",
+        r"\brabbitmqctl\s+(?:-\S+\s+\S+\s+)?(?:add_user|"
+        rf"change_password|authenticate_user)\s+\S{{1,80}}\s+{_Q}{_V}",
     ),
     rule("command-password", "nmcli", rf"\bnmcli\b[^\n|;]{{0,120}}?\bpassword\s+{_Q}{_V}"),
     rule(
         "command-password",
         "htpasswd",
-        rf"\bhtpasswd\s+(?:-\w+\s+){{0,4}}-\w*b\w*\s+(?:-\w+\s+){{0,4}}\S{{1,80}}\s+\S{{1,80}}\s+{_Q}{_V}",
+        rf"\bhtpasswd\s+(?:-\w+\s+){{0,4}}-\w*b\w*\s+"
+        rf"(?:-\w+\s+){{0,4}}\S{{1,80}}\s+\S{{1,80}}\s+{_Q}{_V}",
     ),
     rule(
         "command-password",
@@ -150,17 +166,20 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "curl",
-        rf"\bcurl\b[^\n|;]{{0,300}}?\s(?:-[a-zA-Z]{{0,8}}[uU]|--user|--proxy-user)[ =]?{_Q}[^\s:\"'$]{{1,80}}:{_V}",
+        rf"\bcurl\b[^\n|;]{{0,300}}?\s(?:-[a-zA-Z]{{0,8}}[uU]|"
+        rf"--user|--proxy-user)[ =]?{_Q}[^\s:\"'$]{{1,80}}:{_V}",
     ),
     rule(
         "command-password",
         "smbclient rpcclient winexe mount.cifs net",
-        rf"\b(?:smbclient|rpcclient|winexe|net)\b[^\n|;]{{0,120}}?\s-U[ \t]?{_Q}[\w\\/.-]{{1,80}}%{_V}",
+        r"\b(?:smbclient|rpcclient|winexe|"
+        rf"net)\b[^\n|;]{{0,120}}?\s-U[ \t]?{_Q}[\w\\/.-]{{1,80}}%{_V}",
     ),
     rule(
         "command-password",
         "sqlplus jdbc expdp impdp rman sqlldr",
-        r"(?i)(?:\b(?:sqlplus|expdp|impdp|rman|sqlldr|exp|imp)\b[^\n|;]{0,40}?\s|jdbc:oracle:thin:)[\w$#]{1,40}/\"?([^\s\"'$<>|;@/][^\s\"'@]{3,100})",
+        r"(?i)(?:\b(?:sqlplus|expdp|impdp|rman|sqlldr|exp|imp)\b[^\n|;]{0,40}?\s|"
+        r"jdbc:oracle:thin:)[\w$#]{1,40}/\"?([^\s\"'$<>|;@/][^\s\"'@]{3,100})",
     ),
     rule(
         "command-password",
@@ -170,13 +189,15 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "--set",
-        rf"--set(?:-string)?[= ]{_Q}(?:[^\s\"']{{0,200}},)?[\w.\[\]-]{{0,80}}(?i:password|passwd|secretkey|token|apikey)={_Q}([^\s\"'`$<>|;,{{}}]{{5,200}})",
+        rf"--set(?:-string)?[= ]{_Q}(?:[^\s\"']{{0,200}},)?[\w.\[\]-]{{0,80}}(?i:password|"
+        rf"passwd|secretkey|token|apikey)={_Q}([^\s\"'`$<>|;,{{}}]{{5,200}})",
     ),
     # -- directives of configuration files
     rule(
         "config-password",
         "requirepass masterauth auth-pass sentinel",
-        rf"(?i)(?:^|[^\w#])(?:requirepass|masterauth|(?:sentinel )?auth-pass\s+\S{{1,60}})[ \t]+{_Q}{_V}",
+        r"(?i)(?:^|[^\w#])(?:requirepass|masterauth|"
+        rf"(?:sentinel )?auth-pass\s+\S{{1,60}})[ \t]+{_Q}{_V}",
     ),
     rule(
         "config-password",
@@ -196,7 +217,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "password secret",
-        r"(?im)^[ \t]*(?:username[ \t]+\S{1,60}[ \t][^\n]{0,40}?|enable[ \t]+)(?:password|secret)[ \t]+(?:\d[ \t]+)?([^\s\"'<>]{4,200})[ \t]*$",
+        r"(?im)^[ \t]*(?:username[ \t]+\S{1,60}[ \t][^\n]{0,40}?|"
+        r"enable[ \t]+)(?:password|secret)[ \t]+(?:\d[ \t]+)?([^\s\"'<>]{4,200})[ \t]*$",
     ),
     rule("config-password", "insecure-password", rf"\binsecure-password[ \t]+{_Q}{_V}"),
     rule(
@@ -211,7 +233,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "chpasswd",
-        rf"chpasswd[^\n]{{0,40}}\n(?:[^\n]{{0,60}}\n){{0,6}}?[ \t-]{{0,12}}[a-z_][\w-]{{0,30}}:{_V}",
+        rf"chpasswd[^\n]{{0,40}}\n(?:[^\n]{{0,60}}\n)"
+        rf"{{0,6}}?[ \t-]{{0,12}}[a-z_][\w-]{{0,30}}:{_V}",
     ),
     rule(
         "config-password",
@@ -226,33 +249,40 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "socks http",
-        r"(?m)^(?:socks[45]|https?)[ \t]+[\d.]{7,15}[ \t]+\d{1,5}[ \t]+\S{1,60}[ \t]+(\S{5,100})[ \t]*$",
+        r"(?m)^(?:socks[45]|"
+        r"https?)[ \t]+[\d.]{7,15}[ \t]+\d{1,5}[ \t]+\S{1,60}[ \t]+(\S{5,100})[ \t]*$",
     ),
     rule(
         "config-password",
         "identified",
-        rf"(?i)\bidentified[ \t]+(?:with[ \t]+\S{{1,40}}[ \t]+)?by[ \t]+(?:password[ \t]+)?[\"'`]?{_V}",
+        rf"(?i)\bidentified[ \t]+(?:with[ \t]+\S{{1,40}}[ \t]+)?by[ \t]+"
+        rf"(?:password[ \t]+)?[\"'`]?{_V}",
     ),
     rule("config-password", "password", rf"(?i)\bpassword(?:[ \t]+|[ \t]*=[ \t]*)N?'{_L}'"),
     rule(
         "config-password",
         "password",
-        rf"(?i)\b(?:user(?:name)?|login)[ \t]+[\"'][^\"'\n]{{1,80}}[\"'][ \t]+(?:password|pass|passwd)[ \t]+[\"']{_L}[\"']",
+        rf"(?i)\b(?:user(?:name)?|login)[ \t]+[\"'][^\"'\n]{{1,80}}[\"'][ \t]+(?:password|"
+        rf"pass|passwd)[ \t]+[\"']{_L}[\"']",
     ),
     rule(
         "config-password",
         "<key>",
-        r"(?i)<key>[^<\n]{0,60}(?:passw|passphrase|secret|token|api_?key|pwd|credential|private_?key|licen[sc]e_?key|auth_?key|client_?key|server_?key)[^<\n]{0,30}</key>\s{0,20}<(?:string|data)>\s{0,20}([^<>$\n]{5,400}?)\s{0,20}</",
+        r"(?i)<key>[^<\n]{0,60}(?:passw|passphrase|secret|token|api_?key|pwd|credential|"
+        r"private_?key|licen[sc]e_?key|auth_?key|client_?key|server_?key)"
+        r"[^<\n]{0,30}</key>\s{0,20}<(?:string|data)>\s{0,20}([^<>$\n]{5,400}?)\s{0,20}</",
     ),
     rule(
         "config-password",
         "password passwd",
-        r"(?i)<(?:\w{1,20}:)?\w{0,30}(?:password|passwd|passphrase)>\s{0,20}(?:<value>\s{0,20})?([^<>$\s{][^<>\n]{4,200}?)\s{0,20}</",
+        r"(?i)<(?:\w{1,20}:)?\w{0,30}(?:password|passwd|"
+        r"passphrase)>\s{0,20}(?:<value>\s{0,20})?([^<>$\s{][^<>\n]{4,200}?)\s{0,20}</",
     ),
     rule(
         "config-password",
         "value=",
-        r"(?i)(?:name|key)=[\"'][\w.:-]{0,60}(?:password|passwd|passphrase|pwd)[\"']\s+value=[\"']([^\"'$%{\n]{5,200})[\"']",
+        r"(?i)(?:name|key)=[\"'][\w.:-]{0,60}(?:password|passwd|"
+        r"passphrase|pwd)[\"']\s+value=[\"']([^\"'$%{\n]{5,200})[\"']",
     ),
     rule(
         "config-password",
@@ -267,51 +297,66 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "password passphrase",
-        r"(?m)^[ \t]*\w{0,24}[Pp]ass(?:word|phrase)[ \t(]+[\"']([^\"'\n$<{]{5,100})[\"']\)?;?[ \t]*$",
+        r"(?m)^[ \t]*\w{0,24}[Pp]ass(?:word|"
+        r"phrase)[ \t(]+[\"']([^\"'\n$<{]{5,100})[\"']\)?;?[ \t]*$",
     ),
     # -- answers to prompts
     rule(
         "prompt-password",
         "pass",
-        rf"(?im)(?:^|[\s>])enter (?:\w{{1,12}} )?pass(?:word|phrase) for [^\n]{{1,120}}?:[ \t]+{_V}[ \t]*$",
+        rf"(?im)(?:^|[\s>])enter (?:\w{{1,12}} )?pass(?:word|"
+        rf"phrase) for [^\n]{{1,120}}?:[ \t]+{_V}[ \t]*$",
     ),
     rule(
         "prompt-password",
         "send",
-        r"(?i)(?:assw?ord|passphrase|PIN)[^\n]{0,40}\n?[ \t]*(?:[\w.]{1,40}\.)?send(?:line|_slow|_human)?\b[ \t]*\(?[ \t]*(?:-h[ \t]+)?(?:--[ \t]+)?(?:b|f|r)?[\"']([^\"'$\n\\{]{4,100})(?:\\[rn])*[\"']",
+        r"(?i)(?:assw?ord|passphrase|PIN)[^\n]{0,40}\n?[ \t]*(?:[\w.]{1,40}\.)?send(?:line|"
+        r"_slow|_human)?\b[ \t]*\(?[ \t]*(?:-h[ \t]+)?(?:--[ \t]+)?(?:b|"
+        r"f|r)?[\"']([^\"'$\n\\{]{4,100})(?:\\[rn])*[\"']",
     ),
     # -- parameters of calls
     rule(
         "call-password",
         "networkcredential passwordauthentication passwordcredential basicauth basic_auth "
         "digestauth authenticationtoken wifi.begin auth=",
-        r"(?:NetworkCredential|PasswordAuthentication|UsernamePasswordCredentials?|UsernamePasswordAuthenticationToken|(?i:http)?(?:Basic|Digest)Auth|basicAuth|basic_auth|httpBasic|SetBasicAuth|WiFi\.begin|auth\s?=\s?)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
+        r"(?:NetworkCredential|PasswordAuthentication|UsernamePasswordCredentials?|"
+        r"UsernamePasswordAuthenticationToken|(?i:http)?(?:Basic|Digest)Auth|"
+        r"basicAuth|basic_auth|httpBasic|SetBasicAuth|WiFi\.begin|"
+        r"auth\s?=\s?)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
     ),
     rule(
         "call-password",
         "auth(",
-        r"\.(?:auth|basicAuth|withBasicAuth|basic_auth|login|authenticate|signIn|sign_in|logIn|http_auth)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*(?:Some\()?[\"']([^\"'\n$<{]{5,200})[\"']",
+        r"\.(?:auth|basicAuth|withBasicAuth|basic_auth|login|authenticate|"
+        r"signIn|sign_in|logIn|http_auth)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*"
+        r"(?:Some\()?[\"']([^\"'\n$<{]{5,200})[\"']",
     ),
     rule(
         "call-password",
         "login authenticate signin sign_in",
-        r"\.(?:login|authenticate|signIn|sign_in|logIn)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
+        r"\.(?:login|authenticate|signIn|sign_in|"
+        r"logIn)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
     ),
     rule(
         "call-password",
         "mysqli mysql_connect getconnection dbi-> new pdo open pg_connect",
-        r"(?:\bmysqli|\bmysqli?_connect|getConnection|DBI->connect|new \\?PDO|\bOpen|sql\.Open|newInstance)\s{0,3}\(?\s{0,3}[\"'][^\"'\n]{1,200}[\"']\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
+        r"(?:\bmysqli|\bmysqli?_connect|getConnection|DBI->connect|new \\?PDO|"
+        r"\bOpen|sql\.Open|newInstance)\s{0,3}\(?\s{0,3}[\"'][^\"'\n]{1,200}[\"']"
+        r"\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
     ),
     # -- default values of variables that are not set
     rule(
         "default-password",
         "env",
-        r"(?:env|ENV)(?:\.fetch)?[.\[(\"' ]{1,4}[A-Za-z0-9_]{0,40}(?i:pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|_key)[A-Za-z0-9_]{0,20}[\"'\])]{0,3}[ \t]*(?:\|\||\?\?|\bor\b|,|\?:)[ \t]*[\"']([^\"'\n$<{]{5,200})[\"']",
+        r"(?:env|ENV)(?:\.fetch)?[.\[(\"' ]{1,4}[A-Za-z0-9_]{0,40}(?i:pass(?:word|"
+        r"wd|phrase)?|pwd|secret|token|api_?key|_key)[A-Za-z0-9_]{0,20}[\"'\])]{0,3}[ \t]*"
+        r"(?:\|\||\?\?|\bor\b|,|\?:)[ \t]*[\"']([^\"'\n$<{]{5,200})[\"']",
     ),
     rule(
         "default-password",
         "${",
-        r"\$\{[A-Za-z0-9_.-]{0,60}(?i:password|passwd|pwd|secret|token|api[_.-]?key)(?::-|:=|:|-)([^\s}\"'$<{?-][^\s}\"'$]{4,200})\}",
+        r"\$\{[A-Za-z0-9_.-]{0,60}(?i:password|passwd|pwd|secret|token|"
+        r"api[_.-]?key)(?::-|:=|:|-)([^\s}\"'$<{?-][^\s}\"'$]{4,200})\}",
     ),
 )
 
@@ -320,27 +365,33 @@ MIXED: tuple[Rule, ...] = (
     rule(
         "config-password",
         '" *',
-        r"(?m)^[\"']?[\w@.\\-]{1,60}[\"']?[ \t]+(?:\*|[\w.-]{1,40})[ \t]+\"?([^\s\"*#]{5,100})\"?[ \t]+\*[ \t]*$",
+        r"(?m)^[\"']?[\w@.\\-]{1,60}[\"']?[ \t]+(?:\*|"
+        r"[\w.-]{1,40})[ \t]+\"?([^\s\"*#]{5,100})\"?[ \t]+\*[ \t]*$",
     ),
     rule(
         "command-password",
         "-u --user -l --login /u",
-        rf"(?i)\s(?:-u|-l|--user(?:name)?|--login|/u:|/user:|-username)[= ]?[\"']?[\w.@\\+-]{{1,80}}[\"']?[ \t][^\n|;]{{0,100}}?(?:-p|-pw|-w|--pass(?:word|wd)?|/p(?:ass(?:word)?)?:)[= ]?[\"']?{_V}",
+        r"(?i)\s(?:-u|-l|--user(?:name)?|--login|/u:|/user:|"
+        rf"-username)[= ]?[\"']?[\w.@\\+-]{{1,80}}[\"']?[ \t][^\n|;]{{0,100}}?(?:-p|"
+        rf"-pw|-w|--pass(?:word|wd)?|/p(?:ass(?:word)?)?:)[= ]?[\"']?{_V}",
     ),
     rule(
         "config-password",
         "password passwd bindpw secret psk passphrase",
-        rf"(?im)^[ \t]*[\w-]{{0,24}}(?:password|passwd|bindpw|bind_pw|secret|psk|passphrase|wpa_passphrase)[ \t]+{_Q}{_V}{_Q};?[ \t]*$",
+        rf"(?im)^[ \t]*[\w-]{{0,24}}(?:password|passwd|bindpw|bind_pw|"
+        rf"secret|psk|passphrase|wpa_passphrase)[ \t]+{_Q}{_V}{_Q};?[ \t]*$",
     ),
     rule(
         "config-password",
         "password pass",
-        rf"(?im)\b(?:user(?:name)?|login)[ \t]+[\"']?[^\s\"']{{1,80}}[\"']?[ \t]+(?:password|pass|passwd)[ \t]+{_Q}{_V}",
+        rf"(?im)\b(?:user(?:name)?|login)[ \t]+[\"']?[^\s\"']{{1,80}}[\"']?[ \t]+(?:password|"
+        rf"pass|passwd)[ \t]+{_Q}{_V}",
     ),
     rule(
         "prompt-password",
         "pass",
-        rf"(?im)(?:^|[\s>])(?:enter )?pass(?:word|phrase|code)(?: (?:for|of) [^\n]{{1,120}}?)?:[ \t]+{_V}[ \t]*$",
+        r"(?im)(?:^|[\s>])(?:enter )?pass(?:word|phrase|"
+        rf"code)(?: (?:for|of) [^\n]{{1,120}}?)?:[ \t]+{_V}[ \t]*$",
     ),
     rule(
         "config-password",
@@ -351,22 +402,30 @@ MIXED: tuple[Rule, ...] = (
         "user-password",
         "sign log authenticate anmeld melde einlogg connecte conect acced inicia entra zaloguj "
         "inlogg logga",
-        rf"(?i)\b(?:sign(?:ed)? in|log(?:ged|ging)?[ -]?(?:in|on|into)|authenticate[sd]?|anmeld[a-z]{{1,3}}|melde|einlogg[a-z]{{1,3}}|connecte[a-z-]{{0,6}}|conect[a-z]{{1,4}}|acced[a-z]{{1,3}}|inicia[a-z]{{0,2}}|entra[a-z]?|zaloguj|inlogg[a-z]{{1,3}}|logga)\b[^\n]{{0,60}}?[ \t](?:using|with|as|mit|avec|con|com|met|med|jako|als)[ \t]+[\"'`]?[\w.@+-]{{1,40}}[ \t]?[/:][ \t]?{_V}",
+        r"(?i)\b(?:sign(?:ed)? in|log(?:ged|ging)?[ -]?(?:in|on|into)|authenticate[sd]?|"
+        rf"anmeld[a-z]{{1,3}}|melde|einlogg[a-z]{{1,3}}|connecte[a-z-]{{0,6}}|"
+        rf"conect[a-z]{{1,4}}|acced[a-z]{{1,3}}|inicia[a-z]{{0,2}}|entra[a-z]?|zaloguj|"
+        rf"inlogg[a-z]{{1,3}}|logga)\b[^\n]{{0,60}}?[ \t](?:using|with|as|mit|avec|"
+        rf"con|com|met|med|jako|als)[ \t]+[\"'`]?[\w.@+-]{{1,40}}[ \t]?[/:][ \t]?{_V}",
     ),
     rule(
         "user-password",
         "admin root postgres",
-        r"(?im)(?:^|[ \t(\"'`])(?:admin(?:istrator)?|root|postgres)[ \t]?[/:][ \t]?([^\s\"'`$<>|;,(){}\[\]\\/:&*.-][^\s\"'`|;<>\\/:.]{7,60})(?:$|[\s\"'`),;.])",
+        r"(?im)(?:^|[ \t(\"'`])(?:admin(?:istrator)?|root|postgres)[ \t]?[/:][ \t]?"
+        r"([^\s\"'`$<>|;,(){}\[\]\\/:&*.-][^\s\"'`|;<>\\/:.]{7,60})(?:$|[\s\"'`),;.])",
     ),
     rule(
         "licence-key",
         "licen serial product key",
-        r"(?i)\b(?:licen[sc]e|product|serial|activation|windows)[ -]?(?:key|number|code)?[^\n]{0,20}?[ :=\"'`]([A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7})(?:[^A-Za-z0-9-]|$)",
+        r"(?i)\b(?:licen[sc]e|product|serial|activation|windows)[ -]?(?:key|number|"
+        r"code)?[^\n]{0,20}?[ :=\"'`]([A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7})(?:[^A-Za-z0-9-]|$)",
     ),
     rule(
         "crypto-key",
         "hmac jwt cipher fernet",
-        r"(?:createHmac|create(?:C|Dec)ipheriv|jwt\.(?:sign|verify|encode|decode)|hmac\.new|Hmac\w{0,8}|Fernet|SecretKeySpec)\((?:[^()\n\"']{0,60}|[^()\n]{0,60},)\s*(?:Buffer\.from\()?b?[\"']([A-Za-z0-9+/=_.!#%&*@-]{12,200})[\"']",
+        r"(?:createHmac|create(?:C|Dec)ipheriv|jwt\.(?:sign|verify|encode|decode)|"
+        r"hmac\.new|Hmac\w{0,8}|Fernet|SecretKeySpec)\((?:[^()\n\"']{0,60}|"
+        r"[^()\n]{0,60},)\s*(?:Buffer\.from\()?b?[\"']([A-Za-z0-9+/=_.!#%&*@-]{12,200})[\"']",
     ),
 )
 
@@ -375,32 +434,40 @@ SHAPES: tuple[Rule, ...] = (
     rule(
         "app-password",
         "app",
-        r"(?i)\bapp(?:lication)?[ -](?:specific[ -])?(?:password|passwort|kennwort)[^\n]{0,30}?[ :=\"'`]((?:[a-z]{4}[ -]){3}[a-z]{4})(?:[^a-z]|$)",
+        r"(?i)\bapp(?:lication)?[ -](?:specific[ -])?(?:password|passwort|"
+        r"kennwort)[^\n]{0,30}?[ :=\"'`]((?:[a-z]{4}[ -]){3}[a-z]{4})(?:[^a-z]|$)",
     ),
     rule(
         "password-hash",
         "$1$ $5$ $6$ $8$ $9$ $y$ $apr1$",
-        r"(\$(?:1|5|6|8|9|y|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9$]{0,24}\$[./A-Za-z0-9]{22,100})",
+        r"(\$(?:1|5|6|8|9|y|"
+        r"apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9$]{0,24}\$[./A-Za-z0-9]{22,100})",
     ),
     rule(
         "password-hash",
         "sha} sha256} sha384} sha512} md5} crypt} pbkdf2",
-        r"(?i)\{(?:s?sha(?:256|384|512)?|s?md5|crypt|pbkdf2[\w-]{0,10})\}([A-Za-z0-9+/=$.,]{20,200})",
+        r"(?i)\{(?:s?sha(?:256|384|512)?|s?md5|crypt|"
+        r"pbkdf2[\w-]{0,10})\}([A-Za-z0-9+/=$.,]{20,200})",
     ),
     rule(
         "rails-key",
         ".key",
-        r"(?i)[\w/]\.key\b[^\n0-9a-z]{0,6}(?:(?:is|was|holds|contains|content|value|ist|es)\b)?[^\n0-9a-z]{0,6}\n?[ \t]*([0-9a-f]{32})(?:[^0-9a-z]|$)",
+        r"(?i)[\w/]\.key\b[^\n0-9a-z]{0,6}(?:(?:is|was|holds|contains|content|"
+        r"value|ist|es)\b)?[^\n0-9a-z]{0,6}\n?[ \t]*([0-9a-f]{32})(?:[^0-9a-z]|$)",
     ),
     rule(
         "rails-key",
         ".key",
-        r"(?i)(?:^|[^0-9a-z])([0-9a-f]{32})[\"']?[ \t]*(?:>{1,2}|\|[ \t]*tee)[ \t]*[\w./-]{0,80}\.key\b",
+        r"(?i)(?:^|[^0-9a-z])([0-9a-f]{32})[\"']?[ \t]*(?:>{1,2}|"
+        r"\|[ \t]*tee)[ \t]*[\w./-]{0,80}\.key\b",
     ),
     rule(
         "private-key-hex",
         "key privat privad privée prywatny приватн 私钥 私鑰 秘密鍵 개인",
-        r"(?i)(?:priv(?:ate)?[ _-]?key|privat[a-z]{0,3} schlüssel|privatekey|clé privée|clave privada|chave privada|chiave privata|klucz prywatny|приватн[а-я]{2,3} ключ[а-я]{0,2}|私钥|私鑰|秘密鍵|개인 ?키)[^\n]{0,40}?(?:[^0-9a-z]|0x)([0-9a-f]{64})(?:[^0-9a-z]|$)",
+        r"(?i)(?:priv(?:ate)?[ _-]?key|privat[a-z]{0,3} schlüssel|privatekey|clé privée|"
+        r"clave privada|chave privada|chiave privata|klucz prywatny|"
+        r"приватн[а-я]{2,3} ключ[а-я]{0,2}|私钥|私鑰|秘密鍵|"
+        r"개인 ?키)[^\n]{0,40}?(?:[^0-9a-z]|0x)([0-9a-f]{64})(?:[^0-9a-z]|$)",
     ),
     rule(
         "signed-cookie", "s%3a s:", r"((?:s%3A|s:)[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9%+/_-]{27,120}=?)"
@@ -419,7 +486,8 @@ SHAPES: tuple[Rule, ...] = (
     rule(
         "twilio-token",
         "ac sk",
-        r"\b(?:AC|SK)[0-9a-f]{32}[^\n0-9a-f]{1,4}(?:[^\n]{0,80}?[^\n0-9a-z])?([0-9a-f]{32})(?:[^0-9a-zA-Z]|$)",
+        r"\b(?:AC|SK)[0-9a-f]{32}[^\n0-9a-f]{1,4}"
+        r"(?:[^\n]{0,80}?[^\n0-9a-z])?([0-9a-f]{32})(?:[^0-9a-zA-Z]|$)",
     ),
     rule(
         "twilio-token",
@@ -438,6 +506,7 @@ SHAPES: tuple[Rule, ...] = (
     rule(
         "signature",
         "signature= security-token=",
-        r"(?i)[?&](?:x-amz-signature|x-amz-security-token|x-goog-signature|x-amz-credential|signature)=([A-Za-z0-9%+/_=-]{20,1000})",
+        r"(?i)[?&](?:x-amz-signature|x-amz-security-token|x-goog-signature|"
+        r"x-amz-credential|signature)=([A-Za-z0-9%+/_=-]{20,1000})",
     ),
 )

@@ -17,37 +17,49 @@ from memsearch_engine.secrets.linear import compile
 Span = tuple[int, int, str]
 
 _LATIN = (
-    r"passwor[dt][a-zä-ü]{0,6}|passwd|pass[ -]?(?:phrase|code|key)|kennwort|zugangsdaten|logindaten|contrase(?:ñ|n)as?|clave|"
-    r"mots? de passe|mdp|identifiants|senhas?|palavra[ -]passe|parol[aąeęy](?:m|mi|yı|nın|sı|sını)?|wachtwoord(?:en)?|toegangscode|"
-    r"has(?:ł|l)(?:o|a|em|u|le)|lösen(?:ord(?:et|en)?)?|losenord(?:et)?|kodeord(?:et)?|adgangskoden?|passord(?:et)?|"
-    r"salasana(?:n|a|ksi)?|(?:ş|s)ifre(?:si|sini|yi|nin|niz|m)?|jelsz(?:ó|av|avai?|ava)t?|hesl(?:o|a|em|u)|lozink[aeuo]m?|"
+    r"passwor[dt][a-zä-ü]{0,6}|passwd|pass[ -]?(?:phrase|code|key)|"
+    r"kennwort|zugangsdaten|logindaten|contrase(?:ñ|n)as?|clave|"
+    r"mots? de passe|mdp|identifiants|senhas?|palavra[ -]passe|"
+    r"parol[aąeęy](?:m|mi|yı|nın|sı|sını)?|wachtwoord(?:en)?|toegangscode|"
+    r"has(?:ł|l)(?:o|a|em|u|le)|lösen(?:ord(?:et|en)?)?|"
+    r"losenord(?:et)?|kodeord(?:et)?|adgangskoden?|passord(?:et)?|"
+    r"salasana(?:n|a|ksi)?|(?:ş|s)ifre(?:si|sini|yi|nin|niz|m)?|"
+    r"jelsz(?:ó|av|avai?|ava)t?|hesl(?:o|a|em|u)|lozink[aeuo]m?|"
     r"parol(?:ă|a)|mật khẩu|kata sandi|pwd|pw|pass|credentials?|creds|wi-?fi|wlan"
 )
 _OTHER = (
-    r"парол[а-яії]{0,3}|лозинк[а-я]{1,2}|비밀 ?번호|비번|암호|패스워드|パスワード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
+    r"парол[а-яії]{0,3}|лозинк[а-я]{1,2}|비밀 ?번호|비번|암호|"
+    r"패스워드|パスワード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
     r"كلمة (?:المرور|السر)|पासवर्ड|कूटशब्द|κωδικ[α-ωό]{1,4}|συνθηματικ[όο]|סיסמ[א-ת]{1,3}|รหัสผ่าน"
 )
 _NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$-])(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
 _KEY_NAME = compile(
-    r"(?i)(?:^|[^a-z0-9_.$-])(?:token|(?:api|app|signing|license|licence|product|master|encryption|fernet|access|secret|deploy|hmac)"
-    r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app) secret|chiave|chave|clave|klucz[a-z]{0,3}|sleutel|nyckel[a-z]{0,2}|"
-    r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
+    r"(?i)(?:^|[^a-z0-9_.$-])(?:token|(?:api|app|signing|license|"
+    r"licence|product|master|encryption|fernet|access|secret|deploy|hmac)"
+    r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app) secret|"
+    r"chiave|chave|clave|klucz[a-z]{0,3}|sleutel|nyckel[a-z]{0,2}|"
+    r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|"
+    r"[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
 )
 #: A word with a digit or a symbol. Other words do not read like passwords.
 _WORD = compile(
     r"[!#$%&*+./0-9:?@A-Z^_a-z~-]{0,99}[!#$%&*+0-9?@^~][!#$%&*+./0-9:?@A-Z^_a-z~-]{0,300}"
 )
 _DIGEST = re.compile(
-    r"(?i)\b(?:commit|sha-?\d*(?:sum)?|fixed in|hash|digest|checksum|md5(?:sum)?|etag|uuid|revision|fingerprint|merge)\b"
+    r"(?i)\b(?:commit|sha-?\d*(?:sum)?|fixed in|hash|digest|"
+    r"checksum|md5(?:sum)?|etag|uuid|revision|fingerprint|merge)\b"
 )
 _USER = re.compile(
-    r"(?i)(?:\b(?:user(?:name)?|account|benutzer|nutzer|utente|usuario|utilisateur|gebruiker|kullanıcı|użytkownik|användare|e-?mail|host|server|"
-    r"version|ticket|issue|branch|file|model)|아이디는?|账号|пользовател[а-я]{1,3})[ \t]*[:=]?[ \t]*[\"'`]?$"
+    r"(?i)(?:\b(?:user(?:name)?|account|benutzer|nutzer|utente|usuario|"
+    r"utilisateur|gebruiker|kullanıcı|użytkownik|användare|e-?mail|host|server|"
+    r"version|ticket|issue|branch|file|model)|아이디는?|"
+    r"账号|пользовател[а-я]{1,3})[ \t]*[:=]?[ \t]*[\"'`]?$"
 )
 #: Characters beside a word of code, but not beside a word of prose.
 _OPENS, _CALLS = frozenset("[{|=<\\.$"), frozenset("([{}|=\\")
 _GIVES = re.compile(
-    r"(?i)(?:[:=：]|->|→|\b(?:is|ist|lautet|est|es|é|è|to|är|on|now)|[은는이가はを是为為])[ \t]*[\"'`“„«]?$"
+    r"(?i)(?:[:=：]|->|→|\b(?:is|ist|lautet|est|es|é|è|"
+    r"to|är|on|now)|[은는이가はを是为為])[ \t]*[\"'`“„«]?$"
 )
 _HEX = re.compile(r"[0-9a-f]+")
 _SEALED = re.compile(r"SealedSecret|encryptedData|ENC\[")
@@ -61,34 +73,44 @@ _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|
 #: Passwords of letters only, in unambiguous contexts.
 _LETTERS = (
     compile(
-        rf"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:{_FULL})(?:$|[^a-z])"
+        r"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|"
+        rf"użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:{_FULL})(?:$|[^a-z])"
     ),
     compile(
-        rf"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]*|melde dich|connecte[a-z-]*|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
-        rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |z )?(?:{_FULL}):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och)\b)"
+        r"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]*|melde dich|"
+        r"connecte[a-z-]*|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
+        rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |"
+        rf"z )?(?:{_FULL}):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och)\b)"
     ),
     compile(
-        rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|type|use|is) {_PLAIN}(?:$|[\n,.;)])"
+        rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|"
+        rf"type|use|is) {_PLAIN}(?:$|[\n,.;)])"
     ),
     compile(
-        rf"(?i)(?:password|passphrase|pw|kennwort|passwort) (?:is|lautet|was|to) {_PLAIN}(?:$|[\n,.;)])"
+        r"(?i)(?:password|passphrase|pw|kennwort|"
+        rf"passwort) (?:is|lautet|was|to) {_PLAIN}(?:$|[\n,.;)])"
     ),
     compile(
-        rf"(?i)(?:^|[\s,(])(?:{_FULL})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)])"
+        rf"(?i)(?:^|[\s,(])(?:{_FULL})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|"
+        r"[ \t]*[\n,)])"
     ),
     compile(
-        rf"(?i)(?:^|[\s,(])(?:{_FULL})(?: [^\s:：,.;\"'`]{{1,20}}){{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"
+        rf"(?i)(?:^|[\s,(])(?:{_FULL})(?: [^\s:：,.;\"'`]{{1,20}})"
+        rf"{{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"
     ),
     compile(
-        rf"(?i)\b(?:usa(?:te|re|r)?|usi|utilisez?|utilizza|utiliza|gebruik|nimm|benutze|użyj|använd|use) (?:la|le|il|el|a|o|het|das|the|hasła|lösenordet) (?:(?:{_FULL}) )?"
-        rf"{_PLAIN} (?:per|pour|para|voor|für|do|dla|till|for) (?:l'|il |la |le |el |los |o |a |het |de |das |den |the )?[A-Za-z]"
+        r"(?i)\b(?:usa(?:te|re|r)?|usi|utilisez?|utilizza|utiliza|gebruik|nimm|benutze|użyj|"
+        rf"använd|use) (?:la|le|il|el|a|o|het|das|the|hasła|lösenordet) (?:(?:{_FULL}) )?"
+        rf"{_PLAIN} (?:per|pour|para|voor|für|do|dla|till|for) (?:l'|"
+        r"il |la |le |el |los |o |a |het |de |das |den |the )?[A-Za-z]"
     ),
     compile(
         rf"(?i)(?:{_OTHER})(?: [^\s:：,.;\"'`]{{1,20}}){{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"
     ),
     compile(rf"(?i)(?:{_OTHER})[ \t]{{0,2}}[:：][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)，])"),
     compile(
-        rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"
+        rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |"
+        rf"/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"
     ),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )
@@ -96,28 +118,35 @@ _LETTERS = (
 _TO = r"[\"'`“„«「]?([!-~]{6,100}?)[\"'`”“»」]?"
 _CHANGED = (
     compile(
-        rf"(?i)(?:^|[^a-z])(?:zmien[a-zł]{{1,6}}|zmień|zmieni[a-zł]{{1,5}}|ustawi[a-zł]{{1,5}}|mude[i]?|muda[a-z]{{0,4}}|alter(?:ei|ou|e|ar|ada)|troque[i]?|troc(?:ou|ar)|"
-        rf"cambi[a-zéó]{{1,5}}|impost[a-z]{{1,5}}|chang[eé]{{1,2}}[a-z]{{0,2}}|ändra[a-z]{{0,2}}|bytt?e?|gewijzigd|veranderd|gezet|endre[a-z]{{0,2}}|změni[a-z]{{1,3}})"
-        rf"[^\n]{{0,30}}?[ \t](?:{_FULL})(?: [^\s]{{1,20}}){{0,4}} (?:na|para|a|en|in|à|par|naar|till|til) {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
+        rf"(?i)(?:^|[^a-z])(?:zmien[a-zł]{{1,6}}|zmień|zmieni[a-zł]{{1,5}}|ustawi[a-zł]{{1,5}}|"
+        rf"mude[i]?|muda[a-z]{{0,4}}|alter(?:ei|ou|e|ar|ada)|troque[i]?|troc(?:ou|ar)|"
+        rf"cambi[a-zéó]{{1,5}}|impost[a-z]{{1,5}}|chang[eé]{{1,2}}[a-z]{{0,2}}|ändra[a-z]{{0,2}}|"
+        rf"bytt?e?|gewijzigd|veranderd|gezet|endre[a-z]{{0,2}}|změni[a-z]{{1,3}})"
+        rf"[^\n]{{0,30}}?[ \t](?:{_FULL})(?: [^\s]{{1,20}}){{0,4}} (?:na|"
+        rf"para|a|en|in|à|par|naar|till|til) {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
     ),
     compile(
-        rf"(?:смени[а-я]{{1,3}}|поменя[а-я]{{1,3}}|измени[а-я]{{1,3}})[^\n]{{0,30}}? (?:{_OTHER})(?: [^\s]{{1,20}}){{0,4}} на {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
+        rf"(?:смени[а-я]{{1,3}}|поменя[а-я]{{1,3}}|измени[а-я]{{1,3}})[^\n]{{0,30}}? "
+        rf"(?:{_OTHER})(?: [^\s]{{1,20}}){{0,4}} на {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
     ),
     compile(rf"パスワード[をは]{_TO}(?:に|へ)(?:変更|設定|更新|して|した|しま|変え)"),
     compile(
-        rf"(?:密码|密碼|口令)(?:已)?(?:改成|改为|改為|设为|設為|设置为|换成|更新为)了?[ \t]?{_TO}(?:$|[\s，。；、了])"
+        r"(?:密码|密碼|口令)(?:已)?(?:改成|改为|改為|设为|設為|"
+        rf"设置为|换成|更新为)了?[ \t]?{_TO}(?:$|[\s，。；、了])"
     ),
     compile(rf"(?:비밀번호|암호|비번)[를을]?[ \t]{_TO}(?:으?로)[ \t]?(?:변경|바꾸|바꿨|설정|바뀌)"),
 )
 _MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
 _MAY_NAME = compile(rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login)[ \t]{{0,2}}(?:[^a-z]|$)")
 _SEVERAL = re.compile(
-    r"(?i)(?:ed|en|ing|able|ible|ory|ive|al|ly|ent|ant|ous|ful|less|ary|text|word|tion|ment|ity|ness|where|thing|one|ever|times)$"
+    r"(?i)(?:ed|en|ing|able|ible|ory|ive|al|ly|ent|ant|ous|ful|less|"
+    r"ary|text|word|tion|ment|ity|ness|where|thing|one|ever|times)$"
 )
 _PARTICIPLE = re.compile(r"(?i)(?:[aiu]t[aeio]|[ai]d[ao]s?|ée?s?|te|de|ne)$")
 _LOOSE = (3, 5, 6)  # indexes of the patterns above that a word of grammar could match
 _PIN = compile(
-    r"(?:\bPIN|(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
+    r"(?:\bPIN|(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|"
+    r"(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
     r"(?: (?i:is|was|ist|lautet)|:| =)[ \t]{1,2}(\d{4,10})(?:$|[^\d.%])"
 )
 

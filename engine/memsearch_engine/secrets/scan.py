@@ -36,7 +36,8 @@ from memsearch_engine.secrets.vendor import PLACES, TOKENS, Rule
 
 _REDACTED = re.compile(r"\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]")
 _GLUED = re.compile(
-    r"(?i)[\[<]redacted(?::[a-z0-9-]{1,40}:[0-9a-f]{8})?[\]>]([^\s\"'`,;)\]}<>@./:&?][^\s\"'`,;)\]}<>@]{5,200})"
+    r"(?i)[\[<]redacted(?::[a-z0-9-]{1,40}:[0-9a-f]{8})?[\]>]"
+    r"([^\s\"'`,;)\]}<>@./:&?][^\s\"'`,;)\]}<>@]{5,200})"
 )
 _GO_RESERVES = 2 << 30  # bytes; 1.7 GB of address space were measured
 # such a comment in a transcript has no authority
@@ -49,24 +50,32 @@ _REPEATED = 12  # minimum length of a secret that is replaced everywhere; shorte
 
 # -- names with an assigned value, on one line
 _NAMES = linear.compile(
-    r"(?i)pass(?:word|wd|phrase|code)s?|passwort|kennwort|senha|contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
-    r"secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
-    r"(?:account|license|master|admin|auth|encryption|deploy|private)[_-]?key|pre?-?shared[_-]?key|token|client-key-data|sessionid|"
+    r"(?i)pass(?:word|wd|phrase|code)s?|passwort|kennwort|senha|"
+    r"contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
+    r"secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|"
+    r"api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
+    r"(?:account|license|master|admin|auth|encryption|deploy|private)[_-]?key|"
+    r"pre?-?shared[_-]?key|token|client-key-data|sessionid|"
     r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호"
 )
 _SHORT_NAMES = linear.compile(r"(?i)pwd|psk|pass|pw|auth|pat")  # only without a letter beside them
 _MORE_NAMES = linear.compile(
-    r"(?i)(?:licence|fernet|hmac|sign(?:ing)?|session|cookie|jwt|aes|crypto?|cipher|server|shared|webhook|signature|stripe|sendgrid|"
-    r"mailgun|twilio|openai|google|maps?|consumer|service(?:[_-]?role)?|subscription|storage|recaptcha|security|product|serial)[_-]?key|"
-    r"wachtwoord|has[łl]o|l[öo]senord|adgangskode|[şs]ifre|parola|mdp|clave|heslo|salasana|jelsz[óo]"
+    r"(?i)(?:licence|fernet|hmac|sign(?:ing)?|session|cookie|jwt|aes|"
+    r"crypto?|cipher|server|shared|webhook|signature|stripe|sendgrid|"
+    r"mailgun|twilio|openai|google|maps?|consumer|service(?:[_-]?role)?|"
+    r"subscription|storage|recaptcha|security|product|serial)[_-]?key|"
+    r"wachtwoord|has[łl]o|l[öo]senord|adgangskode|"
+    r"[şs]ifre|parola|mdp|clave|heslo|salasana|jelsz[óo]"
 )
 _LETTER = re.compile("[A-Za-z]")
 _BEFORE = re.compile(r"[\w.$:@/-]{0,40}$")
 _QUOTE = "\"'`“”‘’«»"
 _VALUE = re.compile(
     r"(?P<close>\\{0,3}[\"'`\]*)]{0,6})[ \t]{0,20}(?P<type>:[ \t]?&?[A-Za-z]{2,12}[ \t]?(?==))?"
-    r"(?P<sep>:=|=>|=|:|：|,[ \t]?(?=[\"'])|是|为：|为|は|\|(?=[ ]))[ \t]{0,20}(?:\x1b\[[0-9;]*m)?\\{0,3}\*{0,2}[ \t]?"
-    rf"(?:[bBrRuUfF]{{1,2}}(?=[\"']))?(?P<q>[{_QUOTE}]?)[ \t]?(?P<v>[^\s{_QUOTE},;，。；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
+    r"(?P<sep>:=|=>|=|:|：|,[ \t]?(?=[\"'])|是|为：|为|は|"
+    r"\|(?=[ ]))[ \t]{0,20}(?:\x1b\[[0-9;]*m)?\\{0,3}\*{0,2}[ \t]?"
+    rf"(?:[bBrRuUfF]{{1,2}}(?=[\"']))?(?P<q>[{_QUOTE}]?)[ \t]?"
+    rf"(?P<v>[^\s{_QUOTE},;，。；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
 )
 _QUOTED = re.compile(
     r"[\"'\]]{0,2}[ \t]{0,3}(?:=|:|,|=>)[ \t]{0,12}(?P<q>[\"'])(?P<v>[^\"'\n]{8,200})(?P=q)"
@@ -84,12 +93,16 @@ _NAMES_IN_A_VALUE = 3
 _PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
 # -- prose in six languages: a name, a few words, a word for "is", the value
 _SAID = re.compile(
-    r"(?i)(?:(?<![a-z])(?:pass(?:word|wort|wd|phrase|code)|kennwort|zugangsdaten|contraseñ?a|clave|mot de passe|senha|pwd|pw|"
-    r"api[ -]?(?:key|schlüssel|キー)|clé d['’]api|credentials?|login)(?![a-z_-])|ключ api|парол[а-я]{1,3}|密码|密碼|口令|密钥|パスワード|비밀번호)"
+    r"(?i)(?:(?<![a-z])(?:pass(?:word|wort|wd|phrase|code)|kennwort|"
+    r"zugangsdaten|contraseñ?a|clave|mot de passe|senha|pwd|pw|"
+    r"api[ -]?(?:key|schlüssel|キー)|clé d['’]api|credentials?|login)(?![a-z_-])|"
+    r"ключ api|парол[а-я]{1,3}|密码|密碼|口令|密钥|パスワード|비밀번호)"
 )
 _OPENING = r"[\"'`“„«‘「『《（(【*]"
 _IS = re.compile(
-    r"(?i)(?:\b(?:is|was|are|lautet|ist|est|es|era|é|be|set to|changed (?:from|to)|now|reads|becomes?|heißt|à|в|на|auf|a)\b|это|теперь|[:=：＝→—–]|->|=>|是|为|為|は|を|改成了?|改为|设为|(?=[«„“「『【]))"
+    r"(?i)(?:\b(?:is|was|are|lautet|ist|est|es|era|é|be|set to|"
+    r"changed (?:from|to)|now|reads|becomes?|heißt|à|в|на|auf|a)\b|это|теперь|"
+    r"[:=：＝→—–]|->|=>|是|为|為|は|を|改成了?|改为|设为|(?=[«„“「『【]))"
     r"[ \t]{0,3}(?:now |jetzt |maintenant |ahora |теперь |это |just |still |again )?"
     + _OPENING
     + r"{0,3}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})"
@@ -99,17 +112,21 @@ _BARE = re.compile(
 )
 #: A part of every text that the pattern above matches. RE2 rejects other texts much faster.
 _MAY_SAY = linear.compile(
-    r"(?i)pass(?:wor[dt]|wd|phrase|code)|kennwort|zugangsdaten|contrase|clave|mot de passe|senha|pwd|pw|api[ -]?(?:key|schl|キー)|"
+    r"(?i)pass(?:wor[dt]|wd|phrase|code)|kennwort|zugangsdaten|contrase|"
+    r"clave|mot de passe|senha|pwd|pw|api[ -]?(?:key|schl|キー)|"
     r"clé d|credential|login|ключ api|парол|密码|密碼|口令|密钥|パスワード|비밀번호"
 )
 _SAID_ROOM = 90
 _SEALED = re.compile(r"encryptedData|ENC\[")
 _USE_AS = linear.compile(
-    r"(?i)\buse[ \t]+[\"'`“]?([^\s\"'`”]{6,100})[\"'`”]?[ \t]+(?:as|for)[ \t]+(?:the[ \t]+|its[ \t]+)?(?:\w+[ \t]+){0,2}(?:password|passphrase|passwd)"
+    r"(?i)\buse[ \t]+[\"'`“]?([^\s\"'`”]{6,100})[\"'`”]?[ \t]+(?:as|"
+    r"for)[ \t]+(?:the[ \t]+|its[ \t]+)?(?:\w+[ \t]+){0,2}(?:password|passphrase|passwd)"
 )
 _PHRASE = linear.compile(
-    r"(?i)(?:(?P<named>pass[ -]?phrase|passwort-?satz|phrase secrète|phrase de passe|frase de contraseña|(?:парольн|кодов)[а-яё]+ фраз[а-яё]+)[^\n\"'`“„«]{0,40}|"
-    r"(?:pass(?:word|wort)|kennwort|-N|--passphrase)[ \t]{0,2}[:=]?[ \t]{0,3})[\"']?[ \t]{0,2}[:=]?[ \t]{0,3}[\"'`“„«][ \t]?([^\n\"'`”“»]{12,160}?)[ \t]?[\"'`”“»]"
+    r"(?i)(?:(?P<named>pass[ -]?phrase|passwort-?satz|phrase secrète|phrase de passe|"
+    r"frase de contraseña|(?:парольн|кодов)[а-яё]+ фраз[а-яё]+)[^\n\"'`“„«]{0,40}|"
+    r"(?:pass(?:word|wort)|kennwort|-N|--passphrase)[ \t]{0,2}[:=]?[ \t]{0,3})"
+    r"[\"']?[ \t]{0,2}[:=]?[ \t]{0,3}[\"'`“„«][ \t]?([^\n\"'`”“»]{12,160}?)[ \t]?[\"'`”“»]"
 )
 
 Span = tuple[int, int, str]

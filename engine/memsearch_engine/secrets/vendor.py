@@ -85,7 +85,8 @@ TOKENS: tuple[Rule, ...] = (
     _token(
         "google-key",
         "aiza ya29. 1//0 gocspx-",
-        r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{20,}",
+        r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|"
+        r"1//0[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{20,}",
     ),
     _token(
         "atlassian-token",
@@ -100,7 +101,10 @@ TOKENS: tuple[Rule, ...] = (
     rule(
         "webhook",
         "webhook /services/t /hook/",
-        r"(?:discord(?:app)?\.com/api/webhooks/\d{10,20}/|hooks\.slack\.com/services/T\w{6,12}/B\w{6,14}/|/bot/v2/hook/|webhook\.office\.com/webhookb2/[0-9a-f@-]{30,80}/IncomingWebhook/)([A-Za-z0-9_-]{16,80})",
+        r"(?:discord(?:app)?\.com/api/webhooks/\d{10,20}/|"
+        r"hooks\.slack\.com/services/T\w{6,12}/B\w{6,14}/|"
+        r"/bot/v2/hook/|webhook\.office\.com/webhookb2/[0-9a-f@-]{30,80}/IncomingWebhook/)"
+        r"([A-Za-z0-9_-]{16,80})",
     ),
     _token("hf-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z0-9]{30,}", not_before=_WORD),
     _token("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}"),
@@ -161,12 +165,14 @@ TOKENS: tuple[Rule, ...] = (
     _token(
         "jwt",
         "eyj",
-        r"eyJ[A-Za-z0-9_]{10,}(?:\.|-[A-Za-z0-9_-]*\.)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]{6,}){0,2}",
+        r"eyJ[A-Za-z0-9_]{10,}(?:\.|"
+        r"-[A-Za-z0-9_-]*\.)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]{6,}){0,2}",
     ),
     rule(
         "pem-base64",
         "ls0tls1crudjti",
-        r"(LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURSBLRV|QUklWQVRFIEtFW|BSSVZBVEUgS0VZ)[A-Za-z0-9+/=]{20,})",
+        r"(LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURSBLRV|"
+        r"QUklWQVRFIEtFW|BSSVZBVEUgS0VZ)[A-Za-z0-9+/=]{20,})",
     ),
 )
 
@@ -176,42 +182,52 @@ PLACES: tuple[Rule, ...] = (
     rule(
         "basic-auth",
         "basic",
-        r"(?i)\bauthorization\\{0,3}[\"']?\s{0,3}[:=,]?\s{0,3}\\{0,3}[\"']?basic[ \t]+([A-Za-z0-9+/]{12,}={0,2})",
+        r"(?i)\bauthorization\\{0,3}[\"']?\s{0,3}[:=,]?\s{0,3}"
+        r"\\{0,3}[\"']?basic[ \t]+([A-Za-z0-9+/]{12,}={0,2})",
     ),
     rule(
         "auth-header",
         "authorization api-key -token -key",
-        r"(?i)\b(?:authorization|x-[a-z-]{0,20}(?:token|key)|(?:dd-)?api-key|private-token)\\{0,3}[\"']?\s{0,3}[:,=]\s{0,3}\\{0,3}[\"'`]?(?:(?:token|api-?key|api-token|ssws)[ \t]+)?([A-Za-z0-9._~+/=-]{20,})",
+        r"(?i)\b(?:authorization|x-[a-z-]{0,20}(?:token|key)|(?:dd-)?api-key|"
+        r"private-token)\\{0,3}[\"']?\s{0,3}[:,=]\s{0,3}\\{0,3}[\"'`]?(?:(?:token|"
+        r"api-?key|api-token|ssws)[ \t]+)?([A-Za-z0-9._~+/=-]{20,})",
     ),
     rule(
         "query-token",
         "token= key= secret= auth= password=",
-        r"(?i)[?&](?:[a-z_]{0,20}token|api_?key|key|secret|auth|password|access_key)=([A-Za-z0-9._~+/%-]{16,400})",
+        r"(?i)[?&](?:[a-z_]{0,20}token|api_?key|key|secret|"
+        r"auth|password|access_key)=([A-Za-z0-9._~+/%-]{16,400})",
     ),
     rule(
         "cookie",
         "cookie",
-        r"(?i)\bcookie:\s[^\n]{0,200}?\b[\w.-]{0,20}(?:session|sid|token|auth)[\w.-]{0,12}=([A-Za-z0-9%._~+/=-]{20,})",
+        r"(?i)\bcookie:\s[^\n]{0,200}?\b[\w.-]{0,20}(?:session|"
+        r"sid|token|auth)[\w.-]{0,12}=([A-Za-z0-9%._~+/=-]{20,})",
     ),
     rule(
         "cli-password",
         "-pass -token -secret -api -auth -account -store -key --",
-        r"(?i)(?:^|[^\w-])--?(?:[a-z-]{0,20}(?:password|passwd|passphrase|token|secret|api-?key|auth-?key|account-key)|storepass|keypass)(?:=|[ \t]+)[\"']?([^\s\"'$<-][^\s\"'$<]{5,200})",
+        r"(?i)(?:^|[^\w-])--?(?:[a-z-]{0,20}(?:password|passwd|"
+        r"passphrase|token|secret|api-?key|auth-?key|account-key)|"
+        r"storepass|keypass)(?:=|[ \t]+)[\"']?([^\s\"'$<-][^\s\"'$<]{5,200})",
     ),
     rule(
         "cli-password",
         "mysql mariadb",
-        r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,120}?\s-p[\"']?([^\s\"'$-][^\s\"'$]{3,100})",
+        r"\b(?:mysql|mysqldump|mysqladmin|"
+        r"mariadb)\b[^\n|;]{0,120}?\s-p[\"']?([^\s\"'$-][^\s\"'$]{3,100})",
     ),
     rule(
         "cli-password",
         "sshpass login twine",
-        r"\b(?:sshpass|(?:docker|podman|az|twine)\s+(?:login|upload))\b[^\n|;]{0,160}?\s-p[ \t]*[\"']?([^\s\"'$<-][^\s\"'<]{5,300})",
+        r"\b(?:sshpass|(?:docker|podman|az|twine)\s+(?:login|"
+        r"upload))\b[^\n|;]{0,160}?\s-p[ \t]*[\"']?([^\s\"'$<-][^\s\"'<]{5,300})",
     ),
     rule(
         "cli-user",
         "curl",
-        r"\bcurl\b[^\n|;]{0,300}?\s(?:-[a-zA-Z]{0,8}u|--user)[ =]?[\"']?[^\s:\"'$]{1,80}:([^\s\"'$]{4,300})",
+        r"\bcurl\b[^\n|;]{0,300}?\s(?:-[a-zA-Z]{0,8}u|"
+        r"--user)[ =]?[\"']?[^\s:\"'$]{1,80}:([^\s\"'$]{4,300})",
     ),
     rule(
         "cli-password",
@@ -221,22 +237,27 @@ PLACES: tuple[Rule, ...] = (
     rule(
         "cli-argument",
         "openssl htpasswd smbclient net sqlplus jdbc gh",
-        r"(?i)\b(?:openssl\b[^\n|;]{0,160}?\bpass:|htpasswd\s+-\w*b\w*\s+\S{1,80}\s+\S{1,80}\s+|smbclient\b[^\n]{0,80}?-U\s?\w+%|net use [^\n]{0,80}?/user:\S{1,80}\s+|sqlplus\s+\w+/|jdbc:oracle:thin:\w+/|gh secret set \w+ --body \"?)([^\s\"'$@;|]{6,200})",
+        r"(?i)\b(?:openssl\b[^\n|;]{0,160}?\bpass:|htpasswd\s+-\w*b\w*\s+\S{1,80}\s+\S{1,80}\s+|"
+        r"smbclient\b[^\n]{0,80}?-U\s?\w+%|net use [^\n]{0,80}?/user:\S{1,80}\s+|sqlplus\s+\w+/|"
+        r"jdbc:oracle:thin:\w+/|gh secret set \w+ --body \"?)([^\s\"'$@;|]{6,200})",
     ),
     rule(
         "cli-argument",
         "echo",
-        r"\becho\s+(?:-n\s+)?[\"']?(?:\w+:)?([^\s\"'$|]{6,200})[\"']?\s*\|\s*(?:sudo -S|chpasswd|wrangler secret put|docker login|vault )",
+        r"\becho\s+(?:-n\s+)?[\"']?(?:\w+:)?([^\s\"'$|]{6,200})[\"']?\s*\|\s*(?:sudo -S|"
+        r"chpasswd|wrangler secret put|docker login|vault )",
     ),
     rule(
         "cli-argument",
         "set",
-        r"(?i)\bset\s+-\w+\s+\w{0,40}(?:token|secret|password|key)\w{0,20}\s+[\"']?([^\s\"'$(]{8,200})",
+        r"(?i)\bset\s+-\w+\s+\w{0,40}(?:token|secret|"
+        r"password|key)\w{0,20}\s+[\"']?([^\s\"'$(]{8,200})",
     ),
     rule(
         "sql-password",
         "identified password",
-        r"(?i)\b(?:identified\s+by|with\s+(?:encrypted\s+)?password|\bpassword)\s+'([^'\s]{4,100})'",
+        r"(?i)\b(?:identified\s+by|with\s+(?:encrypted\s+)?password|"
+        r"\bpassword)\s+'([^'\s]{4,100})'",
     ),
     rule(
         "netrc",
@@ -266,12 +287,15 @@ PLACES: tuple[Rule, ...] = (
     rule(
         "default-value",
         "getenv environ",
-        r"(?i)(?:getenv|environ\.get)\(\s*[\"'][A-Z0-9_]{0,40}(?:token|secret|password|key)[A-Z0-9_]{0,20}[\"']\s*,\s*[\"']([^\"'\s]{12,200})[\"']",
+        r"(?i)(?:getenv|environ\.get)\(\s*[\"'][A-Z0-9_]{0,40}(?:token|secret|"
+        r"password|key)[A-Z0-9_]{0,20}[\"']\s*,\s*[\"']([^\"'\s]{12,200})[\"']",
     ),
     rule(
         "name-value",
         "value",
-        r"(?i)name\\?[\"']?\s?[:=]\s?\\?[\"']?[\w.-]{0,60}(?:password|passwd|secret|token|api[_-]?key)\\?[\"']?\s?,?\s{1,40}\\?[\"']?value\\?[\"']?\s?[:=]\s?\\?[\"']?([^\s\"'\\$<{}]{6,300})",
+        r"(?i)name\\?[\"']?\s?[:=]\s?\\?[\"']?[\w.-]{0,60}(?:password|"
+        r"passwd|secret|token|api[_-]?key)\\?[\"']?\s?,?\s{1,40}\\?"
+        r"[\"']?value\\?[\"']?\s?[:=]\s?\\?[\"']?([^\s\"'\\$<{}]{6,300})",
     ),
     rule("unseal-key", "unseal", r"(?i)\bunseal key \d:\s*([A-Za-z0-9+/=]{40,200})"),
     rule("jwk", '"d":', r"\"d\":\s?\"([A-Za-z0-9_-]{40,})\""),
@@ -279,18 +303,22 @@ PLACES: tuple[Rule, ...] = (
     rule(
         "said",
         "passw passphrase api token secret",
-        r"(?i)\b(?:passw(?:or)?d|passphrase|api[ -]key|token|secret)(?:\s+(?:is|was|now|to)\b:?|\s)\s{0,3}[\"'`“]?([^\s\"'`“”,;:()<>$]{8,200})",
+        r"(?i)\b(?:passw(?:or)?d|passphrase|api[ -]key|token|secret)(?:\s+(?:is|"
+        r"was|now|to)\b:?|\s)\s{0,3}[\"'`“]?([^\s\"'`“”,;:()<>$]{8,200})",
     ),
     rule(
         "said",
         "credential creds login",
-        r"(?i)\b(?:credentials?|creds|login)\b[^\n]{0,20}:\s{0,3}[\w.@-]{1,60}\s?/\s?([^\s,;]{6,100})",
+        r"(?i)\b(?:credentials?|creds|"
+        r"login)\b[^\n]{0,20}:\s{0,3}[\w.@-]{1,60}\s?/\s?([^\s,;]{6,100})",
     ),
     rule("otp-seed", "otpauth:", r"(?i)otpauth://[^\s\"'<>]{0,300}?[?&]secret=([A-Z2-7]{16,128})"),
     rule(
         "otp-seed",
         "totp otp 2fa mfa authenticator manually",
-        r"(?:(?i:\b(?:totp|otp|2fa|mfa|authenticator)\b[^\n]{0,40}?\b(?:secret|seed|key)\b|\bkey manually)[^\n]{0,40}?[ :=\"'`]|(?i:totp)\([\"']|\boathtool\b[^\n|;]{0,80}?\s)((?:[A-Z2-7]{16,64})|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})(?:[^A-Za-z0-9]|$)",
+        r"(?:(?i:\b(?:totp|otp|2fa|mfa|authenticator)\b[^\n]{0,40}?\b(?:secret|seed|key)\b|"
+        r"\bkey manually)[^\n]{0,40}?[ :=\"'`]|(?i:totp)\([\"']|\boathtool\b[^\n|;]{0,80}?\s)"
+        r"((?:[A-Z2-7]{16,64})|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})(?:[^A-Za-z0-9]|$)",
     ),
     rule(
         "cli-argument",
@@ -300,6 +328,8 @@ PLACES: tuple[Rule, ...] = (
     rule(
         "terraform-default",
         "variable",
-        r"(?i)\bvariable\s+\\?\"[^\"\n]{0,60}(?:password|passwd|secret|token|api_?key|credential|private_key)[^\"\n]{0,30}\"\s*\{[^{}]{0,600}?\bdefault\s*=\s*\\?\"([^\"\n\\]{6,300})\\?\"",
+        r"(?i)\bvariable\s+\\?\"[^\"\n]{0,60}(?:password|passwd|secret|"
+        r"token|api_?key|credential|private_key)"
+        r"[^\"\n]{0,30}\"\s*\{[^{}]{0,600}?\bdefault\s*=\s*\\?\"([^\"\n\\]{6,300})\\?\"",
     ),
 )
