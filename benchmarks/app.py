@@ -158,7 +158,8 @@ class Terminal:
                 return self._last
             if not self._read(end - time.perf_counter()):
                 raise SystemExit(
-                    f"{text!r} was not drawn by {self.process.args[0]}; the last was {self.drawn[-500:]!r}"
+                    f"{text!r} was not drawn by {self.process.args[0]}; "
+                    f"the last was {self.drawn[-500:]!r}"
                 )
 
     def settle(self, limit_s: float = 10) -> float:

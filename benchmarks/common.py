@@ -48,7 +48,7 @@ BARE = [sys.executable, "-c", "pass"]
 
 @dataclass
 class Corpus:
-    """A project's journals: *root* with ``.memsearch/memory``, and queries that some entry answers."""
+    """The journals of a project (*root*), and queries that are answered by some entry."""
 
     root: Path
     chunks: int
@@ -391,7 +391,8 @@ class Report:
             "tables": [],
         }
         print(
-            f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f} at the start"
+            f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, "
+            f"load {os.getloadavg()[0]:.1f} at the start"
         )
 
     def table(self, title: str, head: list[str], rows: list[list[Any]]) -> None:

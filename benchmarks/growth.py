@@ -59,7 +59,8 @@ def fill(pipeline: CapturePipeline, count: int, memory: str, cwd: str) -> None:
             (*key, name, number),
         )
         if number % 10 == 0:
-            before = f"### 10:00\n<!-- session:{key[1]} turn:{key[2]} transcript:/gone -->\n- gone\n".encode()
+            anchor = f"session:{key[1]} turn:{key[2]} transcript:/gone"
+            before = f"### 10:00\n<!-- {anchor} -->\n- gone\n".encode()
             change = Change(
                 "b",
                 "delete",

@@ -101,7 +101,7 @@ def at_prompts(report: Report, product: Product, options) -> None:
 
 
 def acted(product: Product, turns: int) -> dict[str, Iterator[dict]]:
-    """Note what so many turns did; returns payloads about files, commands and errors that they met."""
+    """Record the actions of many turns; return payloads about their files, commands and errors."""
     chance = random.Random(7)
     files = [f"app/part_{n % 40}/module_{n}.py" for n in range(400)]
     actions = Actions(product.home)
@@ -184,7 +184,8 @@ def measure(report: Report, product: Product, folder: Path, times: int) -> None:
             connection.close()
             waiting = {event["reason"] for event in done["waiting"]}
             print(
-                f"then in the inbox: {len(done['waiting'])} events {' / '.join(sorted(waiting)[:3])[:200]}"
+                "then in the inbox: "
+                f"{len(done['waiting'])} events {' / '.join(sorted(waiting)[:3])[:200]}"
             )
 
 

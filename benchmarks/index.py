@@ -106,7 +106,8 @@ def cold(report: Report, product: Product, corpus: Corpus) -> None:
     after = raw()
     wall, cpu = (before[0] + after[0]) / 2, (before[1] + after[1]) / 2
     report.table(
-        f"cold index of {len(texts):,} texts in {corpus.files} files (CPU: of the service, its start included)",
+        f"cold index of {len(texts):,} texts in {corpus.files} files (CPU: "
+        "of the service, its start included)",
         ["", "s", "texts/s", "x the model alone", "CPU s", "x the model alone, CPU"],
         [
             [
@@ -172,7 +173,10 @@ def changed(report: Report, product: Product, corpus: Corpus, times: int) -> Non
     for number in range(times):
         day = days[number * len(days) // times]
         name = f"zq{uuid4().hex[:10]}"
-        text = f"{day.read_text(encoding='utf-8')}\n### 23:{number:02d}\n- The {name} gateway drops idle sockets.\n"
+        text = (
+            f"{day.read_text(encoding='utf-8')}\n### 23:{number:02d}\n"
+            f"- The {name} gateway drops idle sockets.\n"
+        )
         product.settle(connection)
         time.sleep(0.5)
         start = time.perf_counter()

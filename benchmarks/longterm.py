@@ -120,13 +120,15 @@ def main() -> int:
         home.longterm.mkdir()
         ours, bare = jobs_per_second(home, options.jobs)
         print(
-            f"jobs claimed and finished a second     {ours:8.0f}   bare SQLite, two transactions each {bare:8.0f}"
+            f"jobs claimed and finished a second     {ours:8.0f}   "
+            f"bare SQLite, two transactions each {bare:8.0f}"
         )
         made = memories(options.memories)
         first = median(lambda: workspace.write_inputs(home, home.longterm, made), 1)
         again = median(lambda: workspace.write_inputs(home, home.longterm, made), 3)
         print(
-            f"evidence of {options.memories} memories            {first:8.0f} ms anew, {again:.0f} ms unchanged"
+            f"evidence of {options.memories} memories            "
+            f"{first:8.0f} ms anew, {again:.0f} ms unchanged"
         )
         baseline = workspace.Baseline(home)
         texts = {
@@ -137,14 +139,16 @@ def main() -> int:
         status = git_status(home.longterm, root / "bare.git")
         clean = median(lambda: baseline.diff(home.longterm), 3)
         print(
-            f"diff, nothing changed                  {clean:8.0f} ms   git status {median(status, 3):8.0f} ms"
+            f"diff, nothing changed                  {clean:8.0f} "
+            f"ms   git status {median(status, 3):8.0f} ms"
         )
         workspace.write(
             home, home.longterm, f"{workspace.SUMMARIES}/{made[0].stem}.md", "changed\n"
         )
         changed = median(lambda: baseline.diff(home.longterm), 3)
         print(
-            f"diff, one memory changed               {changed:8.0f} ms   git status {median(status, 3):8.0f} ms"
+            f"diff, one memory changed               {changed:8.0f} "
+            f"ms   git status {median(status, 3):8.0f} ms"
         )
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
             1024 if sys.platform == "linux" else 1024**2

@@ -77,7 +77,8 @@ def main() -> None:
         ],
     )
     print(
-        f"services: {len(services)}, {service:.0f} MB; servers left when their input is closed: {left}"
+        f"services: {len(services)}, {service:.0f} MB; "
+        f"servers left when their input is closed: {left}"
     )
     report.save()
 

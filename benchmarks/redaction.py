@@ -18,9 +18,9 @@ from memsearch_engine.secrets import scan
 def main() -> None:
     report = Report(arguments(__doc__).parse_args())
     entry = (
-        "User asked why staging was slow. Agent raised the Redis TTL to 900 s in core/settings.py; 41 tests pass.\n"
-        * 20
-    )
+        "User asked why staging was slow. "
+        "Agent raised the Redis TTL to 900 s in core/settings.py; 41 tests pass.\n"
+    ) * 20
     code = "\n".join(file.read_text() for file in sorted((ROOT / "engine").rglob("*.py")))[
         :1_000_000
     ]

@@ -129,7 +129,8 @@ def show(count: int, results: list[tuple[Any, ...]], options: Any) -> bool:
     kept = all(left == held == each for number, _, held, left, *_ in results if number)
     errors, foreign = (sum(result[place] for result in results) for place in (5, 6))
     print(
-        f"{count:4d} clients  written {count * each / slowest:8.0f} rows/s   search (meaning and words) p50 {median(waits):7.1f} ms  "
+        f"{count:4d} clients  written {count * each / slowest:8.0f} "
+        f"rows/s   search (meaning and words) p50 {median(waits):7.1f} ms  "
         f"p95 {p95(waits):7.1f} ms   {errors} errors, {foreign} rows of others, "
         f"{'nobody lost a row to a reset' if kept else 'FAILED: rows were lost'}"
     )
@@ -166,7 +167,8 @@ def main() -> None:
             uri = f"http://127.0.0.1:{port}"
             _await(port)
         print(
-            f"{options.rows} rows of {DIMENSION} numbers in {options.projects} projects each, {options.requests} searches each, at {uri}"
+            f"{options.rows} rows of {DIMENSION} numbers in {options.projects} "
+            f"projects each, {options.requests} searches each, at {uri}"
         )
         sound = True
         for count in dict.fromkeys((1, max(1, options.clients // 4), options.clients)):

@@ -1,8 +1,8 @@
 """The shape of the code: `python benchmarks/shape.py [FOLDER …]`.
 
 Prints one column for each folder of Python sources (by default this project's product), counted by
-``ast``: statements, files, rooms, circles of imports, the largest class, file and function, names of
-classes that are used twice, long lines, and public docstrings.
+``ast``: statements, files, rooms, circles of imports, the largest class, file and function, names
+of classes that are used twice, long lines, and public docstrings.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""What it costs to compare notes with their repository: `python benchmarks/staleness.py --files 50000
---commits 20000 --notes 10000`.
+"""Measures the comparison of notes with their repository.
+
+Usage: `python benchmarks/staleness.py --files 50000 --commits 20000 --notes 10000`.
 
 A repository of generated sources (each with a function and a constant of its own) whose commits
 change, add, remove and rename files; notes spread over all its years, each naming files and symbols
@@ -150,7 +151,8 @@ def main() -> None:
                 notes.append(_note(history, len(notes), at + 60))
         history.flush()
         print(
-            f"made {wanted.files} files and {wanted.commits} commits in {time.perf_counter() - start:.0f} s; {len(notes)} notes"
+            f"made {wanted.files} files and {wanted.commits} commits "
+            f"in {time.perf_counter() - start:.0f} s; {len(notes)} notes"
         )
         database = Path(folder, "ground.db")
 
@@ -187,7 +189,8 @@ def main() -> None:
         compare("ten more notes")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         print(
-            f"database {database.stat().st_size / 1e6:.0f} MB, highest memory of a run {peak:.0f} MB, asked with {len(msgspec.json.encode(notes)) / 1e6:.1f} MB"
+            f"database {database.stat().st_size / 1e6:.0f} MB, highest memory of a run "
+            f"{peak:.0f} MB, asked with {len(msgspec.json.encode(notes)) / 1e6:.1f} MB"
         )
 
 

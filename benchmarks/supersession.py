@@ -69,8 +69,10 @@ def measured(chunks: int) -> None:
             catalog.links.of(project.id, older=name)
         read = (time.perf_counter() - start) / len(names)
         print(
-            f"{chunks:>8,} {1000 * sum(slices) / chunks:10.2f} {1000 * statistics.median(slices):10.0f} {1000 * max(slices):10.0f}"
-            f" {1000 * one:10.0f} {1000 * none:10.1f} {1000 * read:10.3f} {len(catalog.links.of(project.id)):8d}"
+            f"{chunks:>8,} {1000 * sum(slices) / chunks:10.2f} "
+            f"{1000 * statistics.median(slices):10.0f} {1000 * max(slices):10.0f}"
+            f" {1000 * one:10.0f} {1000 * none:10.1f} "
+            f"{1000 * read:10.3f} {len(catalog.links.of(project.id)):8d}"
         )
         space.close()
         catalog.close()
@@ -84,12 +86,14 @@ def main() -> None:
     options = args.parse_args()
     print("milliseconds")
     print(
-        f"{'notes':>8s} {'a note':>10s} {'a slice':>10s} {'slowest':>10s} {'one more':>10s} {'none':>10s} {'a look':>10s} {'found':>8s}"
+        f"{'notes':>8s} {'a note':>10s} {'a slice':>10s} {'slowest':>10s} "
+        f"{'one more':>10s} {'none':>10s} {'a look':>10s} {'found':>8s}"
     )
     for chunks in options.chunks:
         measured(chunks)
     print(
-        "a slice: 32 notes; one more, none: a run after one note was written, and after none was; a look: what a search reads of a note"
+        "a slice: 32 notes; one more, none: a run after one note was written, "
+        "and after none was; a look: what a search reads of a note"
     )
 
 

@@ -24,7 +24,10 @@ from memsearch_engine.capture import backfill
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import AgentFolders, Home
 
-WORDS = "the pool timeout order cache index test build deploy retry branch schema migration token webhook price queue".split()
+WORDS = (
+    "the pool timeout order cache index test build deploy "
+    "retry branch schema migration token webhook price queue"
+).split()
 
 
 def main() -> None:

@@ -53,11 +53,12 @@ def _help(path: str, command: click.Command) -> str:
 
 
 def settings_page() -> str:
-    """Every setting with type, default and meaning, from the classes in ``core/settings_schema.py``."""
+    """Every setting with type, default and meaning, from the classes in ``settings_schema.py``."""
     parts = [
         "# Settings",
         _NOTE,
-        "`memsearch config set KEY VALUE` writes `~/.memsearch/config.toml`; `memsearch config list` "
+        "`memsearch config set KEY VALUE` writes `~/.memsearch/config.toml`; "
+        "`memsearch config list` "
         "prints all values.\n\nA project's `.memsearch.toml` may set only: "
         + ", ".join(f"`{key}{'*' if key.endswith('.') else ''}`" for key in settings.PROJECT_KEYS)
         + ".\n",

@@ -44,7 +44,11 @@ _WORDS = {
     "demo": "demo example try",
     "suspend": "suspend background shell",
     "redraw": "redraw refresh screen",
-    "connect": "install plugins hooks import setup agents archive old sessions claude codex opencode openclaw qwen gemini pi copilot kilo cline kimi vibe cursor goose crush aider zed",
+    "connect": (
+        "install plugins hooks import setup agents archive old "
+        "sessions claude codex opencode openclaw qwen gemini pi "
+        "copilot kilo cline kimi vibe cursor goose crush aider zed"
+    ),
     "quit": "exit close leave stop",
     "help": "keys shortcuts legend syntax",
     "projects": "switch open repository",

@@ -67,7 +67,9 @@ class Plain:
         """Read and carry out commands until the input ends. Returns an exit code."""
         days = self.library.days()
         self.say(
-            f"memsearch, {'all projects' if self.memory.everything else self.memory.project.name}: {many(len(days), 'day')}. help lists what you can type."
+            "memsearch, "
+            f"{'all projects' if self.memory.everything else self.memory.project.name}: "
+            f"{many(len(days), 'day')}. help lists what you can type."
         )
         if days:
             self._day(days[0][0])
@@ -164,7 +166,8 @@ class Plain:
             signs = "pinned, " if "pin" in item.marks else ""
             signs += "superseded, " if item.superseded else ""
             rows.append(
-                f"{faint}{number}. {item.day} {item.time} {item.agent or 'note'}{whose}: {signs}{plain(item.title)}"
+                f"{faint}{number}. {item.day} {item.time} {item.agent or 'note'}{whose}: "
+                f"{signs}{plain(item.title)}"
             )
         self._begin(rows)
 

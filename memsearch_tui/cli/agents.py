@@ -118,7 +118,8 @@ def not_written_here(memory: Memory) -> str:
     cited = sum(bool(note.conversation) for note in arrived)
     proof = f" ({cited} of them cite a conversation that is on this machine)" if cited else ""
     return (
-        f"{many(len(arrived), 'note')} not written by this program{proof}: no session is given them."
+        f"{many(len(arrived), 'note')} not written by this program{proof}: "
+        "no session is given them."
         " `memsearch review` shows them, `memsearch review accept quarantine` releases all"
     )
 

@@ -281,7 +281,8 @@ def _log(injections: list[Receipt], json_: bool) -> int:
     for injection in injections:
         when = datetime.fromtimestamp(injection.at).strftime("%Y-%m-%d %H:%M:%S")
         output.echo(
-            f"{when}  {injection.agent:12s} {output.safe(injection.session)}  {injection.tokens} tokens"
+            f"{when}  {injection.agent:12s} "
+            f"{output.safe(injection.session)}  {injection.tokens} tokens"
             f" {injection.moment}  {output.safe(injection.cwd)}"
         )
         for note in injection.notes:

@@ -103,8 +103,8 @@ def _print(hunks: list[Hunk]) -> None:
 @profile
 @as_json
 def show(page: Page, json_: bool) -> int:
-    """Show PROJECT.md (or USER.md), what waits for your decision, and which of its lines sessions do
-    not get.
+    """Show PROJECT.md (or USER.md), what waits for your decision, and which of its lines sessions
+    do not get.
     """
     state = memory_at().pages.get(page)
     if json_:

@@ -58,7 +58,8 @@ def review(
     for found in groups.values():
         name, title = REVIEW_GROUPS[found[0].kind]
         output.echo(
-            f"{output.style(f'{title[0].upper()}{title[1:]} ({len(found)})', 'strong')}  {output.style(name, 'dim')}"
+            f"{output.style(f'{title[0].upper()}{title[1:]} ({len(found)})', 'strong')}  "
+            f"{output.style(name, 'dim')}"
         )
         for case in found if group else found[:_SHOWN]:
             room = output.width() - 6

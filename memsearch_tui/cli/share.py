@@ -86,7 +86,8 @@ def share(
 
     They are committed and reviewed like any other file of the project. Whoever has it finds and is
     told them under the name of their author, in sessions without a person and in CI, too; what
-    reads like an order to agents waits for each reader's decision. `memsearch undo` takes a share back.
+    reads like an order to agents waits for each reader's decision. `memsearch undo` takes a share
+    back.
     """
     memory, wanted = Memory(), bool(names or query)
     sharing = memory.sharing

@@ -144,8 +144,8 @@ def rewrite(yes: bool, json_: bool) -> None:
 @sync.command("status", epilog="\b\nExample:\n  memsearch sync status")
 @as_json
 def status(json_: bool) -> int:
-    """Where your machines meet, how the last round went, and what needs your decision. Exits 5 where
-    something does.
+    """Where your machines meet, how the last round went, and what needs your decision. Exits 5
+    where something does.
     """
     import msgspec
 

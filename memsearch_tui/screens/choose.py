@@ -33,7 +33,8 @@ class ChooseScreen(ModalScreen[str]):
     ]
     DEFAULT_CSS = """
     ChooseScreen { align: center middle; }
-    ChooseScreen > LineList { width: 80%; max-width: 90; border: round $accent; background: $surface; }
+    ChooseScreen > LineList { width: 80%; max-width: 90; \
+border: round $accent; background: $surface; }
     """
 
     def __init__(

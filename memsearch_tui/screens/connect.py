@@ -110,7 +110,10 @@ class ConnectScreen(Screen[None]):
                 [],
                 [
                     (
-                        "Everything else in these files stays as it is. Notes are taken without a model; ",
+                        (
+                            "Everything else in these files stays as it is. "
+                            "Notes are taken without a model; "
+                        ),
                         "dim",
                     )
                 ],
@@ -178,7 +181,10 @@ class ConnectScreen(Screen[None]):
             self._complain(error)
             return
         count = made.counts[agent.name]
-        counted = f"{many(count.sessions, 'session')}, {many(count.turns, 'turn')}: {count.known} in memory, {count.trivial} trivial"
+        counted = (
+            f"{many(count.sessions, 'session')}, {many(count.turns, 'turn')}: "
+            f"{count.known} in memory, {count.trivial} trivial"
+        )
         self.say(counted)
         if not made.new:
             self.say(f"nothing new to take in · {counted}")

@@ -26,7 +26,8 @@ class DayScreen(ModalScreen[str]):
     ]
     DEFAULT_CSS = """
     DayScreen { align: center middle; background: $background 60%; }
-    DayScreen > Vertical { width: 64; max-width: 100%; height: auto; border: round $accent; background: $surface; padding: 0 1; }
+    DayScreen > Vertical { width: 64; max-width: 100%; height: auto; \
+border: round $accent; background: $surface; padding: 0 1; }
     DayScreen Calendar { height: 8; margin: 1 0 0 0; background: $surface; }
     DayScreen Calendar:focus { background: $background; }
     DayScreen Static { color: $text-muted; }

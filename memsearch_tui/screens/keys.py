@@ -169,7 +169,8 @@ class PressScreen(ModalScreen[str]):
 
     DEFAULT_CSS = """
     PressScreen { align: center middle; }
-    PressScreen > Static { width: auto; max-width: 90%; padding: 1 3; background: $surface; border: round $accent; }
+    PressScreen > Static { width: auto; max-width: 90%; \
+padding: 1 3; background: $surface; border: round $accent; }
     """
 
     def __init__(self, what: str) -> None:

@@ -172,7 +172,8 @@ class NativeScreen(Screen["Item"]):
         self._moved()
         if notes:
             self.notify(
-                f"{many(len(notes), 'note')} written to {notes[0].day} · u in the list of notes takes them back"
+                f"{many(len(notes), 'note')} written to {notes[0].day} "
+                "· u in the list of notes takes them back"
             )
 
     async def action_note(self) -> None:
@@ -217,7 +218,10 @@ def _rows(library: Library, memory: NativeMemory, section: NativeSection) -> lis
         rows.append(
             [
                 (
-                    f"{who} does not load this, or not all of it, when a session starts: it stands behind its cap",
+                    (
+                        f"{who} does not load this, or not all of it, "
+                        "when a session starts: it stands behind its cap"
+                    ),
                     "warn",
                 )
             ]
@@ -226,7 +230,10 @@ def _rows(library: Library, memory: NativeMemory, section: NativeSection) -> lis
         rows.append(
             [
                 (
-                    "Nothing that is loaded links to this file, so its agent does not come to read it",
+                    (
+                        "Nothing that is loaded links to this file, "
+                        "so its agent does not come to read it"
+                    ),
                     "warn",
                 )
             ]

@@ -78,7 +78,8 @@ class RelatedScreen(Screen[Item]):
             self.found, problem = [], str(error)
         self._list.empty = [
             problem
-            or "no other note is on its matter, and no other captured turn wrote to the files that it names"
+            or "no other note is on its matter, and no other "
+            "captured turn wrote to the files that it names"
         ]
         self._list.border_subtitle = f"{len(self.found)}" + (
             f" · {problem}" if problem and self.found else ""

@@ -23,16 +23,19 @@ from memsearch_engine.core.migrations import Database, transaction, write_ahead
 _LAYOUT = 1
 _SCHEMA = """
 CREATE TABLE turns (
-  id INTEGER PRIMARY KEY, agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, memory TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, agent TEXT NOT NULL,\
+ session TEXT NOT NULL, turn TEXT NOT NULL, memory TEXT NOT NULL,
   entry TEXT NOT NULL, at REAL NOT NULL, outside INTEGER NOT NULL, UNIQUE (agent, session, turn));
 CREATE INDEX turns_session ON turns(session, at);
 CREATE TABLE acts (
-  turn INTEGER NOT NULL REFERENCES turns(id), n INTEGER NOT NULL, command TEXT NOT NULL, head TEXT NOT NULL, path TEXT NOT NULL,
+  turn INTEGER NOT NULL REFERENCES turns(id), n INTEGER NOT NULL,\
+ command TEXT NOT NULL, head TEXT NOT NULL, path TEXT NOT NULL,
   failed INTEGER NOT NULL, complaint TEXT NOT NULL, PRIMARY KEY (turn, n)) WITHOUT ROWID;
 CREATE INDEX acts_command ON acts(command) WHERE command<>'';
 CREATE INDEX acts_path ON acts(path) WHERE path<>'';
 CREATE TABLE signs (
-  turn INTEGER NOT NULL REFERENCES turns(id), n INTEGER NOT NULL, sign TEXT NOT NULL, PRIMARY KEY (sign, turn, n)) WITHOUT ROWID;
+  turn INTEGER NOT NULL REFERENCES turns(id), n INTEGER NOT NULL,\
+ sign TEXT NOT NULL, PRIMARY KEY (sign, turn, n)) WITHOUT ROWID;
 CREATE INDEX signs_turn ON signs(turn);
 PRAGMA user_version=1;
 """
@@ -75,7 +78,10 @@ class Act(msgspec.Struct, kw_only=True):
         return self.at, self.turn, self.n
 
 
-_COLUMNS = "t.agent, t.session, t.turn, t.memory, t.entry, t.at, t.outside, a.n, a.command, a.head, a.path, a.failed, a.complaint"
+_COLUMNS = (
+    "t.agent, t.session, t.turn, t.memory, t.entry, t.at, "
+    "t.outside, a.n, a.command, a.head, a.path, a.failed, a.complaint"
+)
 _FROM = "acts a JOIN turns t ON t.id=a.turn"
 
 
@@ -119,12 +125,14 @@ class Actions:
                     ).fetchall(),
                 )
                 cursor = db.execute(
-                    "INSERT INTO turns (agent, session, turn, memory, entry, at, outside) VALUES (?,?,?,?,?,?,?)",
+                    "INSERT INTO turns (agent, session, turn, memory, entry, at, outside) "
+                    "VALUES (?,?,?,?,?,?,?)",
                     (*key, memory, entry, at, turn.outside),
                 )
                 name = cursor.lastrowid
                 db.executemany(
-                    "INSERT INTO acts (turn, n, command, head, path, failed, complaint) VALUES (?,?,?,?,?,?,?)",
+                    "INSERT INTO acts (turn, n, command, head, path, failed, complaint) "
+                    "VALUES (?,?,?,?,?,?,?)",
                     [(name, *act) for act in acts],
                 )
                 db.executemany(
@@ -206,7 +214,10 @@ class Actions:
         terms = list(words)
         where, values = _in(memories)
         either = " OR ".join("s.sign LIKE ? ESCAPE '!'" for _ in terms) or "0"
-        query = f"SELECT {_COLUMNS}, s.sign FROM signs s JOIN acts a USING (turn, n) JOIN turns t ON t.id=a.turn WHERE ({either}) AND {where} ORDER BY t.at DESC LIMIT ?"
+        query = (
+            f"SELECT {_COLUMNS}, s.sign FROM signs s JOIN acts a USING (turn, n) "
+            f"JOIN turns t ON t.id=a.turn WHERE ({either}) AND {where} ORDER BY t.at DESC LIMIT ?"
+        )
         rows = self._read(query, [*(f"%{_like(term)}%" for term in terms), *values, limit])
         return [(_act(row[:-1]), row[-1]) for row in rows]
 
@@ -248,7 +259,10 @@ class Actions:
         self, memories: list[str], what: str, values: list[Any], limit: int = 2000
     ) -> list[Act]:
         where, more = _in(memories)
-        query = f"SELECT {_COLUMNS} FROM {_FROM} WHERE {what} AND {where} ORDER BY t.at DESC, t.turn DESC, a.n DESC LIMIT ?"
+        query = (
+            f"SELECT {_COLUMNS} FROM {_FROM} WHERE {what} AND {where} "
+            "ORDER BY t.at DESC, t.turn DESC, a.n DESC LIMIT ?"
+        )
         return [_act(row) for row in self._read(query, [*values, *more, limit])]
 
     def _read(self, query: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:

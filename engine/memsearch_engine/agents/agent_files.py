@@ -458,7 +458,10 @@ def as_entries(memories: Iterable[NativeMemory], root: str) -> Iterator[str]:
             heading = (
                 plain(" › ".join([where, *section.trail])).replace("<!--", "").replace("-->", "")
             )
-            yield f"### {' '.join(heading.split())[:300]}\n<!-- id:{section.id} -->\n{escape_block(section.text)}\n"
+            yield (
+                f"### {' '.join(heading.split())[:300]}\n"
+                f"<!-- id:{section.id} -->\n{escape_block(section.text)}\n"
+            )
 
 
 def titles(memory: NativeMemory) -> str:

@@ -29,7 +29,8 @@ SKILLS = ("memory-recall", "memory-config", "remember", "forget")
 _SKILLS_OF = "claude-code"
 #: The command of a hook of ours in an agent's settings.
 OURS = re.compile(
-    rf"memsearch(?:\.exe|_engine/hook_entry\.py)?['\"]? hook (?:{'|'.join(map(re.escape, agent_registry.names()))}) \w+$"
+    r"memsearch(?:\.exe|_engine/hook_entry\.py)?['\"]? hook "
+    rf"(?:{'|'.join(map(re.escape, agent_registry.names()))}) \w+$"
 )
 PEERS = re.compile(
     r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)"

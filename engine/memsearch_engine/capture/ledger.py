@@ -25,18 +25,22 @@ Outcome = Literal["captured", "trivial", "ours", "deleted", "homeless", "new", "
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS seen_turns (
-  agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, day TEXT NOT NULL, cwd TEXT NOT NULL,
+  agent TEXT NOT NULL, session TEXT NOT NULL,\
+ turn TEXT NOT NULL, day TEXT NOT NULL, cwd TEXT NOT NULL,
   outcome TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL, started REAL NOT NULL,
   PRIMARY KEY (agent, session, turn)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS seen_sessions (
-  agent TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, modified REAL NOT NULL, size INTEGER NOT NULL,
+  agent TEXT NOT NULL, session TEXT NOT NULL,\
+ path TEXT NOT NULL, modified REAL NOT NULL, size INTEGER NOT NULL,
   turns INTEGER NOT NULL, parent TEXT NOT NULL, version TEXT NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (agent, path, session)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS agent_folders (
-  agent TEXT NOT NULL, folder TEXT NOT NULL, seen REAL NOT NULL, PRIMARY KEY (agent, folder)) WITHOUT ROWID;
+  agent TEXT NOT NULL, folder TEXT NOT NULL,\
+ seen REAL NOT NULL, PRIMARY KEY (agent, folder)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS capturing (agent TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unknown_records (
-  agent TEXT NOT NULL, kind TEXT NOT NULL, version TEXT NOT NULL, count INTEGER NOT NULL, at REAL NOT NULL,
+  agent TEXT NOT NULL, kind TEXT NOT NULL,\
+ version TEXT NOT NULL, count INTEGER NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (agent, kind, version)) WITHOUT ROWID;
 """
 

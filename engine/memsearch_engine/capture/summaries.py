@@ -43,8 +43,10 @@ from memsearch_engine.secrets.scan import redact
 PURPOSE = "summary"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS summaries (
-  agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, memory TEXT NOT NULL, path TEXT NOT NULL,
-  entry_id TEXT NOT NULL, hash TEXT NOT NULL, transcript TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL,
+  agent TEXT NOT NULL, session TEXT NOT NULL,\
+ turn TEXT NOT NULL, memory TEXT NOT NULL, path TEXT NOT NULL,
+  entry_id TEXT NOT NULL, hash TEXT NOT NULL,\
+ transcript TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL,
   tries INTEGER NOT NULL, next_at REAL NOT NULL, PRIMARY KEY (agent, session, turn)) WITHOUT ROWID;
 """
 _TRIES = 6

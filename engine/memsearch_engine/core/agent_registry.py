@@ -1,11 +1,11 @@
 """The list of agents, and the way to each agent's package.
 
-A package's ``__init__`` has ``AGENT``, the facts below. Its other parts are modules that rooms import
-through ``part``: ``reader`` (``agents/transcripts/readers.py``), ``installer``
+A package's ``__init__`` has ``AGENT``, the facts below. Its other parts are modules that rooms
+import through ``part``: ``reader`` (``agents/transcripts/readers.py``), ``installer``
 (``agents/installing.py``), and, where the agent has such a thing, ``cli`` (``core/llm/cli.py``),
-``compaction`` (``agents/transcripts/summary.py``), ``retention`` (``agents/retention.py``), ``memories``
-(``agents/agent_files.py``) and ``mcp_entry`` (``agents/installing.py``). Standard library only: hooks
-import this module, and each millisecond counts.
+``compaction`` (``agents/transcripts/summary.py``), ``retention`` (``agents/retention.py``),
+``memories`` (``agents/agent_files.py``) and ``mcp_entry`` (``agents/installing.py``). Standard
+library only: hooks import this module, and each millisecond counts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ else:
             return hash(self.name)
 
         def __repr__(self):
-            return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+            return (
+                f"{type(self).__name__}("
+                f"{', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+            )
 
 
 #: name -> package. To add an agent: its package, and its line here.
@@ -62,35 +65,25 @@ PACKAGES = {
 class Agent(NamedTuple):
     """Facts about one agent.
 
-    Attributes:
-        name: its name in commands. title: its name for people. tag: two letters for lists.
+    Attributes: name: its name in commands. title: its name for people. tag: two letters for lists.
         program: its command. resume: the command that resumes a session, with ``{session}``; () if
-            there is none.
-        home_variable: environment variable that moves its home. home: its home below the user's.
-        sessions: where sessions are in it; ``""``: any folder may be named.
-        writes: ending of its session files.
-        context_lines: lines of recent notes that a new session gets.
+        there is none. home_variable: environment variable that moves its home. home: its home below
+        the user's. sessions: where sessions are in it; ``""``: any folder may be named. writes:
+        ending of its session files. context_lines: lines of recent notes that a new session gets.
         sessions_variable: environment variable that moves only its sessions, or ``""``.
-        also_called: other names in a query.
-        anchor: word before the path in an anchor without an agent name. anchor_path: what such a path
-            contains; ``""``: anything.
-        noted_by_minute: memsearch's anchors of its turns have a minute and no turn.
-        session_marks: beginnings of variables that its programs see inside a session.
-        told_in: text in a session line that shows output of a hook. compacted: text in a line that
-            shows a context compaction.
-        replaced: text in a line that replaces all lines before it.
-        transcript: path of a session's file below ``sessions``, with ``{session}``, if hooks do not
-            pass it.
-        answers_flat: a hook's added context is at the top level of its answer.
-        escapes: it escapes angle brackets in added context.
-        is_quiet: a hook may print nothing.
-        tools: its own tools that read memory.
-        shell_marks: variables that are set in its shells and servers.
-        session_variable: the one of them that holds the session's id.
-        elsewhere: further folders below the user's home with sessions.
-        in_projects: its sessions are inside the projects.
-        tells: moments at which context can be injected. Empty: sessions are only imported, and there
-            is no ``installer``.
+        also_called: other names in a query. anchor: word before the path in an anchor without an
+        agent name. anchor_path: what such a path contains; ``""``: anything. noted_by_minute:
+        memsearch's anchors of its turns have a minute and no turn. session_marks: beginnings of
+        variables that its programs see inside a session. told_in: text in a session line that shows
+        output of a hook. compacted: text in a line that shows a context compaction. replaced: text
+        in a line that replaces all lines before it. transcript: path of a session's file below
+        ``sessions``, with ``{session}``, if hooks do not pass it. answers_flat: a hook's added
+        context is at the top level of its answer. escapes: it escapes angle brackets in added
+        context. is_quiet: a hook may print nothing. tools: its own tools that read memory.
+        shell_marks: variables that are set in its shells and servers. session_variable: the one of
+        them that holds the session's id. elsewhere: further folders below the user's home with
+        sessions. in_projects: its sessions are inside the projects. tells: moments at which context
+        can be injected. Empty: sessions are only imported, and there is no ``installer``.
     """
 
     name: str
@@ -160,7 +153,7 @@ def context_lines(name: str) -> int:
 
 
 def part(name: str, which: str) -> ModuleType | None:
-    """The module *name* of an agent's package, or None if the agent or the module does not exist."""
+    """Return a module of an agent's package; None if the agent or the module does not exist."""
     if name not in PACKAGES:
         return None
     from importlib import import_module  # hooks ask for no part

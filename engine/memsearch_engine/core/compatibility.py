@@ -92,7 +92,8 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
             found[key] = ""
             if not value.endswith("/.memsearch/milvus.db"):
                 said[key] = (
-                    f"{value} is not opened: the index of this product lies in its own home folder, without an open port"
+                    f"{value} is not opened: "
+                    "the index of this product lies in its own home folder, without an open port"
                 )
         elif key == "embedding.provider" and value in ("local", ""):
             found[key] = "onnx"
@@ -102,7 +103,8 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
             onnx = flat.get("embedding.provider", "onnx") in ("onnx", "local", "")
             if onnx and not known_model(value):
                 said[key] = (
-                    f"{value} is not here: the built-in model is used (`memsearch models list` has others)"
+                    f"{value} is not here: "
+                    "the built-in model is used (`memsearch models list` has others)"
                 )
                 value = ""
             found[key] = value
@@ -166,8 +168,8 @@ def note_indexed(folder: str) -> None:
 def urges_its_upgrade(home: Path, version: str) -> bool:
     """Whether memsearch's hooks will urge the user to ``pip install --upgrade memsearch``.
 
-    That would replace our command. They compare our version with the newest of theirs that they have
-    looked up (``.pypi-latest``).
+    That would replace our command. They compare our version with the newest of theirs that they
+    have looked up (``.pypi-latest``).
     """
     try:
         newest = (home / ".pypi-latest").read_text(encoding="utf-8").strip()

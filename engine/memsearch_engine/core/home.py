@@ -66,8 +66,8 @@ class Home:
     def put(path: Path, data: bytes, *, durable: bool = False) -> None:
         """Replace a file of ours by *data*, atomically and readable by its owner only.
 
-        Args:
-            durable: wait until the data is on the disk; otherwise a power cut may leave the old file.
+        Args: durable: wait until the data is on the disk; otherwise a power cut may leave the old
+            file.
 
         Raises:
             OSError: it cannot be written.
@@ -164,7 +164,7 @@ class Home:
 
     @property
     def longterm_baseline(self) -> Path:
-        """A bare git repository beside the workspace. A repository inside it would be the user's."""
+        """A bare git repository beside the workspace; one inside it would be the user's."""
         return self.root / "longterm.git"
 
     @property
@@ -280,8 +280,10 @@ def elsewhere(agent: Agent, environment: Mapping[str, str] = os.environ) -> list
 
 
 class AgentFolders(NamedTuple):
-    """Folders with sessions, by agent: from its environment variable, its default, and where its hooks
-    were seen. A service that was started elsewhere has another environment than the agent.
+    """The folders with sessions of each agent.
+
+    They come from the agent's environment variable, its default, and the reports of its hooks,
+    because the service may have another environment than the agent.
     """
 
     places: dict[str, list[Path]]

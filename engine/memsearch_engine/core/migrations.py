@@ -28,8 +28,8 @@ Step = Callable[[sqlite3.Connection], None]
 class Database(sqlite3.Connection):
     """A connection that raises only ``sqlite3`` errors.
 
-    SQLite quotes malformed parts of a damaged schema in its message. These need not be UTF-8, and Python
-    then raises UnicodeDecodeError instead of the error.
+    SQLite quotes malformed parts of a damaged schema in its message. These need not be UTF-8, and
+    Python then raises UnicodeDecodeError instead of the error.
     """
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
@@ -65,9 +65,9 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
     """Switch *db* to write-ahead logging, so that readers and one writer work at the same time.
 
-    Only the first connection to a new file changes anything. Meanwhile SQLite answers SQLITE_BUSY at once,
-    since its busy timeout is ignored where waiting could be a deadlock (SQLite, c3ref/busy_handler.html).
-    So this tries again.
+    Only the first connection to a new file changes anything. Meanwhile SQLite answers SQLITE_BUSY
+    at once, since its busy timeout is ignored where waiting could be a deadlock (SQLite,
+    c3ref/busy_handler.html). So this tries again.
 
     Raises:
         sqlite3.Error: the file is no database, or it was in use for *within_s* seconds.
@@ -84,7 +84,7 @@ def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
 
 
 def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups: Path) -> None:
-    """Run the migration steps that *db*, the file at *path*, has not had. A copy goes to *backups* first.
+    """Run the missing migration steps of *db*, the file at *path*. Copy it to *backups* first.
 
     Args:
         db: in autocommit mode; nothing was written to it yet.
@@ -110,7 +110,8 @@ def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups:
 def _known(layout: int, path: Path, steps: Sequence[Step]) -> int:
     if layout > len(steps):
         raise Unreachable(
-            f"{path} was written by a newer memsearch (layout {layout}, this one knows {len(steps)})",
+            f"{path} was written by a newer memsearch "
+            f"(layout {layout}, this one knows {len(steps)})",
             "update memsearch; nothing was changed",
         )
     return layout
@@ -127,8 +128,8 @@ def tables_of(db: sqlite3.Connection) -> set[str]:
 def _keep(path: Path, backups: Path, layout: int) -> None:
     """Copy the database at *path*, whole or not at all; keep a copy of the same layout.
 
-    The caller holds the write lock, so the copy is what the steps begin with. A connection that writes
-    cannot be copied from (SQLITE_LOCKED).
+    The caller holds the write lock, so the copy is what the steps begin with. A connection that
+    writes cannot be copied from (SQLITE_LOCKED).
     """
     target = backups / f"{path.name}.layout{layout}"
     if target.exists():

@@ -1,8 +1,9 @@
 """Decides whether something may be sent, and through which proxy.
 
-``network.offline``, ``memsearch --offline`` and ``MEMSEARCH_OFFLINE=1`` refuse every connection except
-those to this machine. Connections to this machine never use a proxy. For others the environment names
-the proxy (``https_proxy``, ``http_proxy``, ``all_proxy``, ``no_proxy``), as for curl.
+``network.offline``, ``memsearch --offline`` and ``MEMSEARCH_OFFLINE=1`` refuse every connection
+except those to this machine. Connections to this machine never use a proxy. For others the
+environment names the proxy (``https_proxy``, ``http_proxy``, ``all_proxy``, ``no_proxy``), as for
+curl.
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 def proxy_for(address: str, *, grpc: bool = False) -> str:
     """The proxy for *address*; ``""`` for none.
 
-    Args:
-        grpc: a gRPC server; ``grpc_proxy`` and ``no_grpc_proxy`` come first, and only http proxies work.
+    Args: grpc: a gRPC server; ``grpc_proxy`` and ``no_grpc_proxy`` come first, and only http
+        proxies work.
 
     Raises:
         Unreachable: the proxy's kind is not supported.
@@ -130,9 +131,13 @@ def proxy_for(address: str, *, grpc: bool = False) -> str:
     schemes = ("http",) if grpc else _PROXY_SCHEMES
     if parts.scheme not in schemes or not parts.hostname:
         raise Unreachable(
-            f"the proxy for {host} can't be used: `{parts.scheme}://{parts.hostname or ''}` is none of "
+            (
+                f"the proxy for {host} can't be used: "
+                f"`{parts.scheme}://{parts.hostname or ''}` is none of "
+            )
             + ", ".join(f"{scheme}://HOST" for scheme in schemes),
-            f"set {'grpc_proxy' if grpc else f'{target.scheme}_proxy'} to such an address, or add {host} to "
+            f"set {'grpc_proxy' if grpc else f'{target.scheme}_proxy'} "
+            f"to such an address, or add {host} to "
             f"{'no_grpc_proxy' if grpc else 'no_proxy'}",
         )
     return proxy

@@ -21,5 +21,5 @@ def marked(prompt: str) -> str:
 
 
 def is_ours(prompt: str) -> bool:
-    """Whether a user message is one of our prompts. `opencode run` puts quotes around its argument."""
+    """Whether a user message is one of our prompts. `opencode run` puts it in quotes."""
     return prompt.lstrip("\"' \n").startswith((MARK, *_OLDER))

@@ -1,7 +1,7 @@
 """Paths for hooks, as strings, and file locks. ``pathlib`` alone costs a hook 4 ms.
 
-``home`` has the same paths as ``Path``, and all others. Standard library only, and only modules that
-every hook imports anyway.
+``home`` has the same paths as ``Path``, and all others. Standard library only, and only modules
+that every hook imports anyway.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def lock(path: str | os.PathLike[str], *, shared: bool = False, make: bool = Tru
     Args:
         make: create a missing file.
 
-    Returns:
-        A descriptor that holds the lock until it is closed or the process ends; None if the lock is taken.
+    Returns: A descriptor that holds the lock until it is closed or the process ends; None if the
+        lock is taken.
 
     Raises:
         OSError: the file cannot be opened.

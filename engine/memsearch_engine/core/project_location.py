@@ -1,7 +1,8 @@
 """Finds the project of a folder from the file system alone. Standard library only: hooks import it.
 
-The project is the main worktree's root (through git's common directory), else the nearest folder with
-a ``.memsearch``, else the folder itself. Hooks, commands, the service and the app use this function.
+The project is the main worktree's root (through git's common directory), else the nearest folder
+with a ``.memsearch``, else the folder itself. Hooks, commands, the service and the app use this
+function.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _MAX_AUTHOR = 40
 
 
 def find(cwd: str, home_root: str) -> tuple[str, str, str]:
-    """Find (project root, memory folder, git's common directory) for *cwd*, also for a deleted folder.
+    """Find (project root, memory folder, git's common directory) for *cwd*, which may be deleted.
 
     Args:
         home_root: ``MEMSEARCH_HOME``, which is no project's ``.memsearch``.
@@ -100,8 +101,8 @@ def _git(start: str) -> tuple[str, str]:
 def _linked(folder: str, dot: str) -> tuple[str, str]:
     """Read a worktree's or submodule's ``.git`` file.
 
-    It counts only if the folder it names points back, as git writes both ends. A file in an archive must not
-    make its folder a part of the user's own project.
+    It counts only if the folder it names points back, as git writes both ends. A file in an archive
+    must not make its folder a part of the user's own project.
     """
     git_dir = git_folder(folder, dot)
     common = _common(git_dir) if git_dir else ""

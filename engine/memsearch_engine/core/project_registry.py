@@ -1,7 +1,7 @@
 """The registry of projects, in ``state.db``.
 
-It identifies a project by first commit and remote. So a rename, a move, a second worktree or a clone keeps
-its memory, and two folders with the same name do not share one.
+It identifies a project by first commit and remote. So a rename, a move, a second worktree or a
+clone keeps its memory, and two folders with the same name do not share one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ CREATE TABLE IF NOT EXISTS projects (
   id TEXT PRIMARY KEY, slug TEXT NOT NULL, collection TEXT NOT NULL UNIQUE,
   first_commit TEXT NOT NULL, remote TEXT NOT NULL, registered REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS project_paths (
-  root TEXT PRIMARY KEY, memory TEXT NOT NULL, project_id TEXT NOT NULL REFERENCES projects(id), seen REAL NOT NULL);
+  root TEXT PRIMARY KEY, memory TEXT NOT NULL,\
+ project_id TEXT NOT NULL REFERENCES projects(id), seen REAL NOT NULL);
 """
 
 
@@ -71,8 +72,8 @@ class Registry:
     def at(self, place: Place, *, register: bool = False) -> Project:
         """The project of *place*.
 
-        A folder with notes is registered at first sight, another one only if *register* is set: a lookup leaves no
-        trace. Raises Unreachable if the home cannot be written.
+        A folder with notes is registered at first sight, another one only if *register* is set: a
+        lookup leaves no trace. Raises Unreachable if the home cannot be written.
         """
         with self._lock, complaining(self.home):
             return self._at(place, register or has_notes(place.memory))
@@ -87,7 +88,8 @@ class Registry:
     def _at(self, place: Place, register: bool) -> Project:
         db = self._db()
         row = db.execute(
-            "SELECT p.id, p.slug, p.collection, r.memory FROM project_paths r JOIN projects p ON p.id = r.project_id "
+            "SELECT p.id, p.slug, p.collection, r.memory FROM project_paths r "
+            "JOIN projects p ON p.id = r.project_id "
             "WHERE r.root=?",
             (place.root,),
         ).fetchone()
@@ -114,11 +116,13 @@ class Registry:
         now = time.time()
         with transaction(db):
             db.execute(
-                "INSERT OR IGNORE INTO projects (id, slug, collection, first_commit, remote, registered) VALUES (?,?,?,?,?,?)",
+                "INSERT OR IGNORE INTO projects (id, slug, collection, "
+                "first_commit, remote, registered) VALUES (?,?,?,?,?,?)",
                 (identity, slug, f"ms_{slug}_{identity[:8]}", commit, remote, now),
             )
             db.execute(
-                "INSERT OR REPLACE INTO project_paths (root, memory, project_id, seen) VALUES (?,?,?,?)",
+                "INSERT OR REPLACE INTO project_paths (root, memory, project_id, seen) "
+                "VALUES (?,?,?,?)",
                 (place.root, place.memory, identity, now),
             )
         return self._at(place, register)

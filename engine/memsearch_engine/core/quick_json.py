@@ -1,8 +1,8 @@
-"""``json`` for hooks: the C parts without the package, whose imports (``re``, ``enum``, ``functools``) take as
-long as Python's start.
+"""The C parts of ``json`` without the package, for hooks.
 
-Whatever the C parts do not handle, and every error, goes to ``json``, so both give the same results.
-Standard library only.
+The package imports ``re``, ``enum`` and ``functools``, which takes as long as Python's start.
+Whatever the C parts do not handle, and every error, goes to ``json``, so both give the same
+results. Standard library only.
 """
 
 from __future__ import annotations

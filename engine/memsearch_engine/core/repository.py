@@ -1,8 +1,9 @@
 """Reads a git repository as files. git itself is never run.
 
-git's configuration can name programs (``uploadpack``, ``core.fsmonitor``, hooks, pagers, credential helpers),
-and an unpacked archive brings its own. So objects and references are read by dulwich, which runs and fetches
-nothing, and only if the repository belongs to this user and consists of regular files.
+git's configuration can name programs (``uploadpack``, ``core.fsmonitor``, hooks, pagers, credential
+helpers), and an unpacked archive brings its own. So objects and references are read by dulwich,
+which runs and fetches nothing, and only if the repository belongs to this user and consists of
+regular files.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ _LOOSE = ("HEAD", "config", "packed-refs", "shallow")
 
 
 def fingerprint(common_dir: str) -> tuple[str, str]:
-    """(first commit, URL of ``origin``) of a repository; ``""`` for what is missing or cannot be trusted.
+    """Return (first commit, URL of ``origin``) of a repository.
+
+    A value is ``""`` if it is missing or cannot be trusted. The first commit is the oldest one
+    without parents. The newest one would change when histories are merged.
 
     Args:
         common_dir: its git folder.
-
-    The first commit is the oldest one without parents. The newest would change when histories are merged.
     """
     if not common_dir or not is_ours(common_dir):
         return "", ""
@@ -169,7 +171,7 @@ def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
 
 
 def at_commit(common_dir: str, commit: str, relative: str) -> bytes | None:
-    """Content of a file at *commit* (40 hex digits); None if it was not there or cannot be trusted."""
+    """Content of a file at *commit* (40 hex digits); None if missing or not trusted."""
     if not is_ours(common_dir):
         return None
     from dulwich.object_store import DiskObjectStore, tree_lookup_path
@@ -314,7 +316,7 @@ def head_of(common_dir: str) -> str:
 
 
 def came_along(path: str) -> bool:
-    """Whether a project file came with the project: its repository tracks it, or another user owns it.
+    """Whether a project file is from others: its repository tracks it, or another user owns it.
 
     An unknown answer counts as yes. The index is read as a file (git's ``index-format``).
     """

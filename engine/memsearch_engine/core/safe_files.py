@@ -1,9 +1,10 @@
 """Opens project files safely: regular files of bounded size below a trusted folder.
 
-Project files come with clones, archives and other people's folders. A planted link must not lead elsewhere, a
-pipe or device must not block, an endless file must not fill memory. Every path part below *base* is opened by
-descriptor without following links, so nothing can be swapped between a check and its use. A link whose target is
-below the base is followed once, by its real path. Standard library only: hooks import it in a worktree.
+Project files come with clones, archives and other people's folders. A planted link must not lead
+elsewhere, a pipe or device must not block, an endless file must not fill memory. Every path part
+below *base* is opened by descriptor without following links, so nothing can be swapped between a
+check and its use. A link whose target is below the base is followed once, by its real path.
+Standard library only: hooks import it in a worktree.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def base_of(path: str) -> str:
 def real(path: str) -> str:
     """*path* with links resolved.
 
-    Raises:
-        OSError: a link leads out of the project's ``.memsearch`` (which must not be a link itself) or, for other files,
-            out of their folder. Otherwise we would write into another file of the project.
+    Raises: OSError: a link leads out of the project's ``.memsearch`` (which must not be a link
+        itself) or, for other files, out of their folder. Otherwise we would write into another file
+        of the project.
     """
     base = os.path.realpath(base_of(path))
     if path.startswith(os.path.join(base_of(path), MARKER)):
@@ -134,7 +135,7 @@ def read(path: str | os.PathLike[str], max_bytes: int = MAX_NOTES) -> bytes:
 
 
 def put(path: str, data: bytes, *, private: bool = False) -> None:
-    """Replace a small project file by *data*, atomically. Notes are written by ``journal/disk.py`` instead.
+    """Replace a small project file by *data*, atomically. ``journal/disk.py`` writes notes.
 
     Args:
         private: only the owner may read it. Otherwise it keeps its mode; a new file is private.

@@ -345,7 +345,7 @@ def _nameless_models(settings: Settings) -> list[str]:
 
 
 def set_value(home: Home, key: str, raw: str) -> Any:
-    """Write one key into the user's ``config.toml``, keeping its comments. Returns the typed value."""
+    """Write one key into the user's ``config.toml``, and return the typed value."""
     return set_values(home, {key: raw})[key]
 
 

@@ -57,10 +57,14 @@ def _begin_origin(db: sqlite3.Connection) -> None:
         return
     for name, column in (("origin_notes", "key"), ("origin_folders", "memory")):
         db.execute(
-            f"CREATE TABLE {name} ({column} TEXT PRIMARY KEY, how TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"
+            f"CREATE TABLE {name} ({column} TEXT "
+            "PRIMARY KEY, how TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"
         )
     if "project_paths" in tables:
-        query = "INSERT OR IGNORE INTO origin_folders (memory, how, at) SELECT DISTINCT memory, 'adopt', ? FROM project_paths"
+        query = (
+            "INSERT OR IGNORE INTO origin_folders (memory, how, at) "
+            "SELECT DISTINCT memory, 'adopt', ? FROM project_paths"
+        )
         db.execute(query, (time.time(),))
 
 
@@ -80,7 +84,8 @@ def _begin_states(db: sqlite3.Connection) -> None:
     read once for them.
     """
     db.execute(
-        "CREATE TABLE IF NOT EXISTS origin_states (hash BLOB NOT NULL, day INTEGER NOT NULL, id BLOB NOT NULL,"
+        "CREATE TABLE IF NOT EXISTS origin_states (hash BLOB NOT NULL, "
+        "day INTEGER NOT NULL, id BLOB NOT NULL,"
         " verdict INTEGER NOT NULL, key BLOB, PRIMARY KEY (hash, day)) WITHOUT ROWID"
     )
     db.execute("CREATE INDEX IF NOT EXISTS origin_states_id ON origin_states (id)")

@@ -30,7 +30,8 @@ STOP_WORDS = frozenset(
 #: Chinese function words, dropped as bigrams or single characters.
 _CJK_STOP = frozenset(
     (
-        "的 了 是 在 我 有 和 就 不 都 也 吗 呢 吧 我们 什么 怎么 如何 这个 那个 为什 哪个 是什 怎样"
+        "的 了 是 在 我 有 和 就 不 都 也 吗 呢 吧 我们 "
+        "什么 怎么 如何 这个 那个 为什 哪个 是什 怎样"
     ).split()
 )
 
@@ -168,8 +169,10 @@ def words(text: str) -> str:
 
 #: Frequent words of other languages in Latin script that English notes don't have.
 _OTHER_WORDS = frozenset(
-    "der die das und nicht mit für ist wurde wird auf von dem den eine einen le les des est une dans pour avec sur pas qui el "
-    "los las una por con para del que não uma com são dos il che di per della sono het een van niet voor zijn och att inte "
+    "der die das und nicht mit für ist wurde wird auf von dem den "
+    "eine einen le les des est une dans pour avec sur pas qui el "
+    "los las una por con para del que não uma com são dos il che "
+    "di per della sono het een van niet voor zijn och att inte "
     "det som på nie się jest".split()
 )
 _LETTERS = re.compile(r"[^\W\d_]+")

@@ -259,7 +259,8 @@ def _checked(files: ModelFiles) -> ModelFiles:
     for path in (files.onnx, files.tokenizer):
         if not path.is_file():
             raise Unreachable(
-                f"the embedding model {files.model.name} is not on this machine ({path} is missing)",
+                f"the embedding model {files.model.name} "
+                f"is not on this machine ({path} is missing)",
                 f"`memsearch models pull {files.model.name}` fetches it; "
                 f"`memsearch models use {DEFAULT}` does without",
             )

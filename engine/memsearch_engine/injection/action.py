@@ -54,24 +54,30 @@ _WEIGHED = 3  # newest notes with a decision that are returned
 _MAX_BETWEEN = 5  # most actions between an error and its fix; with more the cause is unclear
 _QUOTED = 90  # characters of an error
 _COMMON = frozenset(
-    "__init__.py index.js index.ts index.tsx index.html index.md main.py main.go main.rs main.c main.cpp mod.rs lib.rs app.py app.js app.ts "
-    "readme.md changelog.md package.json pyproject.toml cargo.toml go.mod makefile dockerfile setup.py conftest.py config.py config.ts "
+    "__init__.py index.js index.ts index.tsx index.html index.md main.py "
+    "main.go main.rs main.c main.cpp mod.rs lib.rs app.py app.js app.ts "
+    "readme.md changelog.md package.json pyproject.toml cargo.toml "
+    "go.mod makefile dockerfile setup.py conftest.py config.py config.ts "
     "config.js settings.py utils.py types.ts models.py views.py tests.py test.py styles.css".split()
 )
 #: Checks: they fail whenever what they check is wrong.
 _CHECKS = re.compile(
-    r"test|spec\b|\b(?:tox|nox|jest|mocha|check|build|compile|lint\w*|mypy|ruff|eslint|tsc|verify|validate|ci)\b",
+    r"test|spec\b|\b(?:tox|nox|jest|mocha|check|build|compile|"
+    r"lint\w*|mypy|ruff|eslint|tsc|verify|validate|ci)\b",
     re.I,
 )
 _BYPASSES = re.compile(
-    r"-\w*f\Z|-k\Z|sudo\Z|true\Z|\|\|?\Z|;\Z|--(?:force|no-|skip|ignore|deselect|dangerous|allow|unsafe|disable|insecure|yolo|hard)|"
+    r"-\w*f\Z|-k\Z|sudo\Z|true\Z|\|\|?\Z|;\Z|--(?:force|no-|skip|ignore|"
+    r"deselect|dangerous|allow|unsafe|disable|insecure|yolo|hard)|"
     r"\S*(?:SKIP|skip|NO_VERIFY|INSECURE|FORCE)",
     re.I,
 )
 #: A decision says what must be, what no longer is, or how much. A report says what someone did.
 _SETTLES = re.compile(
-    r"\b(?:must|never|always|only|don't|no longer|not any ?more|decid\w*|requir\w*|has to|have to|unless|except|until|exactly|at most|"
-    r"at least|no more than|reserved|on purpose|deliberate\w*|rather than|by default|the default|limit\w*|from now on|refuses)\b|"
+    r"\b(?:must|never|always|only|don't|no longer|not any ?more|decid\w*|"
+    r"requir\w*|has to|have to|unless|except|until|exactly|at most|"
+    r"at least|no more than|reserved|on purpose|deliberate\w*|"
+    r"rather than|by default|the default|limit\w*|from now on|refuses)\b|"
     r"\bfrom \S+ to \S*\d|\b\w+ ?= ?\S",
     re.I,
 )
@@ -291,7 +297,7 @@ class ActionAdviser:
         return best if best and shared[best] >= _SHARED else ""
 
     def _settling(self, row: Row, terms: set[str]) -> str:
-        """The line of a note that decides something and shares most words with *terms*, or ``""``."""
+        """Return a note's line with a decision that shares most words with *terms*, or ``""``."""
         entry = self.files.current_entry(row)
         lines = (
             [line for line in notes.outcome_lines(entry.body) if _settles(line)] if entry else []

@@ -23,20 +23,25 @@ from memsearch_engine.core.state import using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS injected_texts (
-  id TEXT NOT NULL, lines INTEGER NOT NULL, text TEXT NOT NULL, tokens INTEGER NOT NULL, at REAL NOT NULL,
+  id TEXT NOT NULL, lines INTEGER NOT NULL,\
+ text TEXT NOT NULL, tokens INTEGER NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (id, lines)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS injections (
-  at REAL NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, cwd TEXT NOT NULL,
+  at REAL NOT NULL, agent TEXT NOT NULL,\
+ session TEXT NOT NULL, event TEXT NOT NULL, cwd TEXT NOT NULL,
   text_id TEXT NOT NULL, PRIMARY KEY (agent, session, event, at)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS injections_text ON injections(text_id);
 CREATE INDEX IF NOT EXISTS injections_at ON injections(at);
 CREATE TABLE IF NOT EXISTS told_notes (
-  agent TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL,
-  confidence REAL NOT NULL, why TEXT NOT NULL, terms TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '',
+  agent TEXT NOT NULL, session TEXT NOT NULL,\
+ entry TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL,
+  confidence REAL NOT NULL, why TEXT NOT NULL,\
+ terms TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (agent, session, entry, at)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS told_notes_entry ON told_notes(entry);
 CREATE TABLE IF NOT EXISTS told_less (
-  entry TEXT NOT NULL, terms TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (entry, terms)) WITHOUT ROWID;
+  entry TEXT NOT NULL, terms TEXT NOT NULL,\
+ at REAL NOT NULL, PRIMARY KEY (entry, terms)) WITHOUT ROWID;
 """
 #: Event under which the text after a context compaction is logged.
 AFTER_COMPACTION = "PostCompact"
@@ -90,7 +95,8 @@ def store_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> Non
         for table in ("injections", "told_notes"):
             db.execute(f"DELETE FROM {table} WHERE at < ?", (time.time() - _RETENTION_S,))
         db.execute(
-            "DELETE FROM injected_texts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM injections WHERE text_id=injected_texts.id)",
+            "DELETE FROM injected_texts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM injections "
+            "WHERE text_id=injected_texts.id)",
             (time.time() - _ORPHAN_TEXT_S,),
         )
 
@@ -98,10 +104,11 @@ def store_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> Non
 def record_start(
     home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str
 ) -> None:
-    """Log that a session was given a text that ``store_texts`` stored (*at*: seconds since 1970)."""
+    """Log the injection of a text that ``store_texts`` stored, *at* in seconds since 1970."""
     with using(home, _SCHEMA) as db:
         db.execute(
-            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,?,?,?)",
+            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) "
+            "VALUES (?,?,?,?,?,?)",
             (at, agent, session, event, cwd, text_id),
         )
 
@@ -148,11 +155,13 @@ def record(
             (name, text, tokens, now),
         )
         db.execute(
-            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,?,?,?)",
+            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) "
+            "VALUES (?,?,?,?,?,?)",
             (now, agent, session, event, cwd, name),
         )
         db.executemany(
-            "INSERT OR IGNORE INTO told_notes (agent, session, entry, at, tokens, confidence, why, terms) VALUES (?,?,?,?,?,?,?,?)",
+            "INSERT OR IGNORE INTO told_notes (agent, session, entry, "
+            "at, tokens, confidence, why, terms) VALUES (?,?,?,?,?,?,?,?)",
             rows,
         )
     return now
@@ -202,7 +211,8 @@ def session_injections(home: Home, agent: str, session: str) -> SessionInjection
         query = "SELECT entry FROM told_notes WHERE agent=? AND session=? AND at>=?"
         entries = {entry for (entry,) in db.execute(query, (*who, since))}
         rows = db.execute(
-            "SELECT i.event, t.tokens, t.text FROM injections i JOIN injected_texts t ON t.id=i.text_id "
+            "SELECT i.event, t.tokens, t.text FROM injections i "
+            "JOIN injected_texts t ON t.id=i.text_id "
             "WHERE i.agent=? AND i.session=? AND i.at>=? AND t.lines IN (0, ?)",
             (*who, since, agent_registry.context_lines(agent)),
         ).fetchall()

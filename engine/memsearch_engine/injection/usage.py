@@ -22,7 +22,8 @@ _ID = "[0-9a-f]{8}(?:[0-9a-f]{4})?"
 _CITATION = re.compile(rf"[ \t]?\[mem:\s*({_ID}(?:[,;\s]+{_ID})*)\s*\]")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS memory_uses (
-  id TEXT NOT NULL, kind TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, at REAL NOT NULL,
+  id TEXT NOT NULL, kind TEXT NOT NULL, agent TEXT NOT NULL,\
+ session TEXT NOT NULL, turn TEXT NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (id, kind, agent, session, turn)) WITHOUT ROWID;
 """
 
@@ -77,7 +78,8 @@ def note(
     if rows:
         with using(home, SCHEMA) as db, transaction(db):
             db.executemany(
-                "INSERT OR IGNORE INTO memory_uses (id, kind, agent, session, turn, at) VALUES (?,?,?,?,?,?)",
+                "INSERT OR IGNORE INTO memory_uses (id, kind, agent, session, turn, at) "
+                "VALUES (?,?,?,?,?,?)",
                 rows,
             )
 

@@ -46,13 +46,14 @@ def locked(home: Home, path: str) -> Iterator[None]:
 
 
 def real_file(path: str) -> str:
-    """*path* with links resolved. Refuses a link that leaves the project: a clone may contain one."""
+    """Resolve the links in *path*. Refuse a link that leaves the project, as in a clone."""
     try:
         return safe_files.real(path)
     except OSError as error:
         raise Unreachable(
             f"{path} is {error.strerror}",
-            "memory files are only written inside their own project; MEMSEARCH_DIR names another place",
+            "memory files are only written inside their own project; "
+            "MEMSEARCH_DIR names another place",
         ) from error
 
 

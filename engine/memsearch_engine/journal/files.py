@@ -36,7 +36,8 @@ _CONFLICTING = re.compile(
 #: How iCloud, file managers and browsers name a second file.
 _COPY = re.compile(
     rf"(?i)(?:(?:{_COPIED}) (?:of|von|van|de|di|av|af) )?(?P<of>.+?)"
-    rf"(?:\s+\d{{1,3}}|\s*\((?:\d{{1,3}}|[^)]*(?:{_COPIED})[^)]*)\)|[\s的の]+(?:- )?(?:{_COPIED})(?:\s*\(?\d{{1,3}}\)?)?)?"
+    rf"(?:\s+\d{{1,3}}|\s*\((?:\d{{1,3}}|[^)]*(?:{_COPIED})[^)]*)\)|"
+    rf"[\s的の]+(?:- )?(?:{_COPIED})(?:\s*\(?\d{{1,3}}\)?)?)?"
 )
 
 
@@ -196,7 +197,7 @@ def read_end(path: str | os.PathLike[str]) -> Document:
 
 
 def count_entries(files: Iterable[DayFile]) -> int:
-    """Number of entries in these files, counted by headings: parsing all notes would take seconds."""
+    """Return the number of entries in files. It counts headings, as parsing takes seconds."""
     total = 0
     for file in files:
         with contextlib.suppress(OSError):

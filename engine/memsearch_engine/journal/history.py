@@ -43,12 +43,14 @@ CREATE TABLE IF NOT EXISTS changes (
   state TEXT NOT NULL,            -- intent | done | undone | pruned
   undone_at REAL
 );
--- what was taken back and done again, in that order: the order of a clock that can be set back is none
+-- what was taken back and done again, in that order:\
+ the order of a clock that can be set back is none
 CREATE TABLE IF NOT EXISTS undos (
   n INTEGER PRIMARY KEY AUTOINCREMENT,
   seq INTEGER NOT NULL,
   undone INTEGER NOT NULL,        -- 1: taken back, 0: done again
-  newest INTEGER NOT NULL,        -- the newest change at that time: after a newer one nothing is done again
+  newest INTEGER NOT NULL,        -- the newest change at that time:\
+ after a newer one nothing is done again
   file_before TEXT NOT NULL,
   file_after TEXT NOT NULL,
   state TEXT NOT NULL             -- intent | done
@@ -66,7 +68,8 @@ def _name_deleted_turns(db: sqlite3.Connection) -> None:
     slow.
     """
     db.execute(
-        "CREATE TABLE deleted_turns (turn TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (turn, seq)) WITHOUT ROWID"
+        "CREATE TABLE deleted_turns (turn TEXT NOT NULL, seq INTEGER NOT NULL, "
+        "PRIMARY KEY (turn, seq)) WITHOUT ROWID"
     )
     if "changes" in tables_of(db):
         for seq, before in db.execute(
@@ -82,7 +85,10 @@ def _note_turns(db: sqlite3.Connection, seq: int, before: bytes) -> None:
 
 def _catch_up(db: sqlite3.Connection) -> None:
     """Store the turns of deletions that an older program has written since."""
-    query = "SELECT seq, before FROM changes WHERE op='delete' AND seq > (SELECT coalesce(max(seq), 0) FROM deleted_turns)"
+    query = (
+        "SELECT seq, before FROM changes "
+        "WHERE op='delete' AND seq > (SELECT coalesce(max(seq), 0) FROM deleted_turns)"
+    )
     for seq, before in db.execute(query).fetchall():
         _note_turns(db, seq, before)
 
@@ -198,8 +204,10 @@ class History:
         first.
         """
         return self._select(
-            "op='add' AND state='done' AND memory=? AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.entry_id=changes.entry_id "
-            "AND d.op='delete' AND d.state IN ('done','pruned') AND d.seq>changes.seq) ORDER BY seq DESC",
+            "op='add' AND state='done' AND memory=? AND NOT EXISTS (SELECT 1 FROM changes d "
+            "WHERE d.entry_id=changes.entry_id "
+            "AND d.op='delete' AND d.state IN ('done','pruned') "
+            "AND d.seq>changes.seq) ORDER BY seq DESC",
             (memory,),
         )
 
@@ -232,7 +240,8 @@ class History:
         """Store the intent to undo or redo *change*. Returns its number. Raises Unreachable."""
         newest = self._execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
         cursor = self._execute(
-            "INSERT INTO undos (seq, undone, newest, file_before, file_after, state) VALUES (?,?,?,?,?,'intent')",
+            "INSERT INTO undos (seq, undone, newest, file_before, file_after, state) "
+            "VALUES (?,?,?,?,?,'intent')",
             (change.seq, undone, newest, file_before, file_after),
         )
         return int(cursor.lastrowid or 0)
@@ -251,7 +260,8 @@ class History:
 
     def undo_intents(self, path: str) -> list[Undo]:
         rows = self._execute(
-            "SELECT u.n, u.undone, u.file_before, u.file_after, u.seq FROM undos u JOIN changes c USING (seq) "
+            "SELECT u.n, u.undone, u.file_before, u.file_after, u.seq FROM undos u "
+            "JOIN changes c USING (seq) "
             "WHERE u.state='intent' AND c.path=? ORDER BY u.n",
             (path,),
         ).fetchall()
@@ -306,7 +316,8 @@ class History:
     def is_revived(self, entry_id: str) -> bool:
         """Whether the owner brought a deleted entry back, by undo or restore."""
         last = self._select(
-            "entry_id=? AND (op='delete' OR op='add') AND state IN ('done','undone') ORDER BY seq DESC LIMIT 1",
+            "entry_id=? AND (op='delete' OR op='add') AND state "
+            "IN ('done','undone') ORDER BY seq DESC LIMIT 1",
             (entry_id,),
         )
         return any(
@@ -341,8 +352,10 @@ class History:
     def deleted_texts(self) -> dict[str, bytes]:
         """Deleted entries that were not brought back: id -> last text."""
         query = (
-            "SELECT entry_id, before FROM changes WHERE op='delete' AND state='done' AND NOT EXISTS "
-            "(SELECT 1 FROM changes AS later WHERE later.entry_id=changes.entry_id AND later.seq>changes.seq AND later.state='done')"
+            "SELECT entry_id, before FROM changes "
+            "WHERE op='delete' AND state='done' AND NOT EXISTS "
+            "(SELECT 1 FROM changes AS later WHERE later.entry_id=changes.entry_id "
+            "AND later.seq>changes.seq AND later.state='done')"
         )
         if self._is_new:
             return {}
@@ -363,7 +376,10 @@ class History:
         since.
         """
         where, values = _scope(memory, entry_id)
-        order = "(SELECT max(n) FROM undos WHERE undos.seq=changes.seq AND undone) DESC, undone_at DESC, seq ASC"
+        order = (
+            "(SELECT max(n) FROM undos "
+            "WHERE undos.seq=changes.seq AND undone) DESC, undone_at DESC, seq ASC"
+        )
         newest = self._select(f"state='undone' AND {where} ORDER BY {order} LIMIT 1", values)
         if newest:
             query = "SELECT newest FROM undos WHERE seq=? AND undone ORDER BY n DESC LIMIT 1"
@@ -394,8 +410,10 @@ class History:
         if self._is_new:
             return []
         return self._select(
-            "seq IN (SELECT min(seq) FROM changes c WHERE memory=? AND at>? AND state='done' AND (op<>'add' OR EXISTS (SELECT 1 FROM changes d"
-            " WHERE d.entry_id=c.entry_id AND d.op='delete' AND d.seq<c.seq)) GROUP BY entry_id) ORDER BY seq",
+            "seq IN (SELECT min(seq) FROM changes c WHERE memory=? AND at>? "
+            "AND state='done' AND (op<>'add' OR EXISTS (SELECT 1 FROM changes d"
+            " WHERE d.entry_id=c.entry_id AND d.op='delete' "
+            "AND d.seq<c.seq)) GROUP BY entry_id) ORDER BY seq",
             (memory, at),
         )
 
@@ -415,7 +433,8 @@ class History:
         if self._is_new:
             return []
         return self._select(
-            "seq IN (SELECT max(seq) FROM changes WHERE memory=? AND at<=? AND state='undone' AND undone_at>? GROUP BY entry_id) ORDER BY seq",
+            "seq IN (SELECT max(seq) FROM changes WHERE memory=? AND at<=? "
+            "AND state='undone' AND undone_at>? GROUP BY entry_id) ORDER BY seq",
             (memory, at, at),
         )
 
@@ -437,7 +456,10 @@ class History:
         """Whether the owner deleted an entry of this turn, in any session: a fork copies turns."""
         if self._is_new:
             return False
-        query = "SELECT 1 FROM deleted_turns JOIN changes USING (seq) WHERE turn=? AND op='delete' AND state IN ('done','pruned')"
+        query = (
+            "SELECT 1 FROM deleted_turns JOIN changes USING (seq) "
+            "WHERE turn=? AND op='delete' AND state IN ('done','pruned')"
+        )
         return self._execute(query, (turn,)).fetchone() is not None
 
     def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> int:
@@ -449,7 +471,8 @@ class History:
         if self._is_new:
             return 0
         rows = self._execute(
-            "SELECT seq, at, length(before) + length(after), op, state FROM changes WHERE state IN ('done','undone') ORDER BY seq DESC"
+            "SELECT seq, at, length(before) + length(after), op, state FROM changes "
+            "WHERE state IN ('done','undone') ORDER BY seq DESC"
         ).fetchall()
         oldest = time.time() - max_days * 86400 if max_days else 0.0
         kept, gone = 0, []

@@ -10,32 +10,42 @@ import re
 
 _ORDERS = re.compile(
     r"""(?ix)
-    \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+|of\s+)*(?:previous|prior|above|earlier|preceding|existing)\s+
+    \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+|of\s+)*
+        (?:previous|prior|above|earlier|preceding|existing)\s+
         (?:instruction|prompt|rule|message|direction|context)s?
     | \b(?:new|updated|real|actual|hidden)\s+(?:system\s+)?(?:instructions?|prompt)\s*:
-    | \b(?:do\s+not|don't|never)\s+(?:tell|inform|show|mention|reveal|ask|warn)\b[^.\n]{0,30}\b(?:the\s+)?(?:user|human|owner|developer)\b
-    | \byou\s+(?:must|are\s+required\s+to|have\s+to|shall)\s+(?:now\s+|always\s+|immediately\s+|first\s+)?
+    | \b(?:do\s+not|don't|never)\s+(?:tell|inform|show|mention|reveal|ask|warn)\b
+        [^.\n]{0,30}\b(?:the\s+)?(?:user|human|owner|developer)\b
+    | \byou\s+(?:must|are\s+required\s+to|have\s+to|shall)\s+
+        (?:now\s+|always\s+|immediately\s+|first\s+)?
         (?:run|execute|install|call|send|post|upload|fetch|delete|write|open|visit|obey|follow)\b
     | </?(?:system|system-reminder|assistant|human|instructions?|important|admin)\b[^>\n]{0,80}>
     | \b(?:curl|wget)\b[^\n|]{0,300}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b
-    | \bwhen(?:ever)?\s+(?:you|an?\s+(?:ai|agent|assistant|llm))\s+(?:read|see|summari[sz]e|process)s?\s+this\b
+    | \bwhen(?:ever)?\s+(?:you|an?\s+(?:ai|agent|assistant|llm))\s+
+        (?:read|see|summari[sz]e|process)s?\s+this\b
     | (?:忽略|无视)(?:之前|以上|上面|先前)的?(?:所有|全部)?的?(?:指令|指示|提示|规则)
     | 不要(?:告诉|通知)用户
     """
 )
 _DOING = (
-    r"(?:run|execute|eval|source|curl|wget|install|download|fetch|send|upload|post|push|deploy|delete|remove|disable|ignore|disregard|paste|open|"
+    r"(?:run|execute|eval|source|curl|wget|install|download|fetch|send|upload|"
+    r"post|push|deploy|delete|remove|disable|ignore|disregard|paste|open|"
     r"visit|pipe|call|invoke|skip|bypass|approve|grant|reveal|obey)"
 )
 #: How a text of an agent's tells another what to do, which a note of what was found or decided does
 #: not.
 _INSTRUCTS = re.compile(
     rf"""(?ix)
-    ^\W*(?:please\W+|always\W+|never\W+|first\W+|then\W+|now\W+|do\s+not\W+|don't\W+|immediately\W+|make\s+sure\s+(?:to|you)\W+)*{_DOING}\b
-    | \b(?:before|after|when(?:ever)?|if|on|at|prior\s+to|(?:every|each|any)\s+(?:time|session|agent|run))\b[^.\n]{{1,80}}[,:;]\W*
-        (?:please\W+|always\W+|never\W+|first\W+|then\W+|you\s+(?:must|should|have\s+to|need\s+to)\W+)*{_DOING}\b
-    | \b(?:always|must|never|should|shall|(?:need|have|has)\s+to|make\s+sure\s+(?:to|you)|be\s+sure\s+to|remember\s+to)\s+(?:be\s+)?(?:\w+ly\s+|first\s+)?{_DOING}\b
-    | \b(?:you|agents?|assistants?|models?|sessions?)\s+(?:must|should|shall|have\s+to|need\s+to|may|can|are\s+(?:allowed|required))\b
+    ^\W*(?:please\W+|always\W+|never\W+|first\W+|then\W+|now\W+|do\s+not\W+|don't\W+|
+        immediately\W+|make\s+sure\s+(?:to|you)\W+)*{_DOING}\b
+    | \b(?:before|after|when(?:ever)?|if|on|at|prior\s+to|
+        (?:every|each|any)\s+(?:time|session|agent|run))\b[^.\n]{{1,80}}[,:;]\W*
+        (?:please\W+|always\W+|never\W+|first\W+|then\W+|
+        you\s+(?:must|should|have\s+to|need\s+to)\W+)*{_DOING}\b
+    | \b(?:always|must|never|should|shall|(?:need|have|has)\s+to|make\s+sure\s+(?:to|you)|
+        be\s+sure\s+to|remember\s+to)\s+(?:be\s+)?(?:\w+ly\s+|first\s+)?{_DOING}\b
+    | \b(?:you|agents?|assistants?|models?|sessions?)\s+
+        (?:must|should|shall|have\s+to|need\s+to|may|can|are\s+(?:allowed|required))\b
     """
 )
 #: The owner's own request, as capture writes it, may say whatever he likes.

@@ -239,7 +239,7 @@ class Origin:
         self._record(day, [(entry, Verdict.ACCEPTED) for entry in entries], anew=False)
 
     def answer(self, day: str, entry: Entry, accepted: bool) -> None:
-        """Store the owner's answer: the file is right, or the decision holds. Raises Unreachable."""
+        """Store whether the owner accepts the file as it is. Raises Unreachable."""
         self._record(day, [(entry, Verdict.ACCEPTED if accepted else Verdict.REFUSED)])
         freshness.changed(self.home)
 
@@ -250,7 +250,8 @@ class Origin:
         names = [(entry.id, entry.hash)]
         with self._lock, complaining(self.home):
             self._db().executemany(
-                "UPDATE origin_states SET verdict=1, key=coalesce(key, x'') WHERE id=? AND hash<>? AND verdict=0",
+                "UPDATE origin_states SET verdict=1, key=coalesce(key, x'') "
+                "WHERE id=? AND hash<>? AND verdict=0",
                 [(_id(name), bytes.fromhex(hash_)) for name, hash_ in names],
             )
         self._record(day, [(entry, Verdict.ACCEPTED)])
@@ -307,7 +308,10 @@ class Origin:
         ]
         if values:
             how = "REPLACE" if anew else "IGNORE"
-            query = f"INSERT OR {how} INTO origin_states (hash, day, id, verdict, key) VALUES (?,?,?,?,?)"
+            query = (
+                f"INSERT OR {how} INTO origin_states (hash, day, id, verdict, key) "
+                "VALUES (?,?,?,?,?)"
+            )
             with self._lock, complaining(self.home), transaction(self._db()):
                 self._db().executemany(query, values)
 

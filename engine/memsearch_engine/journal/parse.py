@@ -29,7 +29,8 @@ _COMMENT_LINE = re.compile(rb"[ \t]*<!--(.*?)-->[ \t]*\r?\n?", re.S)
 _BLANK_LINE = re.compile(rb"[ \t]*\r?\n")
 _ANCHOR_KEY = re.compile(r"(?:^|\s)(agent|session|turn|transcript|rollout|db):")
 _MARK = re.compile(
-    r"(id|by|conflict-of|copy-of|shared|review|expires|superseded-by|trust|summary|confidence|branch|verified):\s*(\S+)$"
+    r"(id|by|conflict-of|copy-of|shared|review|expires|superseded-by|"
+    r"trust|summary|confidence|branch|verified):\s*(\S+)$"
 )
 _MARK_ID = re.compile(r"[A-Za-z0-9_-]{4,64}$")
 _WHOLE = 256 * 1024
@@ -195,7 +196,7 @@ def _head(data: bytes, position: int, stop: int) -> tuple[list[Anchor], dict[str
 
 
 def parse_anchor(text: str) -> Anchor | None:
-    """Parse ``session:… turn:… transcript:…``. Values may contain blanks and run to the next key."""
+    """Parse ``session:… turn:… transcript:…``. A value ends at the next key, not at a blank."""
     keys = list(_ANCHOR_KEY.finditer(text))
     if not keys or text[: keys[0].start()].strip() or "\n" in text:
         return None

@@ -21,7 +21,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.M)
 
 
 def escape_block(text: str) -> str:
-    """*text* as body lines of an entry: no heading, comment or front matter line; fences balanced."""
+    """Escape *text* for an entry's body: no heading, comment or front matter; closed fences."""
     text = plain(text).replace("<!--", "<\u200b!--").replace("-->", "--\u200b>")
     text = _HEADING.sub(lambda m: f"{m[1]}\\{m[2]}", text)
     text = _SETEXT.sub(lambda m: f"{m[1]}\\{m[2]}", text)

@@ -177,8 +177,10 @@ class Undoable:
                     if not (0 <= start <= entry.start and entry.end <= start + len(now.rstrip())):
                         if entry.raw != now.rstrip():
                             raise Conflict(
-                                f"entry {change.entry_id} changed since, so this can't be taken back by itself",
-                                f"`memsearch history {change.entry_id}` has its versions, `restore` picks one",
+                                f"entry {change.entry_id} changed since, "
+                                "so this can't be taken back by itself",
+                                f"`memsearch history {change.entry_id}` "
+                                "has its versions, `restore` picks one",
                                 expected=now.decode("utf-8", "replace"),
                                 current=entry.content,
                             )

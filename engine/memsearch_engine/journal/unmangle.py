@@ -17,7 +17,8 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse, parse_anchor
 
 _MARKERS = re.compile(
-    rb"^<{7}(?: [^\n]*)?\r?\n(?P<ours>.*?)(?:^\|{7}(?: [^\n]*)?\r?\n(?P<base>.*?))?^={7}\r?\n(?P<theirs>.*?)^>{7}(?: [^\n]*)?(?:\r?\n|\Z)",
+    rb"^<{7}(?: [^\n]*)?\r?\n(?P<ours>.*?)(?:^\|{7}(?: [^\n]*)?\r?\n"
+    rb"(?P<base>.*?))?^={7}\r?\n(?P<theirs>.*?)^>{7}(?: [^\n]*)?(?:\r?\n|\Z)",
     re.M | re.S,
 )
 _ANCHOR = re.compile(rb"^[ \t]*<!--([^\n]*?\bsession:[^\n]*?)-->[ \t]*\r?\n", re.M)

@@ -469,7 +469,7 @@ class Journal(Undoable):
         self._splice(memory, "delete", [other], None, batch=batch)
 
     def part(self, memory: str, other: Target, shown: Target | None) -> None:
-        """Let both texts of what was changed in two places stand, each as a note. One step of undo."""
+        """Make a note of each version of a conflict. One undo reverts it."""
 
         def change(document: Document, entry: Entry) -> bytes:
             last = sum(found.marks.get(CONFLICT_OF) == entry.id for found in document.entries) < 2
@@ -628,7 +628,7 @@ class Journal(Undoable):
             )
 
     def put_back(self, memory: str, target: Target, text: bytes) -> Entry:
-        """Make an entry hold *text* again, the bytes of an entry as the history has them. Undoable."""
+        """Restore the bytes of an entry from the history. It can be undone."""
         return self._splice(memory, "edit", [target], lambda document, entry: text.strip())[0]
 
     def delete(self, memory: str, targets: list[Target]) -> None:
@@ -753,7 +753,8 @@ class Journal(Undoable):
             )
         if target.hash and entry.hash != target.hash:
             raise Conflict(
-                f"entry {entry.id} changed since it was read (hash {target.hash} expected, {entry.hash} found)",
+                f"entry {entry.id} changed since it was read "
+                f"(hash {target.hash} expected, {entry.hash} found)",
                 "read it again and decide which text to keep",
                 current=entry.content,
             )

@@ -128,7 +128,10 @@ def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]
                     for pair in mark_withheld(pairs, folder, origin):
                         later = sessions.get((pair.newer.agent, pair.newer.session))
                         if pair.holds and pair.older.entry_id == row.entry_id and later:
-                            line = f"overtaken: {row.day} {row.title} | by [mem:{later}], {pair.newer.day}"
+                            line = (
+                                "overtaken: "
+                                f"{row.day} {row.title} | by [mem:{later}], {pair.newer.day}"
+                            )
                             found.setdefault(memory.id, []).append(" ".join(line.split()))
         finally:
             origin.close()

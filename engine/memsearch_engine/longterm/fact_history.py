@@ -19,7 +19,8 @@ from memsearch_engine.longterm.store import DAY_S
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_stood (
-  project TEXT NOT NULL, page TEXT NOT NULL, id TEXT NOT NULL, since REAL NOT NULL, until REAL NOT NULL DEFAULT 0,
+  project TEXT NOT NULL, page TEXT NOT NULL, id TEXT NOT NULL,\
+ since REAL NOT NULL, until REAL NOT NULL DEFAULT 0,
   text TEXT NOT NULL DEFAULT '', PRIMARY KEY (project, page, id, since)) WITHOUT ROWID;
 """
 

@@ -22,7 +22,8 @@ from memsearch_engine.longterm.store import SCHEMA, SessionMemories, plain_line
 
 TRASH = """
 CREATE TABLE IF NOT EXISTS longterm_trash (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, query TEXT NOT NULL, body BLOB NOT NULL, restored REAL NOT NULL);
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL,\
+ query TEXT NOT NULL, body BLOB NOT NULL, restored REAL NOT NULL);
 """
 
 

@@ -44,9 +44,12 @@ _SLACK_S = (
 )
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_jobs (
-  kind TEXT NOT NULL, key TEXT NOT NULL, state TEXT NOT NULL, token TEXT NOT NULL, owner TEXT NOT NULL,
-  started REAL NOT NULL, finished REAL NOT NULL, lease_until REAL NOT NULL, retry_at REAL NOT NULL, tries_left INTEGER NOT NULL,
-  stolen INTEGER NOT NULL, error TEXT NOT NULL, outcome TEXT NOT NULL, watermark REAL NOT NULL, done_watermark REAL NOT NULL,
+  kind TEXT NOT NULL, key TEXT NOT NULL,\
+ state TEXT NOT NULL, token TEXT NOT NULL, owner TEXT NOT NULL,
+  started REAL NOT NULL, finished REAL NOT NULL, lease_until REAL NOT NULL,\
+ retry_at REAL NOT NULL, tries_left INTEGER NOT NULL,
+  stolen INTEGER NOT NULL, error TEXT NOT NULL, outcome TEXT NOT NULL,\
+ watermark REAL NOT NULL, done_watermark REAL NOT NULL,
   PRIMARY KEY (kind, key)) WITHOUT ROWID;
 """
 

@@ -43,12 +43,15 @@ _UNDER = "\x1f"  # separates headings
 FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS living_waiting (
-  project TEXT NOT NULL, page TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (project, page)) WITHOUT ROWID;
+  project TEXT NOT NULL, page TEXT NOT NULL,\
+ body BLOB NOT NULL, PRIMARY KEY (project, page)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS living_lines (
-  project TEXT NOT NULL, page TEXT NOT NULL, trail TEXT NOT NULL, line TEXT NOT NULL, how TEXT NOT NULL,
+  project TEXT NOT NULL, page TEXT NOT NULL,\
+ trail TEXT NOT NULL, line TEXT NOT NULL, how TEXT NOT NULL,
   PRIMARY KEY (project, page, trail, line)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS living_versions (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL, page TEXT NOT NULL, path TEXT NOT NULL, at REAL NOT NULL, before BLOB,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL,\
+ page TEXT NOT NULL, path TEXT NOT NULL, at REAL NOT NULL, before BLOB,
   after BLOB NOT NULL);
 """
 

@@ -30,7 +30,10 @@ from memsearch_engine.longterm.store import SessionMemories
 
 BACKED_UP = STORE + review.SCHEMA + forgetting.TRASH
 EVERY_S = 6 * 3600.0
-_SCHEMA = "CREATE TABLE IF NOT EXISTS longterm_considered (one INTEGER PRIMARY KEY CHECK (one=1), at REAL NOT NULL);"
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS longterm_considered (one INTEGER "
+    "PRIMARY KEY CHECK (one=1), at REAL NOT NULL);"
+)
 
 
 class RunReport(msgspec.Struct):

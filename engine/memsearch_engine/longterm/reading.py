@@ -135,7 +135,10 @@ def _shown(material: Material, day: str, entry: Entry) -> str:
     while estimate(text) > _NOTE_TOKENS:
         text = text[: len(text) * 4 // 5]
     who = entry.agent or "by hand"
-    return f"[mem:{name}] {day} {entry.time} {who}{f' session {entry.session[:8]}' if entry.session else ''}\n{text}"
+    return (
+        f"[mem:{name}] {day} {entry.time} "
+        f"{who}{f' session {entry.session[:8]}' if entry.session else ''}\n{text}"
+    )
 
 
 def tools_for(material: Material) -> list[Tool]:

@@ -151,7 +151,9 @@ class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, Result]):
                 "",
                 "Skills that exist:",
                 *(
-                    f"<skill>\n{reading.quoted(redact(plain(skill.text), home)[0][:_SHOWN_CHARACTERS])}\n</skill>"
+                    "<skill>\n"
+                    f"{reading.quoted(redact(plain(skill.text), home)[0][:_SHOWN_CHARACTERS])}\n"
+                    "</skill>"
                     for skill in existing
                 ),
             ]

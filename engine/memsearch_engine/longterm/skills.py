@@ -44,8 +44,10 @@ _MAX_FILE = 256 * 1024
 _MOST, _MAX_SOURCES = 500, 200
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS skills_trash (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL, skill TEXT NOT NULL, meta TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS skills_written (hash TEXT PRIMARY KEY, how TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, project TEXT NOT NULL,\
+ name TEXT NOT NULL, skill TEXT NOT NULL, meta TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS skills_written (hash TEXT PRIMARY KEY,\
+ how TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -245,7 +247,10 @@ def chosen(settings: Settings) -> tuple[str, SkillTask] | None:
 def render(name: str, description: str, body: str, home: Home) -> str:
     """The text of a SKILL.md. The front matter is quoted because it comes from a model."""
     described = " ".join(redact(plain(description), home)[0].split())[:1000]
-    return f"---\nname: {name}\ndescription: {json.dumps(described, ensure_ascii=False)}\n---\n\n{body}\n"
+    return (
+        f"---\nname: {name}\n"
+        f"description: {json.dumps(described, ensure_ascii=False)}\n---\n\n{body}\n"
+    )
 
 
 def validated(name: str, text: str) -> list[str]:

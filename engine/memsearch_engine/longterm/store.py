@@ -26,12 +26,16 @@ Mode = Literal["enabled", "disabled", "polluted"]
 DAY_S = 86400.0
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_memories (
-  id TEXT PRIMARY KEY, agent TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL, project_name TEXT NOT NULL,
-  cwd TEXT NOT NULL, path TEXT NOT NULL, watermark REAL NOT NULL, raw_memory TEXT NOT NULL, summary TEXT NOT NULL,
-  slug TEXT NOT NULL, made REAL NOT NULL, selected REAL NOT NULL DEFAULT 0, forgotten REAL NOT NULL DEFAULT 0,
+  id TEXT PRIMARY KEY, agent TEXT NOT NULL, session TEXT NOT NULL,\
+ project TEXT NOT NULL, project_name TEXT NOT NULL,
+  cwd TEXT NOT NULL, path TEXT NOT NULL, watermark REAL NOT NULL,\
+ raw_memory TEXT NOT NULL, summary TEXT NOT NULL,
+  slug TEXT NOT NULL, made REAL NOT NULL,\
+ selected REAL NOT NULL DEFAULT 0, forgotten REAL NOT NULL DEFAULT 0,
   restored REAL NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS longterm_modes (
-  agent TEXT NOT NULL, session TEXT NOT NULL, mode TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (agent, session)) WITHOUT ROWID;
+  agent TEXT NOT NULL, session TEXT NOT NULL, mode TEXT NOT NULL,\
+ at REAL NOT NULL, PRIMARY KEY (agent, session)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS longterm_refused (
   sign TEXT NOT NULL, line TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (sign, line)) WITHOUT ROWID;
 """

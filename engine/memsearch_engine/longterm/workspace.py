@@ -52,7 +52,8 @@ EVERYWHERE = ""
 #: identity.
 _SECTION = re.compile(r"##\s+(?:(Everywhere)|Project\s+(.{1,120}?)\s*\(([0-9a-f]{8})\))\s*")
 _SKILL = re.compile(
-    r"skills/[a-z0-9][a-z0-9-]{0,63}/(?:SKILL\.md|(?:scripts|templates|examples)/[A-Za-z0-9][A-Za-z0-9._-]{0,80})"
+    r"skills/[a-z0-9][a-z0-9-]{0,63}/(?:SKILL\.md|"
+    r"(?:scripts|templates|examples)/[A-Za-z0-9][A-Za-z0-9._-]{0,80})"
 )
 _BULLET = re.compile(r"\s{0,3}[-*+]\s")
 _RESOURCE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d).*\.md")
@@ -375,7 +376,10 @@ def diff_text(changes: list[ArtifactChange]) -> str:
     data = body.encode()
     if len(data) > _MAX_DIFF:
         body = data[:_MAX_DIFF].decode("utf-8", "ignore")
-        body += f"\n… cut: {len(data) - len(body.encode())} more bytes; the files themselves are whole\n"
+        body += (
+            f"\n… cut: {len(data) - len(body.encode())} more bytes; "
+            "the files themselves are whole\n"
+        )
     return "\n".join([*lines, "", "## Diff", "", "````diff", body.rstrip("\n"), "````", ""])
 
 

@@ -34,17 +34,23 @@ _SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
 _MIN_WORDS = 6
 _MAX_ALIKE = 50  # notes with the same sketch hash that are compared with each other
 _ERROR = re.compile(
-    r"(?i)^\W*(?:api error\b|error:? (?:4\d\d|5\d\d)\W*$|rate limit(?:ed)?\W*(?:exceeded|reached|$)|you(?:'ve| have) (?:hit|reached) your (?:usage|rate) limit|usage limit reached|"
-    r"credit balance is too low|invalid api key|please run /login|overloaded_error|request timed out\W*$|prompt is too long|"
-    r"execution error|\[?(?:summary|transcript) (?:failed|unavailable|empty)\]?|no summary (?:available|generated))"
+    r"(?i)^\W*(?:api error\b|error:? (?:4\d\d|5\d\d)\W*$|rate limit(?:ed)?\W*(?:exceeded|"
+    r"reached|$)|you(?:'ve| have) (?:hit|reached) your (?:usage|rate) limit|usage limit reached|"
+    r"credit balance is too low|invalid api key|please run /login|"
+    r"overloaded_error|request timed out\W*$|prompt is too long|"
+    r"execution error|\[?(?:summary|transcript) (?:failed|"
+    r"unavailable|empty)\]?|no summary (?:available|generated))"
 )
 _ECHO = re.compile(
-    r"<memsearch-memory|</memsearch-memory|Notes from earlier sessions of this project:|\[memsearch\] Memory available|"
+    r"<memsearch-memory|</memsearch-memory|"
+    r"Notes from earlier sessions of this project:|\[memsearch\] Memory available|"
     r"# Recent Memory\b|Long-term memory, checked by the user"
 )
 _PROMPT = re.compile(
-    r"(?i)you are a third-person note-taker|\[memsearch summariser\]|summari[sz]e the following (?:turn|transcript|conversation)|"
-    r"^\W*you are (?:an?|the) [a-z -]{3,40}(?:assistant|agent|note-taker|summari[sz]er)\b|output only (?:the )?bullet"
+    r"(?i)you are a third-person note-taker|\[memsearch summariser\]|"
+    r"summari[sz]e the following (?:turn|transcript|conversation)|"
+    r"^\W*you are (?:an?|the) [a-z -]{3,40}(?:assistant|agent|"
+    r"note-taker|summari[sz]er)\b|output only (?:the )?bullet"
 )
 _WHY = {
     "stub": "says nothing",
@@ -52,7 +58,10 @@ _WHY = {
     "echo": "repeats what a session was told",
     "prompt": "is a prompt, not a fact",
     "duplicate": "says nearly the same as another",
-    "merged": "was merged line by line, so that notes lie in one another, or git's markers stand between them",
+    "merged": (
+        "was merged line by line, so that notes lie in one another, "
+        "or git's markers stand between them"
+    ),
     "returned": "was deleted here, and came back with a merge or a copy",
     "vanished": "was written here and is gone: another program wrote over the file",
 }

@@ -73,8 +73,10 @@ _TOKEN = re.compile(
 _RELATIVE = re.compile(r"(\d{1,4})(d|w|m|y)$")
 #: Words that ask for the present state. Newer notes then get a higher score.
 _NOW = re.compile(
-    r"\b(latest|newest|current|currently|now|today|recent|recently|these days|at the moment|anymore|still"
-    r"|aktuell|derzeit|jetzt|ahora|actual|actualmente|actuellement|maintenant)\b|现在|目前|最新|当前|如今",
+    r"\b(latest|newest|current|currently|now|today|recent|"
+    r"recently|these days|at the moment|anymore|still"
+    r"|aktuell|derzeit|jetzt|ahora|actual|actualmente|"
+    r"actuellement|maintenant)\b|现在|目前|最新|当前|如今",
     re.I,
 )
 #: Words that ask for an earlier state. The newest version of a note is then not the answer.

@@ -23,7 +23,8 @@ from memsearch_engine.staleness.past import Past, walk
 _MAIN = ("main", "master", "trunk", "default", "develop")
 _SWITCH = re.compile(r"^(\S+) \S+ .*?\tcheckout: moving from (\S+) to (\S+)$", re.M)
 _MERGES = re.compile(
-    r"^Merge (?:remote-tracking )?branch '(?:origin/)?([^']+)'|^Merge pull request #\d+ from [^/\s]+/(\S+)",
+    r"^Merge (?:remote-tracking )?branch '(?:origin/)?([^']+)'|"
+    r"^Merge pull request #\d+ from [^/\s]+/(\S+)",
     re.M,
 )
 _MAX_REFLOG = 16 * 1024 * 1024
@@ -63,7 +64,7 @@ class Branches:
         self._judged: dict[str, str] = {}
 
     def state(self, name: str) -> str:
-        """``there``, ``gone`` (it existed here once), or ``""`` if this repository never knew it."""
+        """Return ``there``, ``gone`` (it existed once), or ``""`` if it was never known here."""
         if name in self._tips or name == self.current:
             return "there"
         return "gone" if name in self._last_tips else ""
@@ -130,7 +131,7 @@ class Branches:
         return "merged" if changed else "merged" if not own else ""
 
     def has_commit(self, name: str) -> bool | None:
-        """Whether a branch or tag has a commit, by its first digits; None if unknown or ambiguous."""
+        """Whether a branch or tag has a commit (first digits); None if unknown or ambiguous."""
         try:
             found = {
                 bytes(sha)

@@ -29,13 +29,16 @@ _MAX_LOOSE, _MAX_FILE = 20_000, 512 * 1024
 _PLAIN = re.compile(r"[\w@+./-]{1,200}")
 #: What in a work tree is nobody's own text.
 _MADE = frozenset(
-    ".git .hg .memsearch node_modules .venv venv __pycache__ .tox .nox .mypy_cache .ruff_cache .pytest_cache target dist build .next .gradle "
+    ".git .hg .memsearch node_modules .venv venv __pycache__ .tox .nox "
+    ".mypy_cache .ruff_cache .pytest_cache target dist build .next .gradle "
     ".idea .vscode .cache vendor Pods".split()
 )
 _BUILT = ("build", "dist", "target", "vendor", "gen", "generated")
 _MANIFESTS = frozenset(
-    "Cargo.toml Cargo.lock package.json package-lock.json yarn.lock pnpm-lock.yaml go.mod go.sum pyproject.toml poetry.lock uv.lock Pipfile "
-    "requirements.txt setup.cfg Gemfile Gemfile.lock composer.json composer.lock pom.xml build.gradle build.gradle.kts mix.exs pubspec.yaml".split()
+    "Cargo.toml Cargo.lock package.json package-lock.json yarn.lock "
+    "pnpm-lock.yaml go.mod go.sum pyproject.toml poetry.lock uv.lock Pipfile "
+    "requirements.txt setup.cfg Gemfile Gemfile.lock composer.json "
+    "composer.lock pom.xml build.gradle build.gradle.kts mix.exs pubspec.yaml".split()
 )
 _TARGET = re.compile(rb"^([^\t#:=\n ][^#:=\n]{0,2000}?)::?(?!=)", re.M)
 _INCLUDES = re.compile(rb"^(?:-?include|sinclude|import|mod)\b", re.M)
@@ -339,7 +342,7 @@ class Checker:
         return False
 
     def _is_defined(self, name: str, blobs: list[bytes]) -> bool:
-        """Whether one of these contents defines a name. Names in a manifest are defined elsewhere."""
+        """Whether one of these contents defines a name. Names in a manifest do not count."""
         return any(
             _defines(self.past.content(blob), name)
             for blob in blobs
@@ -479,8 +482,15 @@ def _defines(text: bytes, name: str) -> bool:
     """Whether a text defines a name: function, class, constant, or configuration key."""
     word = rf"(?<![\w$]){re.escape(name)}(?![\w$])"
     patterns = (
-        rf"\b(?:def|class|function\*?|func|fn|fun|const|let|var|val|type|interface|enum|struct|trait|module|object|record|static|define|sub|proc|rpc|message|service|table|view)\b[^\n(={{]{{0,60}}{word}",
-        rf"""^[ \t]*(?:export[ \t]+)?(?:[\w$]+\.)*["']?{word}["']?[ \t]*(?:\??:(?!:)|[:?+]?=(?!=))""",
+        (
+            r"\b(?:def|class|function\*?|func|fn|fun|const|let|var|val|type|"
+            r"interface|enum|struct|trait|module|object|record|static|define|"
+            rf"sub|proc|rpc|message|service|table|view)\b[^\n(={{]{{0,60}}{word}"
+        ),
+        (
+            r"^[ \t]*(?:export[ \t]+)?(?:[\w$]+\.)*"
+            rf"""["']?{word}["']?[ \t]*(?:\??:(?!:)|[:?+]?=(?!=))"""
+        ),
         rf"\bfunc[ \t]*\([^()\n]*\)[ \t]*{word}",
         rf"^[ \t]*(?:[\w$<>\[\],?*&]+[ \t]+){{0,4}}{word}[ \t]*\([^;\n]*\)[^;\n]*\{{[ \t]*$",
     )
@@ -543,7 +553,7 @@ def _ends(word: str, ends: tuple[str, ...]) -> bool:
 
 
 def _make_targets(text: bytes) -> set[str] | None:
-    """Targets of a makefile, ``*`` for a pattern; None if includes or variables may define others."""
+    """Return the targets of a makefile, ``*`` for a pattern; None if there may be others."""
     names = {
         name.decode("utf-8", "replace") for line in _TARGET.findall(text) for name in line.split()
     }

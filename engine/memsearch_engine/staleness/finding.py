@@ -60,7 +60,10 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
             return f"{name} is {self.to} since {self.day}{with_commit}"
         if self.state == "changed":
             much = f", {self.share:.0%} of its lines" if self.share >= 0.005 else ""
-            return f"{name}: changed since by {self.commits} {'commit' if self.commits == 1 else 'commits'}{much}"
+            return (
+                f"{name}: changed since by {self.commits} "
+                f"{'commit' if self.commits == 1 else 'commits'}{much}"
+            )
         return f"{name}: {'still there' if self.state == 'fresh' else 'can’t tell'}"
 
 

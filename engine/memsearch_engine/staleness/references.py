@@ -19,23 +19,30 @@ _COMMENT = re.compile(r"<!--.{0,2000}?-->", re.S)
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
 #: Words of a sentence that says itself that what it names went, moved or is no more what it was.
 _TELLS = re.compile(
-    r"\b(?:remov\w+|delet\w+|drop(?:s|ped|ping)?|gone|renam\w+|mov(?:e|ed|es|ing)|replac\w+|retir\w+|no longer|used to|instead of|rather than"
-    r"|previously|formerly|former|obsolete|deprecat\w+|split|merg\w+ into|folded into|inlin\w+|extract\w+|g[eo]t rid|kill(?:ed|s)?|becomes?|became"
-    r"|from now on|clean(?:ed|s)? up|goes from|revert\w*|supersed\w*|git (?:rm|mv)|rm|mv|entfern\w+|gelöscht|umbenannt|verschoben|ersetzt|elimin\w+"
+    r"\b(?:remov\w+|delet\w+|drop(?:s|ped|ping)?|gone|renam\w+|mov(?:e|ed|"
+    r"es|ing)|replac\w+|retir\w+|no longer|used to|instead of|rather than"
+    r"|previously|formerly|former|obsolete|deprecat\w+|split|merg\w+ into|"
+    r"folded into|inlin\w+|extract\w+|g[eo]t rid|kill(?:ed|s)?|becomes?|became"
+    r"|from now on|clean(?:ed|s)? up|goes from|revert\w*|supersed\w*|git (?:rm|mv)|"
+    r"rm|mv|entfern\w+|gelöscht|umbenannt|verschoben|ersetzt|elimin\w+"
     r"|supprim\w+|renomm\w+|déplac\w+)\b|删除|移除|重命名|移动|替换",
     re.IGNORECASE,
 )
 _SUFFIX = (
-    "py|pyi|ipynb|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|java|kt|kts|scala|clj|c|h|cc|cpp|cxx|hpp|hh|m|mm|swift|cs|fs|rb|php|pl|lua|r|jl|ex|exs|erl"
-    "|hs|ml|dart|zig|nim|sh|bash|zsh|fish|ps1|bat|sql|graphql|gql|proto|thrift|toml|yaml|yml|json|jsonc|json5|ini|cfg|conf|env|xml|html|css|scss"
+    "py|pyi|ipynb|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|java|kt|kts|scala|"
+    "clj|c|h|cc|cpp|cxx|hpp|hh|m|mm|swift|cs|fs|rb|php|pl|lua|r|jl|ex|exs|erl"
+    "|hs|ml|dart|zig|nim|sh|bash|zsh|fish|ps1|bat|sql|graphql|gql|proto|"
+    "thrift|toml|yaml|yml|json|jsonc|json5|ini|cfg|conf|env|xml|html|css|scss"
     "|sass|less|md|mdx|rst|txt|adoc|tf|hcl|nix|gradle|cmake|mk|lock|csv|tsv|j2|tmpl|tcss"
 )
 # of a path; bounded, as all that is repeated here: notes may say anything, at any length
 _PART = r"[\w@+.-]{1,120}"
 _BEFORE, _AFTER = r"(?<![\w/.@:~\\=?&%${}+-])", r"(?![\w/\\=-]|\.\w)"
 _PATH = re.compile(
-    rf"{_BEFORE}(?P<path>(?:\.{{0,2}}/)?(?:{_PART}/){{0,40}}(?:[\w@+-][\w@+.-]{{0,120}}\.(?:{_SUFFIX})"
-    rf"|(?:Makefile|Dockerfile|Justfile|justfile)(?:\.\w+)?)|(?:{_PART}/){{1,40}}\.[A-Za-z][\w-]+){_AFTER}"
+    rf"{_BEFORE}(?P<path>(?:\.{{0,2}}/)?(?:{_PART}/)"
+    rf"{{0,40}}(?:[\w@+-][\w@+.-]{{0,120}}\.(?:{_SUFFIX})"
+    r"|(?:Makefile|Dockerfile|Justfile|justfile)(?:\.\w+)?)|"
+    rf"(?:{_PART}/){{1,40}}\.[A-Za-z][\w-]+){_AFTER}"
     rf"|{_BEFORE}(?P<folder>(?:\.{{0,2}}/)?(?:{_PART}/){{1,40}})(?![\w*.\\=])",
 )
 _HALF = re.compile(r"/[^\s/`.]+ $")  # of a path with a space in it: what comes is its rest
@@ -43,20 +50,24 @@ _URL = re.compile(r"\b\w+://\S+")
 _NAME = r"[A-Za-z_$][\w$]*"
 _QUALIFIED = re.compile(rf"(?:{_NAME}(?:\.|::|#|->))*({_NAME})(\(.{{0,60}}\))?")
 _IN_PROSE = re.compile(
-    r"(?<![\w/.@:$-])([a-z_][a-z0-9]*_[a-z0-9_]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Za-z][a-z0-9]+(?:[A-Z]+[a-z0-9]+)+)(?:\(\))?(?![\w/-]|\.\w)"
+    r"(?<![\w/.@:$-])([a-z_][a-z0-9]*_[a-z0-9_]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+|"
+    r"[A-Za-z][a-z0-9]+(?:[A-Z]+[a-z0-9]+)+)(?:\(\))?(?![\w/-]|\.\w)"
 )
 _UPPER = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _ASSIGNED = re.compile(r"([A-Za-z_][\w.-]{2,60})\s*(?:=|:(?!:))\s*\S.*")
 _COMMAND = re.compile(
-    r"(?:make|just)(?:\s+-\S+)*\s+[\w.:/-]+|(?:npm|yarn|pnpm|bun)\s+(?:run\s+|test\b)[\w.:/-]*|python3?\s+-m\s+[\w.]+.*"
-    r"|(?:pytest|python3?|node|deno|bun|ruby|(?:uv|poetry)\s+run)\s+\S+.*|(?:bash|sh|zsh)\s+\S+\.sh.*|\./\S+.*"
+    r"(?:make|just)(?:\s+-\S+)*\s+[\w.:/-]+|(?:npm|yarn|pnpm|"
+    r"bun)\s+(?:run\s+|test\b)[\w.:/-]*|python3?\s+-m\s+[\w.]+.*"
+    r"|(?:pytest|python3?|node|deno|bun|ruby|(?:uv|poetry)\s+run)\s+\S+.*|"
+    r"(?:bash|sh|zsh)\s+\S+\.sh.*|\./\S+.*"
 )
 _COMMIT = re.compile(r"(?<![\w/.#-])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,40}(?![\w/-])")
 _COMMIT_WORDS = re.compile(
     r"\b(?:commit|sha|rev|revision|cherry|bisect|revert|fixup|merge)", re.IGNORECASE
 )
 _BRANCH = re.compile(
-    r"\bbranch\s+`([\w./+-]{2,80})`|`([\w./+-]{2,80})`\s+branch\b|\bbranch\s+([\w.+-]+/[\w./+-]{1,80})",
+    r"\bbranch\s+`([\w./+-]{2,80})`|`([\w./+-]{2,80})`\s+branch\b|"
+    r"\bbranch\s+([\w.+-]+/[\w./+-]{1,80})",
     re.IGNORECASE,
 )
 

@@ -36,7 +36,8 @@ _SAFE = {
 }
 #: What git's caller may not decide for our clone: a hook of a project's has these set.
 _FOREIGN = re.compile(
-    r"GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|NAMESPACE|CONFIG.*)$"
+    r"GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|"
+    r"ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|NAMESPACE|CONFIG.*)$"
 )
 
 _OURS = re.compile(
@@ -214,7 +215,7 @@ class Clone:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def is_damaged(self, error: Exception) -> bool:
-        """Whether git finds the clone damaged after *error*. An unreachable remote is not examined."""
+        """Whether git finds the clone damaged after *error*; False if the remote is unreachable."""
         if str(error).startswith("git ls-remote") and not _OURS.search(str(error)):
             return False
         try:

@@ -30,7 +30,10 @@ from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.secrets.scan import redact
 
-_COMMENT = "# notes are merged entry by entry where `memsearch sync git-driver install` was run; by lines elsewhere"
+_COMMENT = (
+    "# notes are merged entry by entry where `memsearch "
+    "sync git-driver install` was run; by lines elsewhere"
+)
 _FILES = tuple(
     f"{folder}/**/*.{kind} merge=memsearch"
     for folder in ("memory", SHARED_FOLDER)

@@ -265,7 +265,8 @@ class _Round:
     def _rewritten(self, what: str) -> Refused:
         return Refused(
             what,
-            "nothing was changed here. Look at it; `memsearch sync --rejoin` meets it as a new one: what either side has stays",
+            "nothing was changed here. Look at it; "
+            "`memsearch sync --rejoin` meets it as a new one: what either side has stays",
         )
 
     def _recover(self) -> None:
@@ -312,7 +313,8 @@ class _Round:
         ):
             self._skip(
                 LONGTERM,
-                f"{self.home.longterm} is not there: what it held stays as it is on the other machines",
+                f"{self.home.longterm} is not there: "
+                "what it held stays as it is on the other machines",
             )
         return here
 
@@ -321,7 +323,8 @@ class _Round:
             if name in self.held:
                 self._skip(
                     name,
-                    f"{project.memory} is not there: its notes stay as they are on the other machines",
+                    f"{project.memory} is not there: "
+                    "its notes stay as they are on the other machines",
                 )
             return {}
         listing = list_files(project.memory)
@@ -545,7 +548,7 @@ class _Round:
     # -- what may not be lost
 
     def _unless_too_much_goes(self, files: list[_File]) -> list[_File]:
-        """Skip projects that would lose more, here or there, than anyone is known to have deleted."""
+        """Skip projects that would lose more notes than are known to have been deleted."""
         if self.answer.accept_deletions:
             return files
         for project in dict.fromkeys(owner(file.key) for file in files):
@@ -558,7 +561,8 @@ class _Round:
                 self._skip(
                     project,
                     f"{here} {what} of {known} are gone here, and were not deleted with memsearch: "
-                    "`memsearch sync --bring-back` fetches them, `--accept-deletions` deletes them everywhere",
+                    "`memsearch sync --bring-back` fetches them, "
+                    "`--accept-deletions` deletes them everywhere",
                 )
             elif self._is_much(project, there, is_meant=all(pair[2] for pair in lost)):
                 self._skip(
@@ -630,7 +634,8 @@ class _Round:
                     place = (self._place(key) or (key, ""))[0]
                     raise Refused(
                         f"a secret ({found[0].rule}) stands in {place}: nothing was sent",
-                        "`memsearch secrets scrub` takes it out, `memsearch secrets allow` says that it is none",
+                        "`memsearch secrets scrub` takes it out, "
+                        "`memsearch secrets allow` says that it is none",
                     )
 
     # -- writing
@@ -770,7 +775,7 @@ def _texts(data: bytes, name: str) -> set[tuple[str, str]]:
 
 
 def _not_replaced(gone: list[Entry], new: set[str]) -> int:
-    """Number of deleted entries. An entry without id becomes another one when it is edited by hand."""
+    """Return the number of deleted entries. A manual edit replaces an entry without an id."""
     by_words = sum(render.needs_id(entry) for entry in gone)
     return len(gone) - by_words + max(0, by_words - len(new))
 

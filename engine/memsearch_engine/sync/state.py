@@ -21,13 +21,18 @@ from memsearch_engine.sync.layout import owner
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sync_values (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 -- what the files of a project hold, in the folder that takes part; kept while the folder is away
-CREATE TABLE IF NOT EXISTS sync_held (project TEXT PRIMARY KEY, root TEXT NOT NULL, base TEXT NOT NULL) WITHOUT ROWID;
--- single files that hold something else: a round was cut short, or they were left alone. seq: the change that wrote one, until it is
+CREATE TABLE IF NOT EXISTS sync_held (project TEXT PRIMARY KEY,\
+ root TEXT NOT NULL, base TEXT NOT NULL) WITHOUT ROWID;
+-- single files that hold something else: a round was cut short,\
+ or they were left alone. seq: the change that wrote one, until it is
 -- known to be done; before: what it held before that
-CREATE TABLE IF NOT EXISTS sync_taken (path TEXT PRIMARY KEY, base TEXT NOT NULL, seq INTEGER NOT NULL, before TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sync_taken (path TEXT PRIMARY KEY,\
+ base TEXT NOT NULL, seq INTEGER NOT NULL, before TEXT) WITHOUT ROWID;
 -- turns that both sides had: a hash of it here, the name of its blob there
-CREATE TABLE IF NOT EXISTS sync_turns (path TEXT PRIMARY KEY, digest TEXT NOT NULL, blob TEXT NOT NULL) WITHOUT ROWID;
--- a folder that is known under another identity elsewhere: a project without git has none of its own
+CREATE TABLE IF NOT EXISTS sync_turns (path TEXT PRIMARY KEY,\
+ digest TEXT NOT NULL, blob TEXT NOT NULL) WITHOUT ROWID;
+-- a folder that is known under another identity elsewhere:\
+ a project without git has none of its own
 CREATE TABLE IF NOT EXISTS sync_places (root TEXT PRIMARY KEY, project TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -106,7 +111,10 @@ class State:
         }
 
     def take(self, path: str, base: str, seq: int) -> None:
-        query = "INSERT OR REPLACE INTO sync_taken (path, base, seq, before) VALUES (?,?,?,(SELECT base FROM sync_taken WHERE path=?))"
+        query = (
+            "INSERT OR REPLACE INTO sync_taken (path, base, seq, before) "
+            "VALUES (?,?,?,(SELECT base FROM sync_taken WHERE path=?))"
+        )
         self._db.execute(query, (path, base, seq, path))
 
     def drop(self, path: str) -> None:
@@ -165,7 +173,7 @@ class State:
             )  # what this machine has forgotten stays so
 
     def leave(self) -> None:
-        """Know nothing of any remote any more; which folder is which project elsewhere stays known."""
+        """Forget everything about remotes, except which folder is which project elsewhere."""
         self.forget()
         self._db.execute("DELETE FROM sync_values WHERE name<>?", (_MACHINE,))
         self._db.execute("DELETE FROM sync_turns")

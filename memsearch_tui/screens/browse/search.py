@@ -32,7 +32,8 @@ _HITS = 60
 #: Words of a question that a matching note need not contain.
 _ASKING = frozenset(
     "today yesterday now recently lately latest last current currently when what why how who which "
-    "where did does do was were is are has have had the a an of for to in on about again still".split()
+    "where did does do was were is are has have "
+    "had the a an of for to in on about again still".split()
 )
 _SHORTEST = 3  # shortest search that is stored, in letters
 

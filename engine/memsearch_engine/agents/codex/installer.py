@@ -113,7 +113,10 @@ class Installer(installing.Installer):
         if not state:
             return []
         return [
-            f"Codex does not trust its hooks ({', '.join(state)}): `memsearch agents install codex` says that you do"
+            (
+                f"Codex does not trust its hooks ({', '.join(state)}): "
+                "`memsearch agents install codex` says that you do"
+            )
         ]
 
     def hooked(self) -> bool:

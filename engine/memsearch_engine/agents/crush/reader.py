@@ -92,7 +92,8 @@ class CrushConversation(WholeConversation):
             columns = {name for _, name, *_ in db.execute("PRAGMA table_info(messages)")}
             summary = "is_summary_message" if "is_summary_message" in columns else "0"
             rows = db.execute(
-                f"SELECT id, role, parts, created_at, finished_at, {summary} FROM messages WHERE session_id=? ORDER BY created_at, rowid",
+                f"SELECT id, role, parts, created_at, finished_at, {summary} FROM messages "
+                "WHERE session_id=? ORDER BY created_at, rowid",
                 (where.session,),
             ).fetchall()
             for name, role, parts, created, finished, is_summary in rows:

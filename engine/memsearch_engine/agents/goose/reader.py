@@ -196,7 +196,8 @@ class GooseConversation(WholeConversation):
         )
         self._own = _OWN | _extensions(value_of(row[3]))
         rows = db.execute(
-            f"SELECT {name}, role, content_json, created_timestamp, {told} FROM messages WHERE session_id=?"
+            f"SELECT {name}, role, content_json, created_timestamp, {told} FROM messages "
+            "WHERE session_id=?"
             " ORDER BY created_timestamp, id",
             (self.session,),
         )

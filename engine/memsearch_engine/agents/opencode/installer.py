@@ -12,7 +12,8 @@ from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.agents.patches import Patch, link, read
 from memsearch_engine.core.home import user_home
 
-#: In the first comment of our plugin of every version; memsearch's own plugin has the same file name.
+#: In the first comment of our plugin of every version; memsearch's own plugin has the same file
+#: name.
 _OUR_MARK = b"`memsearch plugins install opencode`"
 
 

@@ -8,10 +8,11 @@ The person's words are the first part of the line. Additions of hooks and the fi
 names are further parts.
 
 **A turn is named by the uuid of its user line.** A resumed session continues in the same file. A
-fork copies the line with its uuid. A rewind leaves the line in place, and its record names
-the line after which the next prompt continues. The ``prompt_id`` that hooks get is in a turn's measurements (``ui_telemetry``); it is an alias of the
-last turn with it. Sub-agents have files of their own beside ``chats`` and are not sessions. A
-process that ends in the middle leaves the answer so far, without its token counts.
+fork copies the line with its uuid. A rewind leaves the line in place, and its record names the line
+after which the next prompt continues. The ``prompt_id`` that hooks get is in a turn's measurements
+(``ui_telemetry``); it is an alias of the last turn with it. Sub-agents have files of their own
+beside ``chats`` and are not sessions. A process that ends in the middle leaves the answer so far,
+without its token counts.
 """
 
 from __future__ import annotations

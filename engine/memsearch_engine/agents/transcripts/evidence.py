@@ -25,7 +25,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS contents (
   digest BLOB PRIMARY KEY, packed BLOB NOT NULL, bytes INTEGER NOT NULL, at REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS turns (
-  agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, digest BLOB NOT NULL REFERENCES contents(digest),
+  agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL,\
+ digest BLOB NOT NULL REFERENCES contents(digest),
   at REAL NOT NULL, PRIMARY KEY (agent, session, turn)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS turns_digest ON turns(digest);
 """
@@ -270,7 +271,8 @@ class Archive:
             query = (
                 "SELECT t.agent, t.session, t.turn, c.packed FROM turns t JOIN contents c USING "
                 "(digest)"
-                f" WHERE (t.agent, t.session, t.turn) IN (VALUES {','.join(['(?,?,?)'] * len(batch))})"
+                " WHERE (t.agent, t.session, "
+                f"t.turn) IN (VALUES {','.join(['(?,?,?)'] * len(batch))})"
             )
             for agent, session, turn, packed in self._read(
                 query, tuple(part for key in batch for part in key)

@@ -106,7 +106,10 @@ def _shorten_turn(turn: Turn) -> int:
 def _without_middle(text: str, most: int) -> str:
     if len(text) <= most:
         return text
-    return f"{text[: most * 2 // 3]}\n[… {len(text) - most} characters left out: --full …]\n{text[-most // 3 :]}"
+    return (
+        f"{text[: most * 2 // 3]}\n"
+        f"[… {len(text) - most} characters left out: --full …]\n{text[-most // 3 :]}"
+    )
 
 
 def all_sessions(

@@ -204,7 +204,8 @@ def _origins(db: Any, session: str) -> dict[str, str]:
         batch = list(times)[start : start + 500]
         marks = ",".join("?" * len(batch))
         for name, time in db.execute(
-            f"SELECT m.id, m.time_created FROM message m JOIN session s ON s.id=m.session_id WHERE m.time_created IN ({marks}) "
+            "SELECT m.id, m.time_created FROM message m JOIN session s ON s.id=m.session_id "
+            f"WHERE m.time_created IN ({marks}) "
             "AND m.session_id<>? AND m.time_created >= s.time_created ORDER BY m.id",
             (*batch, session),
         ):

@@ -53,7 +53,8 @@ _SKILL = "<skill_content"
 _MAX_CHILDREN = 200
 #: Tools of the old layout that have a name like a server's tool.
 _OWN_TOOLS = frozenset(
-    "read_file write_file search_replace web_search web_fetch ask_user_question exit_plan_mode".split()
+    "read_file write_file search_replace web_search "
+    "web_fetch ask_user_question exit_plan_mode".split()
 )
 _ERROR, _CANCELLED = "<tool_error>", "<user_cancellation>"
 

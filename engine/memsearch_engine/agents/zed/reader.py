@@ -304,7 +304,8 @@ def _piece(piece: dict[str, Any]) -> str:
     for reference in uri.values():
         named = table_of(reference)
         path = text_of(named.get("abs_path")) or text_of(named.get("path"))
-        return f"@{os.path.basename(path.rstrip('/')) or text_of(named.get('name')) or text_of(named.get('url')) or 'mention'}"
+        name = os.path.basename(path.rstrip("/")) or text_of(named.get("name"))
+        return f"@{name or text_of(named.get('url')) or 'mention'}"
     return ""
 
 

@@ -18,8 +18,10 @@ from memsearch_engine.core.state import using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spend (
-  id INTEGER PRIMARY KEY, at REAL NOT NULL, day TEXT NOT NULL, purpose TEXT NOT NULL, provider TEXT NOT NULL,
-  model TEXT NOT NULL, agent TEXT NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, usd REAL NOT NULL,
+  id INTEGER PRIMARY KEY, at REAL NOT NULL, day TEXT NOT NULL,\
+ purpose TEXT NOT NULL, provider TEXT NOT NULL,
+  model TEXT NOT NULL, agent TEXT NOT NULL,\
+ input INTEGER NOT NULL, output INTEGER NOT NULL, usd REAL NOT NULL,
   counted INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS spend_day ON spend(day);
 """

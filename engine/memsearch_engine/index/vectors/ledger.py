@@ -102,7 +102,8 @@ class Ledger:
     def left_out(self) -> set[str]:
         """Return the collections that can be searched but are left out of the store."""
         rows = self._database.query(
-            "SELECT substr(chunk_id, ?) FROM stored WHERE collection='' AND substr(chunk_id, 1, ?)=?",
+            "SELECT substr(chunk_id, ?) FROM stored "
+            "WHERE collection='' AND substr(chunk_id, 1, ?)=?",
             (len(_LEFT_OUT) + 1, len(_LEFT_OUT), _LEFT_OUT),
         )
         return {collection for (collection,) in rows}

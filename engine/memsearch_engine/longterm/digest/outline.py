@@ -18,23 +18,29 @@ from memsearch_engine.longterm.digest.picking import Picked
 #: and an error may mention changes.
 _KINDS = {
     "Open": re.compile(
-        r"\b(?:to ?do|fixme|not yet|still (?:open|missing|to|fails?)|left (?:open|for|to)|remains?(?: to)?|next steps?|unfinished|pending|follow[- ]up"
+        r"\b(?:to ?do|fixme|not yet|still (?:open|missing|to|fails?)|left (?:open|"
+        r"for|to)|remains?(?: to)?|next steps?|unfinished|pending|follow[- ]up"
         r"|waits? for|waiting for|open question|unclear|undecided|later:)\b|待办|未完成|下一步",
         re.I,
     ),
     "Decisions": re.compile(
-        r"\b(?:decid\w+|decision|agreed|we (?:use|go with|stay with|keep|chose)|chose|instead of|rather than|from now on|no longer|any ?more|never|always"
-        r"|must(?: not)?|only (?:on|by|in|with|after)|policy|rule|convention|superseding|reverted)\b|决定|改为|不再",
+        r"\b(?:decid\w+|decision|agreed|we (?:use|go with|stay with|keep|chose)|"
+        r"chose|instead of|rather than|from now on|no longer|any ?more|never|always"
+        r"|must(?: not)?|only (?:on|by|in|with|after)|policy|"
+        r"rule|convention|superseding|reverted)\b|决定|改为|不再",
         re.I,
     ),
     "Errors": re.compile(
-        r"\b(?:errors?|fail(?:s|ed|ure|ing)?|crash\w*|exceptions?|traceback|broke\w*|bugs?|deadlock\w*|time[sd]? ?out|leak\w*|race|wrong|flaky|regression"
+        r"\b(?:errors?|fail(?:s|ed|ure|ing)?|crash\w*|exceptions?|traceback|broke\w*|"
+        r"bugs?|deadlock\w*|time[sd]? ?out|leak\w*|race|wrong|flaky|regression"
         r"|caused|because of|was due to)\b|错误|失败|崩溃|修复",
         re.I,
     ),
     "Changes": re.compile(
-        r"\b(?:add(?:ed|s)?|chang(?:ed|es)|fix(?:ed|es)|mov(?:ed|es)|rais(?:ed|es)|lower(?:ed|s)|remov(?:ed|es)|renam(?:ed|es)|upgrad\w+|updat\w+|replac\w+"
-        r"|introduc\w+|split|merged|migrated|refactored|wrote|built|enabled|disabled|set \S+ to|now)\b|新增|添加|更新|升级|替换",
+        r"\b(?:add(?:ed|s)?|chang(?:ed|es)|fix(?:ed|es)|mov(?:ed|es)|rais(?:ed|es)|"
+        r"lower(?:ed|s)|remov(?:ed|es)|renam(?:ed|es)|upgrad\w+|updat\w+|replac\w+"
+        r"|introduc\w+|split|merged|migrated|refactored|wrote|built|"
+        r"enabled|disabled|set \S+ to|now)\b|新增|添加|更新|升级|替换",
         re.I,
     ),
 }

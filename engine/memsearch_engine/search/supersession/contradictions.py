@@ -27,18 +27,27 @@ _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
 _SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Commands|Taken from): ")
 _NAME = r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*"
 _ASSIGNED = re.compile(rf"`({_NAME})(?:\s*=(?!=)\s*|:\s+)([^`\n]{{1,60}})`")
-_VALUE = r"""`[^`\n]{1,40}`|"[^"\n]{1,40}"|-?\d[\d_,.]*\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?|d(?:ays?)?|kb|mb|gb|kib|mib|gib|%)?\b|true|false|on|off|enabled|disabled"""
+_VALUE = (
+    r"""`[^`\n]{1,40}`|"[^"\n]{1,40}"|"""
+    r"-?\d[\d_,.]*\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?|d(?:ays?)?|"
+    r"kb|mb|gb|kib|mib|gib|%)?\b|true|false|on|off|enabled|disabled"
+)
 #: What may follow a value. It excludes "is on the private subnet", "is off by one" and "is 3 times
 #: the pool".
-_ENDS = r"(?=\s*(?:$|[.;,:)(!?–—]|(?:in|for|everywhere|here|now|again|since|because|so|and|but|by\s+default)\b))"
+_ENDS = (
+    r"(?=\s*(?:$|[.;,:)(!?–—]|(?:in|for|everywhere|here|"
+    r"now|again|since|because|so|and|but|by\s+default)\b))"
+)
 _STATED = re.compile(
-    rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+))\s+(?:is|are|stays(?:\s+at)?|equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
+    rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+))\s+(?:is|are|stays(?:\s+at)?|"
+    r"equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
     rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w){_ENDS}",
     re.IGNORECASE,
 )
 #: Environments and services to which a value may be limited.
 _PLACE = re.compile(
-    r"\b(staging|stage|prod(?:uction)?|live|dev(?:elopment)?|local(?:ly|host)?|test(?:s|ing)?|ci|canary|preview|sandbox|default|docker|linux|macos|windows"
+    r"\b(staging|stage|prod(?:uction)?|live|dev(?:elopment)?|local(?:ly|host)?|"
+    r"test(?:s|ing)?|ci|canary|preview|sandbox|default|docker|linux|macos|windows"
     r"|eu|us|[a-z0-9-]+-(?:service|worker|api|db|cluster|job))\b",
     re.IGNORECASE,
 )
