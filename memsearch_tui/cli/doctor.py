@@ -221,7 +221,7 @@ def _readers(memory: Memory) -> dict[str, Any]:
     format).
     """
     try:
-        rows = memory.capture.unknown_records()
+        rows, unread = memory.capture.unknown_records(), memory.capture.unread_files()
     except MemsearchError as error:
         return _check("transcripts", False, str(error), error.hint)
     text = ", ".join(
@@ -229,15 +229,16 @@ def _readers(memory: Memory) -> dict[str, Any]:
     )
     more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
     # unknown records are skipped; the messages are still read
-    return _check(
-        "transcripts",
-        True,
-        (
-            f"records passed over, damaged or of unknown kinds: {text}{more}"
-            if rows
-            else "every record is known"
-        ),
+    detail = (
+        f"records passed over, damaged or of unknown kinds: {text}{more}"
+        if rows
+        else "every record is known"
     )
+    if unread:
+        names = "; ".join(f"{where}: {reason}" for where, reason in unread[:5])
+        more = f" and {len(unread) - 5} more" if len(unread) > 5 else ""
+        detail += f"; not read: {names}{more}"
+    return _check("transcripts", True, detail)
 
 
 def _trust(memory: Memory) -> dict[str, Any]:

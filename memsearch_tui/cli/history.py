@@ -267,6 +267,10 @@ def _show_plan(memory: Memory, old: engine.Import, made: engine.ImportPlan) -> N
             output.say(f"  {number:5d} turns  {output.safe(folder) or '(none named)'}")
     for where, reason in made.failed[:20]:
         output.say(f"can't be read: {output.safe(where)}: {output.safe(reason)}")
+    for where, reason in made.not_read[:20]:
+        output.say(f"not read: {output.safe(where)}: {output.safe(reason)}")
+    if len(made.not_read) > 20:
+        output.say(f"not read: {len(made.not_read) - 20} more files (--json lists all)")
 
 
 def _price(settings: Any, provider: str, tokens: int) -> str:
@@ -284,6 +288,7 @@ def _plan_json(made: Any, report: Any) -> dict[str, Any]:
         "gone_folders": made.gone,
         "passed_over": made.passed_over,
         "unreadable": [{"where": where, "reason": reason} for where, reason in made.failed],
+        "not_read": [{"where": where, "reason": reason} for where, reason in made.not_read],
     }
     if report is not None:
         value |= {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 
+import pytest
+from memsearch_engine.agents.transcripts.locate import unread_files
 from memsearch_engine.capture import backfill
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.ledger import Ledger
@@ -33,3 +35,72 @@ def test_damage_and_unknown_kinds_are_counted_by_agent(tmp_path):
     assert made.passed_over == {"claude-code": {"(not JSON)": 2, "of-a-new-kind": 2}}
     with contextlib.closing(Ledger(home)) as ledger:
         assert {kind for _, kind, _, _ in ledger.unknown()} == {"(not JSON)", "of-a-new-kind"}
+
+
+def planned(tmp_path, agent: str, folder) -> backfill.Plan:
+    home = Home(tmp_path / "home")
+    home.ensure()
+    with contextlib.closing(CapturePipeline(home)) as pipeline:
+        folders = AgentFolders({agent: [folder]})
+        return backfill.plan(home, pipeline, folders, backfill.Choice((agent,)))
+
+
+@pytest.mark.parametrize(
+    ("agent", "folder", "name"),
+    [
+        ("claude-code", "-p", "s.jsonl.bak"),
+        ("claude-code", "-p", "s.json"),
+        ("codex", "2026/11/20", "thread-1.jsonl"),
+        ("pi", "sessions/-p", "old.jsonl"),
+        ("openclaw", "main/sessions", "s.json"),
+    ],
+)
+def test_a_file_among_sessions_that_no_reader_knows_is_listed(tmp_path, agent, folder, name):
+    root = tmp_path / "theirs"
+    known = {"codex": "rollout-x.jsonl", "pi": "2026-11-20T10-00-00-000Z_s.jsonl"}
+    for one in (known.get(agent, "s.jsonl"), name, "agent-1.jsonl.lock", "notes.md"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+        (root / folder / one).write_text("{}\n")
+    file = str(root / folder / name)
+    made = planned(tmp_path, agent, root)
+    assert (file, "no known name of a session") in made.not_read
+    assert {where for where, _ in made.not_read} <= {
+        file,
+        str(root / folder / known.get(agent, "s.jsonl")),
+    }
+    assert unread_files(agent, AgentFolders({agent: [root]})) == [
+        (file, "no known name of a session")
+    ]
+
+
+def test_a_session_without_a_readable_turn_is_listed(tmp_path):
+    folder = tmp_path / "projects" / "-p"
+    folder.mkdir(parents=True)
+    (folder / "s.jsonl").write_text('{"type": "of-a-new-kind"}\n{torn\n')
+    (folder / "empty.jsonl").write_text("")
+    assert planned(tmp_path, "claude-code", folder.parent).not_read == [
+        (
+            str(folder / "s.jsonl"),
+            "no turn was found, and 2 records are damaged or of unknown kinds",
+        )
+    ]
+
+
+def test_a_session_that_is_a_broken_link_is_listed_as_unreadable(tmp_path):
+    folder = tmp_path / "projects" / "-p"
+    folder.mkdir(parents=True)
+    (folder / "s.jsonl").symlink_to(tmp_path / "gone.jsonl")
+    made = planned(tmp_path, "claude-code", folder.parent)
+    assert made.failed == [(str(folder / "s.jsonl"), "No such file or directory")]
+
+
+def test_import_and_doctor_name_what_is_not_read(box, tmp_path):
+    folder = tmp_path / "c" / "projects" / "-p"
+    folder.mkdir(parents=True)
+    (folder / "s.jsonl.old").write_text("{}\n")
+    box.env |= {"CLAUDE_CONFIG_DIR": str(tmp_path / "c"), "MEMSEARCH_NO_SERVICE": "1"}
+    line = f"not read: {folder / 's.jsonl.old'}: no known name of a session"
+    dry_run = ("agents", "import", "claude-code", "--dry-run")
+    assert line in box.run(*dry_run).err
+    assert box.run(*dry_run, "--json").json["not_read"][0]["where"] == str(folder / "s.jsonl.old")
+    assert line in box.run("doctor").out

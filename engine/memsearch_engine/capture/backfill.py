@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from memsearch_engine.agents.transcripts.evidence import shortened
-from memsearch_engine.agents.transcripts.locate import all_sessions, open_session
+from memsearch_engine.agents.transcripts.locate import all_sessions, open_session, unknown_files
 from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
 from memsearch_engine.capture.capture_pipeline import CapturePipeline, home_of, local_time, noted_at
 from memsearch_engine.capture.extract import is_trivial
@@ -87,6 +87,8 @@ class Plan(msgspec.Struct):
         failed: (session, reason) of sessions that can't be read.
         gone: missing project folder -> number of its turns.
         passed_over: agent -> kind -> number of records that are damaged or of an unknown kind.
+        not_read: (path, reason) of files that seem to be sessions and are none that their agent's
+            reader knows.
     """
 
     counts: dict[str, Count]
@@ -94,6 +96,7 @@ class Plan(msgspec.Struct):
     failed: list[tuple[str, str]]
     gone: dict[str, int]
     passed_over: dict[str, dict[str, int]] = {}
+    not_read: list[tuple[str, str]] = []
 
     @property
     def new(self) -> int:
@@ -139,6 +142,9 @@ def plan(
     found = [
         where for agent in choice.agents for where in all_sessions(agent, folders, made.failed)
     ]
+    if not changed_only:
+        for agent in choice.agents:
+            made.not_read += unknown_files(agent, folders)
     if changed_only:
         seen = pipeline.ledger.sessions()
         found = [
@@ -194,6 +200,10 @@ def _count(
         kinds = made.passed_over.setdefault(where.agent, {})
         for kind, number in conversation.unknown.items():
             kinds[kind] = kinds.get(kind, 0) + number
+        if not conversation.ids:
+            number = sum(conversation.unknown.values())
+            reason = f"no turn was found, and {number} records are damaged or of unknown kinds"
+            made.not_read.append((where.path, reason))
     if conversation.parent:
         count.subagents += 1
         return

@@ -157,6 +157,19 @@ class Capture:
         with contextlib.closing(Ledger(self._home)) as ledger:
             return ledger.unknown()
 
+    def unread_files(self) -> list[tuple[str, str]]:
+        """List what is in the agents' session folders and is not read.
+
+        Returns:
+            Pairs (path, reason).
+        """
+        from memsearch_engine.agents.transcripts.locate import unread_files
+        from memsearch_engine.core import agent_registry
+        from memsearch_engine.core.home import AgentFolders
+
+        folders = AgentFolders.from_env()
+        return [row for agent in agent_registry.names() for row in unread_files(agent, folders)]
+
     def agents(self, *, versions: bool = True, progress: Progress | None = None) -> list[Here]:
         """List the agents on this machine, their session folders, and counts of their turns.
 

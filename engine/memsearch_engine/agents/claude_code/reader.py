@@ -129,6 +129,7 @@ class Reader(FileReader):
 
     agent = AGENT.name
     patterns = ("*/{}.jsonl",)
+    parts = _SUB_AGENT_FILE
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
         """Yield the files of sessions, without those of sub-agents."""

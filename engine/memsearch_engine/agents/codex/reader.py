@@ -104,6 +104,7 @@ class Reader(FileReader):
     agent = AGENT.name
     kind = "rollout"
     own_names = re.compile(r".*\.jsonl\.zst|rollout-.*\.jsonl", re.S)
+    parts = ""
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
         """Yield the rollouts below ``sessions`` and ``archived_sessions``. Their names end with the

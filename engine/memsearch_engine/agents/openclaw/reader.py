@@ -61,6 +61,7 @@ class _Lines(FileReader):
 
     agent = AGENT.name
     patterns = ("*/sessions/{}.jsonl*",)
+    parts = "sessions.json"  # the list of sessions
 
     def order(self, file: Path) -> Path:
         return file
@@ -96,6 +97,9 @@ class Reader(DatabaseReader):
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
         yield from super().sessions(folder, failed)
         yield from self._lines.sessions(folder, failed)
+
+    def unknown_files(self, folder: Path) -> Iterator[str]:
+        return self._lines.unknown_files(folder)
 
     def locate(self, folder: Path, session: str) -> Session | None:
         return super().locate(folder, session) or self._lines.locate(folder, session)

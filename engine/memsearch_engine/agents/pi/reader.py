@@ -93,6 +93,7 @@ class Reader(FileReader):
     agent = AGENT.name
     own_names = _FILE
     patterns = ("sessions/*/*_{}.jsonl", "*_{}.jsonl")
+    parts = ""
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
         named = ((file, _FILE.fullmatch(file.name)) for file in super().files(folder, session))

@@ -140,6 +140,30 @@ def all_sessions(
                 failed.append((found.path, "a link out of the agent's folders"))
 
 
+def unread_files(agent: str, folders: AgentFolders) -> list[tuple[str, str]]:
+    """List what is in an agent's folders and is not read.
+
+    Returns:
+        Pairs (path, reason).
+    """
+    found: list[tuple[str, str]] = []
+    for _ in all_sessions(agent, folders, found):
+        pass
+    return found + unknown_files(agent, folders)
+
+
+def unknown_files(agent: str, folders: AgentFolders) -> list[tuple[str, str]]:
+    """List the files among an agent's sessions whose names its reader does not know.
+
+    Returns:
+        Pairs (path, reason).
+    """
+    reads = reader(agent)
+    places = folders.of(agent) if reads else []
+    names = (name for place in places if reads for name in reads.unknown_files(place))
+    return [(name, "no known name of a session") for name in dict.fromkeys(names)]
+
+
 def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> Session | None:
     """Return the session of an anchor, or None if the agent no longer has it."""
     reads = reader(agent)

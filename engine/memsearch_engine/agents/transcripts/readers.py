@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
@@ -18,6 +19,9 @@ from memsearch_engine.agents.transcripts.records import records
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import UsageError
 
+#: Names of files beside sessions that are likely to contain sessions.
+_LIKE_A_SESSION = re.compile(r".+\.jsonl?(?:[.~-].*)?", re.S)
+_NO_SESSION = (".lock", ".tmp")
 _LOOKED_AT = 80  # lines that are inspected if the file's name is ambiguous
 _LONGEST_LOOKED_AT = 1 << 20
 
@@ -49,6 +53,12 @@ class Reader(ABC):
         Args:
             failed: gets a pair (path, reason) for everything that cannot be read.
         """
+
+    def unknown_files(self, folder: Path) -> Iterator[str]:
+        """Yield files among the sessions below *folder* that seem to be sessions, but have names
+        that this reader does not know.
+        """
+        return iter(())
 
     @abstractmethod
     def locate(self, folder: Path, session: str) -> Session | None:
@@ -94,10 +104,13 @@ class FileReader(Reader):
 
     Attributes:
         patterns: glob patterns below the agent's folder; ``{}`` is the session's id.
+        parts: the beginning of names of files that belong to a session beside them. None if a
+            session has a folder, which contains other files of the agent.
     """
 
     ends: ClassVar[tuple[str, ...]] = (".jsonl",)
-    patterns: ClassVar[tuple[str, ...]]
+    patterns: ClassVar[tuple[str, ...]] = ()
+    parts: ClassVar[str | None] = None
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
         """Return the files that may hold a session, or all sessions if none is named."""
@@ -123,9 +136,41 @@ class FileReader(Reader):
                 continue
             try:
                 name, (changed, size) = self.session_of(file), self.measured(file)
-            except OSError:
+            except OSError as error:
+                failed.append((str(file), error.strerror or str(error)))
                 continue
             yield Session(self.agent, name, str(file), self.kind, changed, size)
+        for place in self._folders(folder):
+            if not os.access(place, os.R_OK | os.X_OK):
+                failed.append((str(place), "Permission denied"))
+
+    def unknown_files(self, folder: Path) -> Iterator[str]:
+        if self.parts is None:
+            return
+        known = {str(file) for file in self.files(folder) if self.holds(file.name) is not False}
+        for place in self._folders(folder):
+            with contextlib.suppress(OSError), os.scandir(place) as entries:
+                for entry in sorted(entries, key=lambda entry: entry.name):
+                    if (
+                        entry.path not in known
+                        and _LIKE_A_SESSION.fullmatch(entry.name)
+                        and not entry.name.endswith(_NO_SESSION)
+                        and not (self.parts and entry.name.startswith(self.parts))
+                        and entry.is_file()
+                    ):
+                        yield entry.path
+
+    def _folders(self, folder: Path) -> list[Path]:
+        """Return the folders that may contain files of sessions."""
+        above = {pattern.rpartition("/")[0] for pattern in self.patterns}
+        found = {
+            place
+            for pattern in above
+            if "{" not in pattern
+            for place in (folder.glob(pattern) if pattern else [folder])
+            if place.is_dir()
+        }
+        return sorted(found | {file.parent for file in self.files(folder)})
 
     def locate(self, folder: Path, session: str) -> Session | None:
         if os.path.basename(session) != session or session in ("", os.curdir, os.pardir):
