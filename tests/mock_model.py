@@ -231,7 +231,8 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
             for name, value in events:
                 head = f"event: {name}\n" if name else ""
                 self.wfile.write(
-                    f"{head}data: {value if isinstance(value, str) else json.dumps(value)}\n\n".encode()
+                    f"{head}data: {value if isinstance(value, str) else json.dumps(value)}\n"
+                    "\n".encode()
                 )
                 self.wfile.flush()
 

@@ -119,7 +119,8 @@ def _choose(session: Path, sample: int, chance: random.Random) -> tuple[int, int
     """Leave so many changes in the session: (those that are left, all that mean something)."""
     with sqlite3.connect(session) as db:
         db.execute(
-            "DELETE FROM work_items WHERE job_id IN (SELECT job_id FROM mutation_specs WHERE operator_name LIKE ?)",
+            "DELETE FROM work_items WHERE job_id IN (SELECT job_id FROM mutation_specs "
+            "WHERE operator_name LIKE ?)",
             (_NO_MEANING,),
         )
         jobs = [job for (job,) in db.execute("SELECT job_id FROM work_items ORDER BY job_id")]

@@ -391,9 +391,9 @@ def test_its_drafts_of_skills_are_told_at_a_session_s_start(box):
     (store / "broken").mkdir()
     (store / "broken" / "meta.json").write_text("[")
     hint = box.ok("skills", "status", "--hint").out
-    assert (
-        hint
-        == "SKILLS: 2 candidate skill versions pending install - run the memory-to-skill skill to review and install.\n"
+    assert hint == (
+        "SKILLS: 2 candidate skill versions pending install - "
+        "run the memory-to-skill skill to review and install.\n"
     )
     assert "New: made; updated: changed." in box.ok("skills", "status").out
     state = box.ok("skills", "status", "-j").json

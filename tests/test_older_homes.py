@@ -26,7 +26,8 @@ def age(box) -> None:
     db.close()
     with sqlite3.connect(box.home.state_db) as db:
         db.executescript(
-            "CREATE TABLE longterm_proposals (id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, state TEXT NOT NULL,"
+            "CREATE TABLE longterm_proposals (id INTEGER "
+            "PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, state TEXT NOT NULL,"
             " body BLOB NOT NULL);"
             "INSERT INTO longterm_proposals (at, state, body) VALUES (1, 'decided', '{}');"
         )

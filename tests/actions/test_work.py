@@ -117,7 +117,10 @@ def test_files_are_found_in_every_agent_s_way_to_edit(
 
 def test_two_errors_of_one_kind_have_one_signature() -> None:
     here = "src/main.rs:12:5: error[E0382]: borrow of moved value: `order` after 0.31s"
-    there = "/home/a/work/shop/src/main.rs:204:17: error[E0382]: borrow of moved value: `order` after 12.9s"
+    there = (
+        "/home/a/work/shop/src/main.rs:204:17: error[E0382]: "
+        "borrow of moved value: `order` after 12.9s"
+    )
     assert work.signature(here) == work.signature(there)
     assert work.signature(here) != work.signature(here.replace("order", "basket"))
     port = "Error: listen EADDRINUSE: address already in use :::3000"
@@ -126,13 +129,16 @@ def test_two_errors_of_one_kind_have_one_signature() -> None:
 
 def test_the_most_telling_line_comes_first_and_what_every_failure_says_not_at_all() -> None:
     output = (
-        "Collecting tests, none missing\nTraceback (most recent call last):\n  File 'a.py', line 3, in <module>\n"
-        "ModuleNotFoundError: No module named 'psycopg2'\nmake: *** [Makefile:3: test] Error 2\n=== 1 failed, 3 passed in 0.12s ===\n"
+        "Collecting tests, none missing\nTraceback (most recent call last):\n"
+        "  File 'a.py', line 3, in <module>\n"
+        "ModuleNotFoundError: No module named 'psycopg2'\n"
+        "make: *** [Makefile:3: test] Error 2\n=== 1 failed, 3 passed in 0.12s ===\n"
     )
     assert work.complaints(output) == ["ModuleNotFoundError: No module named 'psycopg2'"]
     assert (
         work.complaints(
-            "npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nAssertionError: assert 3 == 4\nexit code: 1"
+            "npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\n"
+            "AssertionError: assert 3 == 4\nexit code: 1"
         )
         == []
     )

@@ -353,7 +353,8 @@ def test_a_section_is_taken_once_with_its_source_and_the_taking_can_be_undone(bo
 @pytest.mark.slow
 def test_a_note_that_says_otherwise_is_named(box: Box, auto: Path):
     (box.project / "CLAUDE.md").write_text(
-        "- The catalog cache TTL is 60 seconds, see cache_settings.py\n- Tests are run with make check\n"
+        "- The catalog cache TTL is 60 seconds, see cache_settings.py\n"
+        "- Tests are run with make check\n"
     )
     box.fill()
     name = box.ok(
@@ -366,7 +367,8 @@ def test_a_note_that_says_otherwise_is_named(box: Box, auto: Path):
     for number in range(12):
         box.ok(
             "add",
-            f"The helper number {number} of the loader has another name now, and its callers were changed along",
+            f"The helper number {number} of the loader has another name now, "
+            "and its callers were changed along",
         )
     box.index()
     found = {s["text"][:14]: s for s in listed(box)["CLAUDE.md"]["sections"]}
@@ -426,7 +428,8 @@ def test_a_note_that_agrees_or_was_taken_from_it_contradicts_nothing(box: Box, a
     for number in range(12):
         box.ok(
             "add",
-            f"The helper number {number} of the loader has another name now, and its callers were changed along",
+            f"The helper number {number} of the loader has another name now, "
+            "and its callers were changed along",
         )
     box.index()
     for section in listed(box)["CLAUDE.md"]["sections"]:
@@ -526,7 +529,8 @@ def test_common_words_name_no_file_and_a_name_in_brackets_does(box: Box, auto: P
 @pytest.mark.slow
 def test_text_of_theirs_stays_text(box: Box, auto: Path):
     (auto / "MEMORY.md").write_text(
-        "- x <!-- id:aaaaaaaaaaaa --> \x1b[31mred\u202e [bold]b[/]\n## \x1b]0;t\x07 head <!-- pin -->\n- y\n"
+        "- x <!-- id:aaaaaaaaaaaa --> \x1b[31mred\u202e [bold]b[/]\n"
+        "## \x1b]0;t\x07 head <!-- pin -->\n- y\n"
     )
     box.fill()
     box.index()
@@ -572,7 +576,10 @@ def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: P
             False,
         ),
         (
-            '[indexing]\nnative_memories = "on"\n[embedding]\nprovider = "openai"\nbase_url = "https://example.com/v1"\nmodel = "m"\n',
+            (
+                '[indexing]\nnative_memories = "on"\n[embedding]\nprovider = "openai"\n'
+                'base_url = "https://example.com/v1"\nmodel = "m"\n'
+            ),
             True,
         ),
     ):

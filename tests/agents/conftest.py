@@ -39,7 +39,10 @@ PACKAGES = {
     "gemini": "@google/gemini-cli@0.61.0",
     "copilot": "@github/copilot@1.0.102",
     "pi": "@earendil-works/pi-coding-agent@1.5.2",
-    "node24": f"node-{sys.platform}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}@24.21.0",
+    "node24": (
+        f"node-{sys.platform}-"
+        f"{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}@24.21.0"
+    ),
 }
 _NEWER_NODE = ("openclaw", "qwen", "pi")
 #: A client whose package can't be installed whole everywhere: what its bundled program needs of
@@ -200,8 +203,10 @@ class Lab(Box):
         for path, text in {
             ".claude/settings.json": '{\n    "cleanupPeriodDays": 99\n}',
             ".codex/config.toml": (
-                'model = "gpt-5-mock"\nmodel_provider = "mock"\ncheck_for_update_on_startup = false\n\n'
-                f'[model_providers.mock]\nname = "mock"\nbase_url = "{self.model.url}/v1"\nwire_api = "responses"\n'
+                'model = "gpt-5-mock"\nmodel_provider = "mock"\n'
+                "check_for_update_on_startup = false\n\n"
+                '[model_providers.mock]\nname = "mock"\n'
+                f'base_url = "{self.model.url}/v1"\nwire_api = "responses"\n'
                 'env_key = "MOCK_API_KEY"\nrequest_max_retries = 0\nstream_max_retries = 0\n\n'
                 "[analytics]\nenabled = false\n\n[features]\ndaemon_auto_start = false\n"
             ),

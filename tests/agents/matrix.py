@@ -157,7 +157,8 @@ def _fork(desk: Desk, session: str, words: str, answer: str) -> str:
 def _drives_forks(desk: Desk) -> None:
     if desk.client not in ("claude", "opencode", "qwen", "pi"):
         raise Left(
-            "forked in its own screens only: copies of a turn are one note, tests/transcripts and tests/capture/test_import.py"
+            "forked in its own screens only: copies of a turn are one note, "
+            "tests/transcripts and tests/capture/test_import.py"
         )
 
 
@@ -193,7 +194,8 @@ def interrupted(desk: Desk) -> None:
     }.get(desk.client)
     if desk.client == "opencode":
         raise Left(
-            "not driven: no hook tells of it; it is taken when its session was quiet for two minutes, too long for a table"
+            "not driven: no hook tells of it; "
+            "it is taken when its session was quiet for two minutes, too long for a table"
         )
     if argv is None:
         raise Left("not driven: its gateway has no key for it headless")
@@ -252,7 +254,8 @@ def sub_agent(desk: Desk) -> None:
         if desk.client == "pi":
             raise Left("it has none")
         raise Left(
-            "not driven: the model on loopback can't start its agents; children are known by their parent, tests/transcripts"
+            "not driven: the model on loopback can't start its agents; "
+            "children are known by their parent, tests/transcripts"
         )
     name, kind = _DELEGATES[desk.client]
     task = {"description": "look", "prompt": "Look around quietly", "subagent_type": kind}
@@ -286,7 +289,8 @@ def sub_agent_sent_off(desk: Desk) -> None:
     if desk.client != "claude":
         raise Left("it has none" if desk.client == "pi" else "it has none that is not awaited")
     raise Left(
-        "its result comes in a session that stays open: recorded from the real client, tests/transcripts/test_recorded.py"
+        "its result comes in a session that stays open: "
+        "recorded from the real client, tests/transcripts/test_recorded.py"
     )
 
 
@@ -388,7 +392,8 @@ def slash_command(desk: Desk) -> None:
         folder = lab.project / ".opencode" / "command"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "fixit.md").write_text(
-            '---\ndescription: fix\n---\nFix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n'
+            "---\ndescription: fix\n---\n"
+            'Fix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n'
         )
         done = lab.client(
             str(lab.bin / "opencode"),
@@ -432,7 +437,8 @@ def skill(desk: Desk) -> None:
     folder = base / "skills" / "tidy"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SKILL.md").write_text(
-        '---\nname: tidy\ndescription: Tidies.\n---\nTidy up. <<{"say": "It is tidy, by skill."}>>\n'
+        "---\nname: tidy\ndescription: Tidies.\n---\n"
+        'Tidy up. <<{"say": "It is tidy, by skill."}>>\n'
     )
     if desk.client == "pi":
         lab.turn("pi", "/skill:tidy the parser")

@@ -69,7 +69,10 @@ class Worker:
                 (
                     "exec_command",
                     {
-                        "cmd": f"echo out > {self.outside}; echo out > /tmp/memsearch-outside-{os.getpid()}"
+                        "cmd": (
+                            f"echo out > {self.outside}; "
+                            f"echo out > /tmp/memsearch-outside-{os.getpid()}"
+                        )
                     },
                 )
             )

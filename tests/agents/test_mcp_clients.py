@@ -131,10 +131,13 @@ def test_the_official_conformance_suite(box: Box):
     script = (
         "import anyio, socket, sys, uvicorn\nfrom memsearch_tui.mcp_server.server import build\n"
         "s = socket.socket(); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)\n"
-        "from mcp.server.transport_security import TransportSecuritySettings as T\np = s.getsockname()[1]\n"
+        "from mcp.server.transport_security import TransportSecuritySettings as T\n"
+        "p = s.getsockname()[1]\n"
         "n = [f'127.0.0.1:{p}', f'localhost:{p}']\n"
-        "app = build(sys.argv[1]).streamable_http_app(transport_security=T(allowed_hosts=n, allowed_origins=[f'http://{x}' for x in n]))\n"
-        "anyio.run(lambda: uvicorn.Server(uvicorn.Config(app, log_level='error')).serve(sockets=[s]))\n"
+        "app = build(sys.argv[1]).streamable_http_app(transport_security=T(allowed_hosts=n, "
+        "allowed_origins=[f'http://{x}' for x in n]))\n"
+        "anyio.run(lambda: uvicorn.Server(uvicorn.Config(app, "
+        "log_level='error')).serve(sockets=[s]))\n"
     )
     server = subprocess.Popen(
         [sys.executable, "-c", script, str(box.project)],

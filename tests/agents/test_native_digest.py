@@ -50,7 +50,10 @@ def test_an_agent_proposes_what_a_projects_page_says(lab: Lab, agent: str, progr
         if "You keep PROJECT.md" not in text:
             return None
         (name,) = set(re.findall(r"\[mem:([0-9a-f]{12})\] \d{4}", text))
-        content = f"## Decisions\n\n- Staging runs Postgres 17 [mem:{name}]\n- Made up [mem:000000000000]\n"
+        content = (
+            f"## Decisions\n\n- Staging runs Postgres 17 [mem:{name}]\n"
+            "- Made up [mem:000000000000]\n"
+        )
         return json.dumps({"action": "replace", "reason": "new", "content": content})
 
     lab.model.replies = replies

@@ -196,7 +196,8 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         folder = lab.user / ".codex"
         config = folder / "config.toml"
         config.write_text(
-            f'notify = ["{told}"]\nmodel_reasoning_effort = "high"\n{config.read_text()}\n[mcp_servers.evil]\ncommand = "{server}"\n'
+            f'notify = ["{told}"]\nmodel_reasoning_effort = "high"\n'
+            f'{config.read_text()}\n[mcp_servers.evil]\ncommand = "{server}"\n'
         )
         (folder / "AGENTS.md").write_text("the-instructions-of-the-user")
     tries += [(name, _filled(given, words)) for name, given in _TRIES[client]]

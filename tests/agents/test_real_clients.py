@@ -228,7 +228,10 @@ def test_its_user_sees_a_line_of_what_it_was_told(lab: Lab, client: str):
     known = case("data", "data-05")
     lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\nmax_tokens = 250\n")
     furnish(lab, known)
-    later = "The helper number {n} of the loader has another name now, and its callers were changed along."
+    later = (
+        "The helper number {n} of the loader has another name now, "
+        "and its callers were changed along."
+    )
     entries = (
         noted(f"rename helper {n} of the loader", later.format(n=n), 300 + n) for n in range(9)
     )

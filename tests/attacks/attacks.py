@@ -148,12 +148,16 @@ def repository_runs_a_program(folder: Path, size: float) -> Tally:
 
 # -- 2
 
-_ESCAPES = "\x1b]52;c;UFdO\x07 \x1b]0;PWN\x07 \x1b[2J\x1b[8m \x9b31m \x90x\x9c \u202egnp.exe\u2066 \x7f\x08 a\tb \u200f"
+_ESCAPES = (
+    "\x1b]52;c;UFdO\x07 \x1b]0;PWN\x07 \x1b[2J\x1b[8m \x9b31m "
+    "\x90x\x9c \u202egnp.exe\u2066 \x7f\x08 a\tb \u200f"
+)
 _FORBIDDEN = re.compile(
     rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
 )
 _IN_APP = re.compile(
-    rb"\x1b\]52|\x1b\]0;PWN|PWN\x07|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\x1b\[8m"
+    rb"\x1b\]52|\x1b\]0;PWN|PWN\x07|\xc2[\x80-\x9f]|"
+    rb"\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\x1b\[8m"
 )
 
 
@@ -161,8 +165,10 @@ def _hostile_notes(box: Box) -> str:
     clean = _ESCAPES.replace("\n", "")
     box.write(
         DAY,
-        f"# {DAY}\n\n## Session 10:00 {clean}\n\n### 10:00 {clean}\n<!-- session:s{clean} turn:t1 transcript:/x{clean} agent:codex{clean} -->\n"
-        f"- first {clean} word\n\n### 10:01\n<!-- confidence:{clean.split()[0]} -->\n- second {clean}\n```\n{clean}\n```\n",
+        f"# {DAY}\n\n## Session 10:00 {clean}\n\n### 10:00 {clean}\n"
+        f"<!-- session:s{clean} turn:t1 transcript:/x{clean} agent:codex{clean} -->\n"
+        f"- first {clean} word\n\n### 10:01\n<!-- confidence:{clean.split()[0]} -->\n"
+        f"- second {clean}\n```\n{clean}\n```\n",
     )
     box.write("undated\x1b]0;PWN\x07\u202e.md", f"- undated {clean} note\n")
     box.own()
@@ -873,7 +879,8 @@ def a_dotenv_is_loaded(folder: Path, size: float) -> Tally:
     tally = Tally(through=[])
     code = (
         "import dotenv\nasked = []\ndotenv.load_dotenv = lambda *a, **k: asked.append(a)\n"
-        "from memsearch_engine.index.stores import milvus\nmilvus.pymilvus()\nimport milvus_lite.adapter.grpc.server\nprint(len(asked))"
+        "from memsearch_engine.index.stores import milvus\nmilvus.pymilvus()\n"
+        "import milvus_lite.adapter.grpc.server\nprint(len(asked))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     tally.check(
@@ -900,12 +907,17 @@ def halves_of_surrogates(folder: Path, size: float) -> Tally:
             ("x", "y"),
         )
     ):
-        base = f'"sessionId":"11111111-1111-4111-8111-111111111111","timestamp":"2026-02-09T10:0{n}:00Z","cwd":"/p"'
-        lines.append(
-            f'{{"type":"user","uuid":"u{n}","promptId":"p{n}","promptSource":"user",{base},"message":{{"role":"user","content":"{ask} words"}}}}'
+        base = (
+            '"sessionId":"11111111-1111-4111-8111-111111111111",'
+            f'"timestamp":"2026-02-09T10:0{n}:00Z","cwd":"/p"'
         )
         lines.append(
-            f'{{"type":"assistant","uuid":"a{n}",{base},"message":{{"role":"assistant","content":[{{"type":"text","text":"{answer}"}}]}}}}'
+            f'{{"type":"user","uuid":"u{n}","promptId":"p{n}","promptSource":"user",'
+            f'{base},"message":{{"role":"user","content":"{ask} words"}}}}'
+        )
+        lines.append(
+            f'{{"type":"assistant","uuid":"a{n}",{base},"message":{{"role":"assistant",'
+            f'"content":[{{"type":"text","text":"{answer}"}}]}}}}'
         )
     path.write_text("\n".join(lines) + "\n")
     turns = claude_code.open_session(
@@ -931,8 +943,10 @@ def a_poison_event(folder: Path, size: float) -> Tally:
     session = "22222222-2222-4222-8222-222222222222"
     base = f'"sessionId":"{session}","timestamp":"2026-02-09T10:00:00Z","cwd":"{root}"'
     (projects / f"{session}.jsonl").write_text(
-        f'{{"type":"user","uuid":"u","promptId":"p1","promptSource":"user",{base},"message":{{"role":"user","content":"fix the parser"}}}}\n'
-        f'{{"type":"assistant","uuid":"a",{base},"message":{{"role":"assistant","content":[{{"type":"text","text":"Fixed the parser."}}]}}}}\n'
+        f'{{"type":"user","uuid":"u","promptId":"p1","promptSource":"user",'
+        f'{base},"message":{{"role":"user","content":"fix the parser"}}}}\n'
+        f'{{"type":"assistant","uuid":"a",{base},"message":{{"role":"assistant",'
+        f'"content":[{{"type":"text","text":"Fixed the parser."}}]}}}}\n'
     )
     desk.home.inbox.mkdir(exist_ok=True)
     good = {
@@ -1013,7 +1027,8 @@ def a_large_project_starves_others(folder: Path, size: float) -> Tally:
         large = box.other_project("large")
         count = max(1200, int(20_000 * size))
         text = "".join(
-            f"### 10:00\n- entry {n} about subject {n % 97} with some words of its own {n * 31 % 1009}\n\n"
+            "### 10:00\n"
+            f"- entry {n} about subject {n % 97} with some words of its own {n * 31 % 1009}\n\n"
             for n in range(count)
         )
         box.write(DAY, text, large / ".memsearch" / "memory")
@@ -1036,7 +1051,10 @@ def a_large_project_starves_others(folder: Path, size: float) -> Tally:
         (row,) = connection.call("health", dict, place=box.place(large))["projects"]
         connection.close()
         tally.check(row["vectors"] < row["chunks"], f"it waited for all of it: {took:.1f} s, {row}")
-        tally.why = f"found by meaning after {took:.1f} s, with {row['vectors']} of {count} new entries done"
+        tally.why = (
+            f"found by meaning after {took:.1f} s, "
+            f"with {row['vectors']} of {count} new entries done"
+        )
     return tally
 
 
@@ -1185,7 +1203,8 @@ def what_faults_leave(folder: Path, size: float) -> Tally:
         )
         count = int(100_000 * size)
         text = "".join(
-            f"### 10:00\n<!-- session:s{n // 50} turn:x{n} rollout:/x agent:codex -->\n- entry {n} of a long day\n\n"
+            f"### 10:00\n<!-- session:s{n // 50} turn:x{n} rollout:/x agent:codex -->\n"
+            f"- entry {n} of a long day\n\n"
             for n in range(count)
         )
         box.write("2026-01-05", "# 2026-01-05\n\n## Session 10:00\n\n" + text)

@@ -103,7 +103,11 @@ def test_names_of_secrets_are_the_same_from_the_first_on_and_where_files_can_not
     monkeypatch.setattr(os, "link", refuse)
     home = Home(tmp_path / "not-there-yet")
     first = fingerprint(home, "one")
-    code = "import sys\nfrom pathlib import Path\nfrom memsearch_engine.core.home import Home\nfrom memsearch_engine.secrets.fingerprint import fingerprint\nprint(fingerprint(Home(Path(sys.argv[1])), 'one'))"
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom memsearch_engine.core.home import Home\n"
+        "from memsearch_engine.secrets.fingerprint import fingerprint\n"
+        "print(fingerprint(Home(Path(sys.argv[1])), 'one'))"
+    )
     import sys
 
     done = subprocess.run(
@@ -349,8 +353,10 @@ def test_an_event_that_can_not_be_taken_for_a_day_is_set_aside_with_its_reason(t
     transcript.parent.mkdir(parents=True)
     base = f'"sessionId":"{session}","timestamp":"2026-02-09T10:00:00Z","cwd":"{project}"'
     transcript.write_text(
-        f'{{"type":"user","uuid":"u","promptSource":"typed",{base},"message":{{"content":"fix the parser"}}}}\n'
-        f'{{"type":"assistant","uuid":"a",{base},"message":{{"content":[{{"type":"text","text":"Fixed it."}}]}}}}\n'
+        f'{{"type":"user","uuid":"u","promptSource":"typed",{base},"message":{{"content":"fix '
+        f'the parser"}}}}\n'
+        f'{{"type":"assistant","uuid":"a",{base},'
+        f'"message":{{"content":[{{"type":"text","text":"Fixed it."}}]}}}}\n'
     )
     event = {
         "agent": "claude-code",

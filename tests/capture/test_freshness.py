@@ -18,7 +18,10 @@ from memsearch_engine.longterm.injected import prepare
 from tests.conftest import Box, Result
 
 TODAY = date.today()
-ENTRY = "### 09:00\n<!-- session:own turn:t1 transcript:/nowhere/own.jsonl -->\n- User asked: which port\n- Port is 5432\n"
+ENTRY = (
+    "### 09:00\n<!-- session:own turn:t1 transcript:/nowhere/own.jsonl -->\n"
+    "- User asked: which port\n- Port is 5432\n"
+)
 
 
 @pytest.fixture
@@ -139,7 +142,10 @@ def test_a_session_is_not_told_its_own_notes_at_a_start(
 
 
 def test_of_nothing_but_its_own_notes_a_session_is_told_nothing() -> None:
-    text = '<memsearch-memory id="a">\nNotes\n\n2026-02-09\n- one\n- two\n\nFor more\n</memsearch-memory>'
+    text = (
+        '<memsearch-memory id="a">\nNotes\n\n2026-02-09\n'
+        "- one\n- two\n\nFor more\n</memsearch-memory>"
+    )
     assert hook_answers.without_lines(text, ["- one", "- two"]) == ""
     assert "2026-02-09\n- two" in hook_answers.without_lines(text, ["- one"])
 

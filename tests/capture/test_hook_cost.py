@@ -1,4 +1,4 @@
-"""What a hook imports, and that its lean parts answer as the libraries do that they stand in for."""
+"""What a hook imports; its lean parts give the same results as the libraries that they replace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing into the agents' own configuration: merged, shown, idempotent, and exactly taken back."""
+"""Installation into the agents' configuration: merged, shown, idempotent, exactly reversible."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ SETTINGS = b"""{
 \t},
 \t"model": "opus"
 }"""
-CODEX_HOOKS = b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/usr/bin/true", "timeout": 9}]}]}}\n'
+CODEX_HOOKS = (
+    b'{"hooks": {"Stop": [{"hooks": [{"type": '
+    b'"command", "command": "/usr/bin/true", "timeout": 9}]}]}}\n'
+)
 
 
 @pytest.fixture
@@ -40,7 +43,10 @@ def agents(box: Box) -> Box:
         ".codex/config.toml": b'model = "gpt-5"  # mine\n',
         ".config/opencode/opencode.json": b'{"plugin": ["other"]}',
         ".qwen/settings.json": SETTINGS,
-        ".gemini/settings.json": b'{\n  // mine\n  "hooks": {"AfterAgent": [{"hooks": [{"type": "command", "command": "true"}]}]},\n}\n',
+        ".gemini/settings.json": (
+            b'{\n  // mine\n  "hooks": {"AfterAgent": [{"hooks": '
+            b'[{"type": "command", "command": "true"}]}]},\n}\n'
+        ),
         ".copilot/settings.json": b'{"theirs": 1}',
         ".pi/agent/settings.json": b'{"defaultModel": "mine"}',
         ".openclaw/openclaw.json": b'{"agents": {"defaults": {}}, "plugins": {"allow": ["x"]}}\n',
@@ -395,14 +401,16 @@ for line in sys.stdin:
     message = json.loads(line)
     if message.get("method") == "hooks/list":
         hooks = json.load(open(os.path.join(base, "hooks.json")))["hooks"]
-        trusted = tomllib.load(open(os.path.join(base, "config.toml"), "rb")).get("hooks", {}).get("state", {})
+        trusted = tomllib.load(open(os.path.join(base, \
+"config.toml"), "rb")).get("hooks", {}).get("state", {})
         rows = []
         for event, groups in hooks.items():
             for group in groups:
                 for hook in group["hooks"]:
                     key = f"{base}/hooks.json:{event}:{len(rows)}"
                     known = trusted.get(key, {}).get("trusted_hash") == "sha256:1"
-                    rows.append({"key": key, "command": hook["command"], "eventName": event, "currentHash": "sha256:1",
+                    rows.append({"key": key, "command": \
+hook["command"], "eventName": event, "currentHash": "sha256:1",
                                  "trustStatus": "trusted" if known else "untrusted"})
         print(json.dumps({"id": message["id"], "result": {"data": [{"hooks": rows}]}}), flush=True)
     elif "id" in message:

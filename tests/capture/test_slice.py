@@ -240,7 +240,8 @@ def test_extraction_reads_like_notes():
         "t",
         user="Why does the build fail?\nIt worked yesterday.",
         cwd="/p",
-        assistant="Let me look. The lock file was stale, so pip took 2.0. I pinned `foo<2` in pyproject.toml.\n```\ncode\n```\nAll 41 tests pass now.",
+        assistant="Let me look. The lock file was stale, so pip took 2.0. "
+        "I pinned `foo<2` in pyproject.toml.\n```\ncode\n```\nAll 41 tests pass now.",
         tools=[
             ToolCall(
                 "Bash", "pip check", "ERROR: ModuleNotFoundError: No module named 'bar'", True

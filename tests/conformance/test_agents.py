@@ -243,8 +243,10 @@ def test_the_fifth_agents_facts_reach_the_app(many):
     many.ok("import", "pocket", "--yes")
     many.index()
     script = (
-        "from memsearch_engine import Memory\nfrom memsearch_tui.library import Library\nfrom memsearch_tui.widgets import lines, render\n"
-        "memory = Memory(); entry = memory.files.section(memory.search('payouts', wait=False).hits[0].id).entry\n"
+        "from memsearch_engine import Memory\nfrom memsearch_tui.library import Library\n"
+        "from memsearch_tui.widgets import lines, render\n"
+        "memory = Memory(); "
+        "entry = memory.files.section(memory.search('payouts', wait=False).hits[0].id).entry\n"
         "print(Library(memory).resume(entry), render.agent_tag('pocket'), 'po' in lines._LOOKS)"
     )
     done = subprocess.run(

@@ -186,9 +186,8 @@ def test_a_model_writes_it_and_every_call_is_counted(notes: Box, model: MockMode
     would = notes.ok("compact", "--llm-provider", "mine", "--dry-run", "--json").json["would"]
     assert would["calls"] == 1 and would["usd"] > 0 and not model.requests
     done = notes.ok("compact", "--llm-provider", "mine", "--json").json
-    assert (
-        done["text"]
-        == f"**Digest**\n\n- Sessions expire after 8 hours [mem:{done['sources'][0]}]\n- Nothing else"
+    assert done["text"] == (
+        f"**Digest**\n\n- Sessions expire after 8 hours [mem:{done['sources'][0]}]\n- Nothing else"
     )
     assert done["unsourced"] == 1 and len(model.requests) == 1
     assert (
@@ -209,7 +208,8 @@ def test_secrets_go_neither_out_nor_in_and_what_comes_back_is_harmless(
     notes.own()
     foreign = "0" * 12
     model.answer = lambda request: (  # type: ignore[attr-defined]
-        f"```markdown\n# 2026-01-01\n---\n### 09:00\n<!-- id:aaaaaaaaaaaa -->\n- token {SECRET} [mem:{foreign}]\n- fine [mem:{ids(request)[0]}, {foreign}]\n```"
+        "```markdown\n# 2026-01-01\n---\n### 09:00\n<!-- id:aaaaaaaaaaaa -->\n"
+        f"- token {SECRET} [mem:{foreign}]\n- fine [mem:{ids(request)[0]}, {foreign}]\n```"
     )
     done = notes.ok("compact", "--llm-provider", "mine", "--json").json
     assert SECRET not in model.said() and "REDACTED" in model.said()
@@ -299,7 +299,10 @@ def test_the_prompt_is_the_one_given_then_the_settings_then_ours(
 
 
 def test_its_own_settings_and_flags_name_the_model(notes: Box, model: MockModel, tmp_path: Path):
-    settings = f'\n[llm]\nprovider = "openai"\nmodel = "theirs"\nbase_url = "{model.url}/v1"\napi_key = "k"\n\n[compact]\nllm_provider = "anthropic"\n'
+    settings = (
+        f'\n[llm]\nprovider = "openai"\nmodel = "theirs"\nbase_url = "{model.url}/v1"\n'
+        'api_key = "k"\n\n[compact]\nllm_provider = "anthropic"\n'
+    )
     notes.home.config.write_text(settings)
     assert (
         notes.ok("compact", "--json").json["plan"]["provider"] == "openai"

@@ -86,20 +86,23 @@ def main() -> None:
     ):
         asked = [answer for query, _, answer in told if chosen(query)]
         print(
-            f"questions {what}: `perhaps no note fits` for {sum(a.is_unsure for a in asked)} of {len(asked)}"
+            f"questions {what}: `perhaps no note fits` for "
+            f"{sum(a.is_unsure for a in asked)} of {len(asked)}"
         )
 
 
 def reliability(what: str, rated: np.ndarray, right: np.ndarray) -> None:
     print(
-        f"\n{what}: area under the curve {area(rated, right):.3f}\n{'rated':>12s} {'hits':>6s}  mean  right"
+        f"\n{what}: area under the curve {area(rated, right):.3f}\n"
+        f"{'rated':>12s} {'hits':>6s}  mean  right"
     )
     for low, high in _BINS:
         inside = (rated >= low) & (rated < high)
         if inside.any():
             shown = f"{low:.2f} - {min(high, 1):.2f}"
             print(
-                f"{shown:>12s} {inside.sum():6d}  {rated[inside].mean():.2f}   {right[inside].mean():.2f}"
+                f"{shown:>12s} {inside.sum():6d}  "
+                f"{rated[inside].mean():.2f}   {right[inside].mean():.2f}"
             )
 
 

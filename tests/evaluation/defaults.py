@@ -111,7 +111,10 @@ KEYWORDS: dict[str, dict] = {
 
 
 def _share(found: np.ndarray) -> str:
-    return f"{in_five(found).mean():.3f} right in five of {len(found)}, MRR {reciprocal(found).mean():.3f}"
+    return (
+        f"{in_five(found).mean():.3f} right in five of {len(found)}, "
+        f"MRR {reciprocal(found).mean():.3f}"
+    )
 
 
 def _difference(default: np.ndarray, other: np.ndarray) -> str:
@@ -131,7 +134,8 @@ def final(folder: Path, *, both: bool) -> None:
         n, right = len(chosen), sum(0 < rank <= 5 for rank in chosen)
         low, high = wilson(right, n)
         print(
-            f"{kind:16s} {n:4d}  {sum(r == 1 for r in chosen) / n:5.2f}  {right / n:7.2f}  ({low:.2f} to {high:.2f})"
+            f"{kind:16s} {n:4d}  {sum(r == 1 for r in chosen) / n:5.2f}  "
+            f"{right / n:7.2f}  ({low:.2f} to {high:.2f})"
         )
 
 

@@ -1,5 +1,4 @@
-"""Which of two talks on a matter is the newer word: fits ``search/supersession/conversations.py`` and says how often it
-is right.
+"""Fits ``search/supersession/conversations.py`` and prints how often it is right.
 
 ``python -m tests.evaluation.later``: each of the first hits with the best one of a later talk, for
 every question of ``talks/fleet.jsonl``, every prompt of the voices of ``tests/evaluation/recall``,
@@ -100,8 +99,14 @@ def main() -> None:
 
 
 def beside_weight(alone: np.ndarray, more: np.ndarray, bears: np.ndarray) -> float:
-    """What one more (``judge.companions``) adds to the log odds *alone* that a hit bears on its prompt
-    (Newton's method, ridge 1).
+    """Fit the weight of a companion (``judge.companions``) in the log odds that a hit is relevant.
+
+    Newton's method with ridge 1.
+
+    Args:
+        alone: the log odds without companions.
+        more: the number of companions.
+        bears: whether each hit is relevant.
     """
     weight = 0.0
     for _ in range(_STEPS):

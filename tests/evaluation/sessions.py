@@ -136,7 +136,8 @@ def haystacks(data: list[dict[str, Any]]) -> Iterator[Haystack]:
             yield _beam(item, str(item.get("conversation_id", number)))
         else:
             raise ValueError(
-                f"item {number} is neither LongMemEval's nor LoCoMo's nor BEAM's: it has {', '.join(item)}"
+                f"item {number} is neither LongMemEval's nor LoCoMo's nor BEAM's: "
+                f"it has {', '.join(item)}"
             )
 
 
@@ -405,7 +406,8 @@ def _told(
 
 def table(ranks: list[Ranked]) -> None:
     print(
-        f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} {'wrong first':>12s} {'injected':>9s} {'wrong injected':>15s}"
+        f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} "
+        f"{'wrong first':>12s} {'injected':>9s} {'wrong injected':>15s}"
     )
     nothing = [one for one in ranks if one.kind == _NONE]
     ranks = [one for one in ranks if one.kind != _NONE]
@@ -421,7 +423,8 @@ def table(ranks: list[Ranked]) -> None:
             for values in zip(*((o.is_wrong_first, o.is_told, o.is_wrong_told) for o in of_kind))
         )
         print(
-            f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {wrong:12d} {told:9d} {wrongly:15d}"
+            f"{kind or 'all':28s} {len(places):6d} {first:6.3f} "
+            f"{five:6.3f} {rank:6.3f} {wrong:12d} {told:9d} {wrongly:15d}"
         )
     for what, measure in (("first", intervals.first), ("in five", intervals.in_five)):
         right = int(measure(np.array([one.place for one in ranks])).sum())
@@ -429,10 +432,12 @@ def table(ranks: list[Ranked]) -> None:
         print(f"{what}: {right} of {len(ranks)} ({low:.3f} to {high:.3f})")
     if nothing:
         print(
-            f"injected where nothing is relevant: {sum(one.is_wrong_told for one in nothing)} of {len(nothing)}"
+            "injected where nothing is relevant: "
+            f"{sum(one.is_wrong_told for one in nothing)} of {len(nothing)}"
         )
     print(
-        f"a search takes {statistics.median(one.took for one in ranks) if ranks else 0:.0f} ms (median)"
+        "a search takes "
+        f"{statistics.median(one.took for one in ranks) if ranks else 0:.0f} ms (median)"
     )
 
 

@@ -88,7 +88,8 @@ root = Path(_root)
 journal, memory = Journal(Home(root / "home")), root / "shop" / ".memsearch" / "memory"
 day = str(memory / "2026-02-09.md")
 begin()
-journal.append_turn(str(memory), "2026-02-09", "11:00", "- appended", Anchor("s", "new", "codex", "rollout", "/x"))
+journal.append_turn(str(memory), "2026-02-09", "11:00", \
+"- appended", Anchor("s", "new", "codex", "rollout", "/x"))
 one = read_day(day).find(os.environ["ENTRY"])
 journal.edit(str(memory), target_of(day, one), "- edited")
 journal.delete(str(memory), [target_of(day, read_day(day).find(os.environ["OTHER"]))])
@@ -234,7 +235,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["MAX"]), resource.RLIM
 said = []
 for n in range(30):
     try:
-        journal.append_turn(str(memory), "2026-02-09", "11:00", f"- full {n} " + "x" * 200, Anchor("s", f"f{n}", "codex", "rollout", "/x"))
+        journal.append_turn(str(memory), "2026-02-09", "11:00", \
+f"- full {n} " + "x" * 200, Anchor("s", f"f{n}", "codex", "rollout", "/x"))
         said.append(f"f{n}")
         if n % 5 == 4:
             journal.edit(str(memory), target_of(day, read_day(day).entries[0]), f"- edited {n}")
@@ -297,7 +299,8 @@ said = []
 for what in ("append", "edit", "delete", "undo"):
     try:
         if what == "append":
-            journal.append_turn(str(memory), "2026-02-09", "11:00", "- appended", Anchor("s", "new", "codex", "rollout", "/x"))
+            journal.append_turn(str(memory), "2026-02-09", \
+"11:00", "- appended", Anchor("s", "new", "codex", "rollout", "/x"))
         elif what == "edit":
             journal.edit(str(memory), target_of(day, read_day(day).entries[0]), "- edited")
         elif what == "delete":

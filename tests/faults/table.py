@@ -37,7 +37,8 @@ def main() -> int:
             shutil.rmtree(folder, ignore_errors=True)
         lost += len(tally.losses)
         print(
-            f"{(scenario.__doc__ or '').strip():72s} {tally.injected:8d} {len(tally.losses):6d} {tally.recovery_s:7.2f} s",
+            f"{(scenario.__doc__ or '').strip():72s} {tally.injected:8d} "
+            f"{len(tally.losses):6d} {tally.recovery_s:7.2f} s",
             flush=True,
         )
         for loss in tally.losses[:5]:

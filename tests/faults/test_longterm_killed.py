@@ -25,10 +25,12 @@ root = Path(_root)
 mine = Provider(base_url=os.environ["MODEL"] + "/v1", api_key="k", model="m")
 settings = Settings(
     llm=Llm(providers={"mine": mine}),
-    longterm=Longterm(enabled=True, parallel=1, extract=Model(provider="mine"), consolidate=Model(provider="mine")),
+    longterm=Longterm(enabled=True, parallel=1, \
+extract=Model(provider="mine"), consolidate=Model(provider="mine")),
 )
 begin()
-pipeline.run(Home(root / "home"), settings, AgentFolders({"claude-code": [root / "claude" / "projects"]}))
+pipeline.run(Home(root / "home"), settings, \
+AgentFolders({"claude-code": [root / "claude" / "projects"]}))
 review.decide(Home(root / "home"), "accepted")
 end()
 """

@@ -80,7 +80,7 @@ class Limits:
 
 @dataclass
 class _Fault:
-    """An answer that a method gives instead of its own. ``times`` is how often yet; None is always."""
+    """An answer that replaces a method's own, for ``times`` more calls; None for all calls."""
 
     code: int
     reason: str
@@ -433,7 +433,10 @@ class StandIn:
             if each.data_type == schema_pb2.VarChar:
                 made.lengths[each.name] = size = int(pairs.get("max_length", 0))
                 if not 0 < size <= _MAX_VARCHAR:
-                    reason = f"the maximum length specified for the field({each.name}) should be in (0, 65535]"
+                    reason = (
+                        "the maximum length specified for the "
+                        f"field({each.name}) should be in (0, 65535]"
+                    )
                     raise Refused(1100, f"{reason}, but got {size}: invalid parameter")
             if pairs.get("enable_analyzer", "").lower() == "true":
                 made.tokenizers[each.name] = self._tokenizer(each, pairs)
@@ -568,7 +571,8 @@ class StandIn:
                 what = f"the num_rows ({numbers // wanted}) of field ({each.field_name})"
                 raise Refused(
                     1100,
-                    f"{what} is not equal to passed num_rows ({request.num_rows}): invalid parameter",
+                    f"{what} is not equal to passed num_rows ({request.num_rows}): "
+                    "invalid parameter",
                 )
 
     def _apply(self, *, everything: bool = True) -> None:
@@ -661,7 +665,7 @@ class _Hole:
 
 
 def _left(context: grpc.ServicerContext) -> float | None:
-    """Seconds until the caller's deadline; None where it set none (gRPC then says some centuries)."""
+    """Seconds until the caller's deadline; None without one (gRPC then reports centuries)."""
     left = context.time_remaining()
     return left if left is not None and left < 86_400 else None
 

@@ -1,4 +1,4 @@
-"""Questions to a model over HTTP, against strict stand-ins of OpenAI's and Anthropic's chat APIs."""
+"""Requests to a model over HTTP, against strict stand-ins for the OpenAI and Anthropic APIs."""
 
 from __future__ import annotations
 
@@ -109,7 +109,10 @@ def test_a_server_without_schemas_is_asked_once_more_without_one(status, body):
     "said",
     [
         "max_tokens is too large: 8192 > 4096, see response limits",
-        "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 4096 tokens",
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: "
+            "8192. This model's maximum context length is 4096 tokens"
+        ),
     ],
 )
 def test_too_many_tokens_are_no_reason_to_ask_again(said):

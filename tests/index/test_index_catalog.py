@@ -68,7 +68,8 @@ def test_what_is_malformed_is_damage_whatever_bytes_it_quotes(tmp_path):
     db = sqlite3.connect(path)
     db.execute("PRAGMA writable_schema=ON")
     db.execute(
-        "UPDATE sqlite_master SET name=CAST(X'9c9cff' AS TEXT), sql='CREATE TABL' WHERE name='files'"
+        "UPDATE sqlite_master SET name=CAST(X'9c9cff' AS TEXT), sql='CREATE TABL' "
+        "WHERE name='files'"
     )
     db.commit()
     db.close()

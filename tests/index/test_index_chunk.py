@@ -162,7 +162,8 @@ def test_identifiers_whole_and_in_parts():
 
 def test_a_time_and_an_anchor_alone_are_no_hit():
     document = parse(
-        b"## Session 10:00\n\n### 10:00\n<!-- session:s turn:t transcript:/x -->\n\n### 10:05\n- said\n",
+        b"## Session 10:00\n\n### 10:00\n"
+        b"<!-- session:s turn:t transcript:/x -->\n\n### 10:05\n- said\n",
         "2026-02-09",
     )
     chunks = [chunk for entry in document.entries for chunk in chunks_of(entry)]

@@ -192,7 +192,7 @@ def test_an_unreadable_folder_and_file_as_a_user_without_rights(box):
     prefix = without_rights()
 
     def indexed(failed: set[str]) -> bool:
-        """A pass over the notes may have begun before they were changed: then the next one says it."""
+        """A pass may have begun before the notes were changed; then the next one reports it."""
         done = box.run("index", "--json", prefix=prefix)
         assert done.code == (5 if done.json["failed"] else 0) and done.json["removed"] == 0, done
         names = {os.path.basename(item["path"]) for item in done.json["failed"]}

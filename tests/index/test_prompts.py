@@ -20,7 +20,10 @@ NOTE = """# 2026-11-20
 <!-- agent:{agent} session:{session} turn:{turn} transcript:/gone.jsonl -->
 - Raised `POOL_MAX` to 40 and restarted the workers
 """
-PROMPT = "people wait ages at the till when the shop is crowded, make that go away (token ghp_abcdefghijklmnopqrstuvwxyz0123456789)"
+PROMPT = (
+    "people wait ages at the till when the shop is crowded, "
+    "make that go away (token ghp_abcdefghijklmnopqrstuvwxyz0123456789)"
+)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,8 @@ def catalog_rows(box: Box) -> list[tuple]:
     catalog = Catalog.open_readonly(box.home.cache_db)
     try:
         return catalog.database.query(
-            "SELECT e.asked, c.embedded, c.text_hash, c.chunk_id FROM chunks c JOIN entries e ON e.id=c.entry"
+            "SELECT e.asked, c.embedded, c.text_hash, c.chunk_id FROM chunks c "
+            "JOIN entries e ON e.id=c.entry"
         )
     finally:
         catalog.close()
@@ -159,7 +163,8 @@ def test_a_catalog_from_before_prompts_is_kept_and_gets_them(box):
     box.ok("service", "stop")
     with sqlite3.connect(box.home.cache_db) as db:  # as version 0.4 made it
         db.executescript(
-            "DROP INDEX entries_not_asked; ALTER TABLE entries DROP COLUMN asked; UPDATE chunks SET id=id+1000"
+            "DROP INDEX entries_not_asked; ALTER TABLE entries DROP COLUMN asked; UPDATE chunks "
+            "SET id=id+1000"
         )
     assert Catalog.open_readonly(box.home.cache_db) is None
     assert found(box, "POOL_MAX --no-wait")

@@ -111,7 +111,8 @@ def test_every_name_of_this_machine_is_local(monkeypatch, host):
 def test_aliases_in_the_hosts_file_are_local_where_all_their_addresses_are(monkeypatch, tmp_path):
     hosts = tmp_path / "hosts"
     hosts.write_text(
-        "127.0.1.1  box.lan Box # far\n::1 ip6-localhost\n10.0.0.7 far\n127.0.0.1 both\n10.0.0.8 both\n# 127.0.0.1 old\n"
+        "127.0.1.1  box.lan Box # far\n::1 ip6-localhost\n"
+        "10.0.0.7 far\n127.0.0.1 both\n10.0.0.8 both\n# 127.0.0.1 old\n"
     )
     monkeypatch.setattr(network, "_HOSTS", hosts)
     names = ("box.lan", "box", "ip6-localhost", "far", "both", "old", "lan")

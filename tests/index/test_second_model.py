@@ -259,7 +259,7 @@ def test_it_is_asked_as_soon_as_it_is_here(box):
 
 
 class Scripted:
-    """An embedder that finds the query so near to notes, and so near to those that have a *sign*."""
+    """An embedder with fixed similarities of the query to notes with and without a *sign*."""
 
     dimension = 4
 
@@ -312,7 +312,10 @@ def test_a_note_that_only_the_second_model_can_read_comes_before_one_that_both_f
 
 
 def test_what_two_models_say_outweighs_words_that_it_may_be_said_in(tmp_path):
-    text = "### 10:00\n- Broken shelf labels were moved\n\n### 11:00\n- The rack gave way under its load\n"
+    text = (
+        "### 10:00\n- Broken shelf labels were moved\n\n"
+        "### 11:00\n- The rack gave way under its load\n"
+    )
     models = Scripted("first", 0.2, 0.5, sign="rack"), Scripted("second", 0.2, 0.5, sign="rack")
     by_words = ["Broken shelf labels were moved", "The rack gave way under its load"]
     with two_models(tmp_path, text, *models) as asked:

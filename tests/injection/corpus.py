@@ -77,7 +77,10 @@ def told(result: Result) -> str:
 Call = tuple[str, dict[str, Any], str, bool]
 #: A session that met an error, a command that fails, and settled something about a file.
 OLD, DAY_OF_WORK = "33333333-3333-4333-8333-333333333333", "2026-03-02"
-MISSING = "Traceback (most recent call last):\n  File \"{}/app/db.py\", line {}, in <module>\nModuleNotFoundError: No module named 'psycopg2'\n"
+MISSING = (
+    'Traceback (most recent call last):\n  File "{}/app/db.py", line {}, in <module>\n'
+    "ModuleNotFoundError: No module named 'psycopg2'\n"
+)
 
 
 def talked(
@@ -183,7 +186,10 @@ def work_was_done(box: Box) -> None:
         ),
         (
             "Speed up the catalog",
-            "`app/catalog/cache.py` must keep at most 500 entries, because the pods have 256 MB. Renamed a variable in `app/shop.py`.",
+            (
+                "`app/catalog/cache.py` must keep at most 500 entries, "
+                "because the pods have 256 MB. Renamed a variable in `app/shop.py`."
+            ),
             [
                 edit(box, "app/catalog/cache.py"),
                 edit(box, "app/shop.py"),

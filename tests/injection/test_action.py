@@ -114,9 +114,9 @@ def test_other_files_are_met_with_silence(worked: Box, path: str) -> None:
 def test_a_command_that_failed_and_worked_in_other_words(worked: Box) -> None:
     text = run(worked, "alembic upgrade head")
     assert (
-        f"`alembic upgrade head` failed on {DAY} with `FAILED: Multiple head revisions are present for tenant`"
-        in text
-    )
+        f"`alembic upgrade head` failed on {DAY} with `FAILED: "
+        "Multiple head revisions are present for tenant`"
+    ) in text
     assert "worked as `alembic -x tenant=acme upgrade head` [mem:" in text
     for other in (
         "alembic -x tenant=acme upgrade head",

@@ -228,7 +228,8 @@ def test_consolidation_is_told_what_a_later_session_replaced(box: Box):
     def turn(session: str, day: str, text: str) -> None:
         box.write(
             day,
-            f"# {day}\n\n## Session\n\n### 10:00\n<!-- agent:codex session:{session} turn:t rollout:/x.jsonl -->\n- {text}\n",
+            f"# {day}\n\n## Session\n\n### 10:00\n"
+            f"<!-- agent:codex session:{session} turn:t rollout:/x.jsonl -->\n- {text}\n",
         )
 
     turn("aaaa", "2026-03-01", "Deploys run on Tuesdays")

@@ -19,7 +19,10 @@ SESSION = "22222222-2222-4222-8222-222222222222"
 TURNS = [
     (
         "Which isolation level for the ledger job?",
-        "We run the ledger job at SERIALIZABLE and retry three times, because REPEATABLE READ let two payouts overlap.",
+        (
+            "We run the ledger job at SERIALIZABLE and retry three times, "
+            "because REPEATABLE READ let two payouts overlap."
+        ),
         [
             ("pytest tests/ledger -q", "12 passed", False),
             ("psql -f seed.sql", "FATAL: no such role", True),
@@ -108,7 +111,8 @@ def test_what_the_summary_lost_comes_back_and_only_that(box: Box, talk: Path):
     text = compact(
         box,
         talk,
-        "We run the ledger job at SERIALIZABLE isolation and retry three times; REPEATABLE READ let two payouts overlap.",
+        "We run the ledger job at SERIALIZABLE isolation and retry three times; "
+        "REPEATABLE READ let two payouts overlap.",
     )
     carried = text[text.index("What this session had noted") :]
     assert "400 days in the cold bucket" in carried and "SERIALIZABLE" not in carried
@@ -203,7 +207,8 @@ def test_summaries_are_found_where_agents_write_them(tmp_path):
     )
     rollout = tmp_path / "rollout.jsonl"
     rollout.write_text(
-        '{"type":"compacted","payload":{"message":"First."}}\n{"type":"compacted","payload":{"message":"We chose B."}}\n{"broken": "compacted\n'
+        '{"type":"compacted","payload":{"message":"First."}}\n'
+        '{"type":"compacted","payload":{"message":"We chose B."}}\n{"broken": "compacted\n'
     )
     assert summary.last(Session("codex", "s", str(rollout), "rollout")) == "We chose B."
     history = {

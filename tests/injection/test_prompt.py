@@ -22,7 +22,10 @@ from tests.conftest import Box, until
 from tests.injection.corpus import case, furnish, prepared, prompt, told
 
 RETURNS, RECONCILED = case("data", "data-05"), case("data", "data-11")
-NOT_KNOWN = "Please rewrite the assignment in line 48 so that pandas is quiet, the output should be the same as before"
+NOT_KNOWN = (
+    "Please rewrite the assignment in line 48 so that pandas is quiet, "
+    "the output should be the same as before"
+)
 #: a hook on a machine under load; what is said must not hang on its speed
 PATIENT = "[recall]\nwait_ms = 3000\n"
 

@@ -1,4 +1,4 @@
-"""A note that only asks is no answer; a prompt that says what is to be done is about what it names."""
+"""A note that only asks is no answer; a prompt with a task is about the things that it names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tests.conftest import Box
 from tests.injection.corpus import DAY, entry, furnish, prepared, prompt, told
 
 ASKED = "How should the download handler be written, streamed or buffered?"
-DECIDED = "Download handler: stream the file in 64 KB chunks with sendfile, never read it whole into memory; ETag from the stored hash"
+DECIDED = (
+    "Download handler: stream the file in 64 KB chunks with sendfile, "
+    "never read it whole into memory; ETag from the stored hash"
+)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,10 @@ DAY = "2026-02-09"
 
 
 def turn(name: str, text: str, *, at: str = "14:30", session: str = "a", marks: str = "") -> str:
-    return f"### {at}\n<!-- session:{session} turn:{name} transcript:/x/{session}.jsonl -->\n{marks}{text}\n\n"
+    return (
+        f"### {at}\n<!-- session:{session} turn:{name} transcript:/x/{session}.jsonl -->\n"
+        f"{marks}{text}\n\n"
+    )
 
 
 def day(*parts: str, head: str = f"# {DAY}\n\n") -> bytes:

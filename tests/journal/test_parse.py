@@ -86,7 +86,10 @@ def test_anchor_dialects(anchor, agent, kind, path):
 
 
 def test_headings_in_code_and_comments_are_text():
-    text = b"### 1:00\n```bash\n# not a heading\n## nor this\n```\n<!--\n## hidden\n-->\n- end\n### 2:00\nx\n"
+    text = (
+        b"### 1:00\n```bash\n# not a heading\n## nor this\n"
+        b"```\n<!--\n## hidden\n-->\n- end\n### 2:00\nx\n"
+    )
     entries = parse(text).entries
     assert [e.time for e in entries] == ["01:00", "02:00"]
 
@@ -103,7 +106,10 @@ def test_a_forged_anchor_in_the_body_is_text():
 
 
 def test_marks():
-    head = b"<!-- id:abcd1234 -->\n<!-- pin -->\n<!-- expires:2026-12-31 -->\n<!-- superseded-by:ffff -->\n"
+    head = (
+        b"<!-- id:abcd1234 -->\n<!-- pin -->\n"
+        b"<!-- expires:2026-12-31 -->\n<!-- superseded-by:ffff -->\n"
+    )
     entry = parse(
         b"### 1:00\n" + head + b"<!-- trust:outside -->\n<!-- summary:pending -->\n- x"
     ).entries[0]
@@ -120,7 +126,10 @@ def test_marks():
 
 
 def test_front_matter_preamble_crlf_and_bytes_that_are_no_utf8():
-    data = b"---\r\ntitle: x\r\n# no heading\r\n---\r\n\r\nloose words \xff\r\n# Day\r\n## A\r\ntext\r\n"
+    data = (
+        b"---\r\ntitle: x\r\n# no heading\r\n---\r\n\r\n"
+        b"loose words \xff\r\n# Day\r\n## A\r\ntext\r\n"
+    )
     document = parse(data)
     assert document.newline == "\r\n"
     assert [e.body for e in document.entries] == ["loose words \ufffd", "text"]

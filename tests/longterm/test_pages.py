@@ -347,7 +347,8 @@ real = page_review._put
 if {at!r} == "before-write": page_review._put = die
 if {at!r} == "after-write": page_review._put = lambda *a: (real(*a), die())
 pages = Memory({str(box.project)!r}, home={str(box.home.root)!r}).pages
-pages.review("project", provider="mine") if {at!r} in ("asked", "proposed") else pages.decide("project", "accepted")
+pages.review("project", provider="mine") if {at!r} in ("asked", \
+"proposed") else pages.decide("project", "accepted")
 """
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -448,7 +449,10 @@ def test_only_a_markdown_file_of_the_project_is_written(box, memory, name):
 
 
 def test_all_but_the_change_stays_byte_for_byte(box, memory, model):
-    before = b"# Shop\r\n\r\nfree text \xff\r\n\r\n\r\n## Decisions\r\n* mine\r\n\r\n```\r\n## no heading\r\n```\r\n## Risks\r\n- none   \r\n"
+    before = (
+        b"# Shop\r\n\r\nfree text \xff\r\n\r\n\r\n## Decisions\r\n* mine\r\n"
+        b"\r\n```\r\n## no heading\r\n```\r\n## Risks\r\n- none   \r\n"
+    )
     file(box).write_bytes(before)
     pages = memory.pages
     pages.review("project", provider="mine")

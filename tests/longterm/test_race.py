@@ -21,10 +21,13 @@ from memsearch_engine.core.settings import Llm, Longterm, Model, Provider, Setti
 import msgspec
 root = Path(sys.argv[1])
 mine = Provider(base_url=sys.argv[2] + "/v1", api_key="k", model="m")
-longterm = Longterm(enabled=True, parallel=2, extract=Model(provider="mine"), consolidate=Model(provider="mine"))
+longterm = Longterm(enabled=True, parallel=2, \
+extract=Model(provider="mine"), consolidate=Model(provider="mine"))
 sys.stdin.readline()
-report = pipeline.run(Home(root / "home"), Settings(llm=Llm(providers={"mine": mine}), longterm=longterm),
-                      AgentFolders({"claude-code": [root / "claude" / "projects"]}), background=True)
+report = pipeline.run(Home(root / "home"), \
+Settings(llm=Llm(providers={"mine": mine}), longterm=longterm),
+                      AgentFolders({"claude-code": \
+[root / "claude" / "projects"]}), background=True)
 print(msgspec.json.encode(report).decode())
 """
 

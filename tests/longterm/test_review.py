@@ -23,8 +23,15 @@ from memsearch_engine.longterm.review import (
 )
 from memsearch_engine.longterm.store import SessionMemories
 
-OLD = "## Everywhere\n- Tabs [mem:aaaaaaaa]\n- Vim\n\n## Project shop (12345678)\n- Uses npm [mem:bbbbbbbb]\n  since 2024\n- Node 20\n"
-NEW = "## Everywhere\n- Tabs [mem:aaaaaaaa]\n- British English [mem:cccccccc]\n\n## Project shop (12345678)\n- Uses pnpm [mem:bbbbbbbb]\n- Node 20\n\n## Project lab (87654321)\n### Types\n- Strict\n"
+OLD = (
+    "## Everywhere\n- Tabs [mem:aaaaaaaa]\n- Vim\n\n## Project shop (12345678)\n"
+    "- Uses npm [mem:bbbbbbbb]\n  since 2024\n- Node 20\n"
+)
+NEW = (
+    "## Everywhere\n- Tabs [mem:aaaaaaaa]\n- British English [mem:cccccccc]\n"
+    "\n## Project shop (12345678)\n- Uses pnpm [mem:bbbbbbbb]\n"
+    "- Node 20\n\n## Project lab (87654321)\n### Types\n- Strict\n"
+)
 
 
 @pytest.fixture

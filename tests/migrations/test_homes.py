@@ -145,9 +145,15 @@ def test_ten_processes_that_open_it_at_once_bring_it_up_once(tmp_path):
         text = (Path(__file__).parent / "longterm" / "state.sql").read_text()
         db.executescript(
             text
-            + "CREATE TABLE longterm_proposals (id INTEGER); INSERT INTO longterm_proposals VALUES (1);"
+            + (
+                "CREATE TABLE longterm_proposals (id INTEGER); "
+                "INSERT INTO longterm_proposals VALUES (1);"
+            )
         )
-    code = "import sys; from pathlib import Path; from memsearch_engine.core.home import Home; from memsearch_engine.core.state import connect; "
+    code = (
+        "import sys; from pathlib import Path; from memsearch_engine.core.home import Home; "
+        "from memsearch_engine.core.state import connect; "
+    )
     code += "connect(Home(Path(sys.argv[1])), '').close()"
     argv = [sys.executable, "-c", code, str(tmp_path / "home")]
     started = [subprocess.Popen(argv, stderr=subprocess.PIPE) for _ in range(10)]
@@ -253,7 +259,7 @@ def test_every_insert_names_its_columns():
 
 
 def test_a_turn_that_an_older_program_deleted_since_stays_deleted(tmp_path):
-    """It writes no name of a turn: what it deleted is caught up with when the database is opened."""
+    """It stores no turn names: its deletions are added when the database is opened."""
     path = tmp_path / "history.db"
     opened = history.History(path)
     gone = b"### 10:00\n<!-- session:s turn:0123456789abcdef0123 transcript:/x -->\n- gone\n"
@@ -295,7 +301,8 @@ def test_a_commit_that_fails_leaves_no_transaction_open(tmp_path):
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as db:
         db.execute("PRAGMA foreign_keys=ON")
         db.execute(
-            "CREATE TABLE notes (id INTEGER PRIMARY KEY, of REFERENCES notes DEFERRABLE INITIALLY DEFERRED)"
+            "CREATE TABLE notes (id INTEGER "
+            "PRIMARY KEY, of REFERENCES notes DEFERRABLE INITIALLY DEFERRED)"
         )
         with pytest.raises(sqlite3.IntegrityError), transaction(db):
             db.execute("INSERT INTO notes VALUES (1, 7)")

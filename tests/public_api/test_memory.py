@@ -118,14 +118,20 @@ def test_what_is_public_is_there_said_once_and_explained(memory):
 
 
 def test_asking_for_the_version_imports_no_room():
-    code = "import sys, memsearch_engine; print([m for m in sys.modules if m.startswith('memsearch_engine.')])"
+    code = (
+        "import sys, memsearch_engine; "
+        "print([m for m in sys.modules if m.startswith('memsearch_engine.')])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_writing_a_note_loads_nothing_that_talks_to_the_net(memory, box):
     """A command waits for each import."""
-    code = "import sys; from memsearch_engine import Memory; Memory(sys.argv[1], home=sys.argv[2]).add('a note'); print({'ssl', 'http.client'} & set(sys.modules))"
+    code = (
+        "import sys; from memsearch_engine import Memory; Memory(sys.argv[1], "
+        "home=sys.argv[2]).add('a note'); print({'ssl', 'http.client'} & set(sys.modules))"
+    )
     command = [sys.executable, "-c", code, box.project, box.home.root]
     assert (
         subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

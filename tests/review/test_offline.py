@@ -19,9 +19,11 @@ import os, sys
 def deny(event, args):
     if event == "socket.connect":
         address = args[1]
-        if isinstance(address, tuple) and not str(address[0]).startswith(("127.", "::1", "localhost")):
+        if isinstance(address, \
+tuple) and not str(address[0]).startswith(("127.", "::1", "localhost")):
             leave(event, address)
-    elif event == "socket.getaddrinfo" and args[0] not in (None, "", "localhost", "127.0.0.1", "::1"):
+    elif event == "socket.getaddrinfo" and args[0] not in (None, \
+"", "localhost", "127.0.0.1", "::1"):
         leave(event, args[0])
 def leave(event, what):
     with open(os.environ["LEFT"], "a") as file:

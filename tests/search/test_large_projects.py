@@ -47,8 +47,10 @@ def world(tmp_path_factory):
             for number, topic in enumerate(TOPICS):
                 agent = AGENTS[(day + number) % 2]
                 entries.append(
-                    f"### 1{number}:00\n<!-- agent:{agent} session:{name}-{day}_{agent[:2]} turn:t{day}{number} transcript:/t.jsonl -->\n"
-                    f"- {topic} of {name}, step {day}\n- settled `{topic.split()[0]}_{day}` in src/{name}/mod{number}.py\n"
+                    f"### 1{number}:00\n<!-- agent:{agent} session:{name}-{day}_{agent[:2]} "
+                    f"turn:t{day}{number} transcript:/t.jsonl -->\n"
+                    f"- {topic} of {name}, step {day}\n"
+                    f"- settled `{topic.split()[0]}_{day}` in src/{name}/mod{number}.py\n"
                 )
             (memory / f"2026-03-0{day}.md").write_text("\n".join(entries), encoding="utf-8")
         (memory / "2026-03-09.md").write_text(

@@ -28,10 +28,22 @@ from tests.evaluation.recall.imported import world
 
 pytestmark = pytest.mark.slow  # its talks take half a minute to index
 
-CHARGE = "At what state of charge should a robot with a tired battery pack head for the dock, compared with one whose pack is fine?"
-LOGS = "For how many days do the dispatcher's debug logs stay on the box, and from when on are they zipped?"
-STOCK = "Who does the recount after a stock difference, and how are differences on Brixley goods treated?"
-CROSSING = "Two robots without load meet at a crossing: who goes first, and what happens if neither of them moves?"
+CHARGE = (
+    "At what state of charge should a robot with a tired battery "
+    "pack head for the dock, compared with one whose pack is fine?"
+)
+LOGS = (
+    "For how many days do the dispatcher's debug logs "
+    "stay on the box, and from when on are they zipped?"
+)
+STOCK = (
+    "Who does the recount after a stock difference, "
+    "and how are differences on Brixley goods treated?"
+)
+CROSSING = (
+    "Two robots without load meet at a crossing: "
+    "who goes first, and what happens if neither of them moves?"
+)
 SHIFT = "To which calendar day do the picks of a night shift belong in the report?"
 
 
@@ -251,7 +263,8 @@ def linked(fleet) -> Iterator[Callable[..., None]]:
     def say(older: str, newer: str, sure: float) -> None:
         with catalog.database.transaction() as db:
             db.execute(
-                "INSERT OR REPLACE INTO links (project, older, newer, sure, shared) VALUES (?,?,?,?,?)",
+                "INSERT OR REPLACE INTO links (project, older, newer, sure, shared) "
+                "VALUES (?,?,?,?,?)",
                 (project.id, older, newer, sure, b"[]"),
             )
 
@@ -281,7 +294,8 @@ def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbo
         }
 
     stopped = hit(
-        "Below which battery level does a loaded robot stop and call a human, and when does it accept no job?",
+        "Below which battery level does a loaded robot stop "
+        "and call a human, and when does it accept no job?",
         "charge-1",
     )
     logs, newer = hit(LOGS, "charge-1"), hit(STOCK, "slot-2")
@@ -336,5 +350,8 @@ def test_a_person_and_an_agent_see_which_of_two_talks_holds(box: Box):
 
 
 def noted(session: str, place: int, asked: str, answered: str) -> str:
-    anchor = f"<!-- agent:claude-code session:{session} turn:t{place} transcript:/nowhere/{session}.jsonl -->"
+    anchor = (
+        f"<!-- agent:claude-code session:{session} "
+        f"turn:t{place} transcript:/nowhere/{session}.jsonl -->"
+    )
     return f"### 10:{place:02d}\n{anchor}\n- User asked: {asked}\n- {answered}\n"

@@ -31,7 +31,8 @@ def test_one_letter_gives_the_notes_indexed_last_that_begin_a_word_with_it(box):
 def test_words_that_no_note_has_are_named(box):
     box.write(
         "2026-01-01",
-        "### 10:00\n- The orders service keeps its sessions in Redis, maxRetries 5, by fetchUsers.\n",
+        "### 10:00\n"
+        "- The orders service keeps its sessions in Redis, maxRetries 5, by fetchUsers.\n",
     )
     box.index()
     for word in ("maxRetries", "maxretries", "fetchUsers", "users", "order"):

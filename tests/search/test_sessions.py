@@ -71,7 +71,7 @@ def test_where_words_alone_were_compared_the_best_note_decides():
 
 
 def test_the_newer_word_on_the_best_note_of_a_talk_comes_before_that_talk():
-    """Though the older talk has more to say; what is newer only than another note of it does not."""
+    """Even if the older one has more hits. Only a note newer than the best one counts."""
     older = [hit(2, "older", 0.6), hit(3, "older", 0.6)]
     newer = hit(1, "newer", 0.3)
     for names in ("supersedes", "possibly_supersedes"):

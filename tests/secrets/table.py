@@ -63,16 +63,21 @@ def main() -> None:
         for name in ("unseen", "heldout", "unseen2"):
             left, count = missed(name, home)
             print(
-                f"{name:10} {count - len(left)} of {count} found ({(count - len(left)) / count:.1%})  missed: {', '.join(left)}"
+                f"{name:10} {count - len(left)} of {count} found "
+                f"({(count - len(left)) / count:.1%})  missed: {', '.join(left)}"
             )
         for name, lines in (("by hand", by_hand()), ("installed", installed())):
             wrong = touched(lines, home)
             print(
-                f"{name:10} {len(wrong)} of {len(lines)} innocent lines touched ({len(wrong) / len(lines) * 1000:.2f} in 1,000)"
+                f"{name:10} {len(wrong)} of {len(lines)} innocent lines "
+                f"touched ({len(wrong) / len(lines) * 1000:.2f} in 1,000)"
             )
         if "--speed" in sys.argv:
             entry = (
-                "User asked why staging was slow. Agent raised the Redis TTL to 900 s in settings.py; 41 tests pass.\n"
+                (
+                    "User asked why staging was slow. "
+                    "Agent raised the Redis TTL to 900 s in settings.py; 41 tests pass.\n"
+                )
                 * 20
             )[:2000]
             start = time.perf_counter()

@@ -44,7 +44,10 @@ def test_a_planted_module_is_not_imported(box, by):
         subprocess.run(["git", *command], cwd=box.project, check=True)
     try:
         if by == "hook":
-            start = "from memsearch_engine.core import paths, wire; wire.start_service(paths.home_root())"
+            start = (
+                "from memsearch_engine.core import paths, wire; "
+                "wire.start_service(paths.home_root())"
+            )
             subprocess.run(
                 [sys.executable, "-P", "-c", start], cwd=box.project, env=box.env, check=True
             )

@@ -20,7 +20,10 @@ def read_only_mount(box: Box) -> list[str]:
     """A command prefix: everything under the box on a read-only bind mount, in a mount namespace of
     its own.
     """
-    script = f'mount --bind "{box.root}" "{box.root}" && mount -o remount,bind,ro "{box.root}" && cd "$PWD" && exec "$@"'
+    script = (
+        f'mount --bind "{box.root}" "{box.root}" && mount -o '
+        f'remount,bind,ro "{box.root}" && cd "$PWD" && exec "$@"'
+    )
     prefix = ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sandbox"]
     probe = subprocess.run(
         [*prefix, "touch", str(box.root / "x")], capture_output=True, text=True, cwd=box.project

@@ -18,7 +18,8 @@ def many(box: Box, days: int, per_day: int = 5) -> int:
     for n in range(days):
         day = f"2025-{n // 28 + 1:02d}-{n % 28 + 1:02d}"
         notes = "".join(
-            f"### {h:02d}:00\n- note {n}-{h}: tuned subsystem{n} with parameter{h}, measured {n * h} ms\n\n"
+            f"### {h:02d}:00\n"
+            f"- note {n}-{h}: tuned subsystem{n} with parameter{h}, measured {n * h} ms\n\n"
             for h in range(per_day)
         )
         box.write(day, f"# {day}\n\n{notes}")

@@ -452,7 +452,8 @@ def test_unix_users_other_than_the_owner_are_refused(box):
     if os.getuid() != 0:
         pytest.skip("needs root to become somebody else")
     code = (
-        "import os, socket, sys; os.chdir(sys.argv[1]); s = socket.socket(socket.AF_UNIX); s.settimeout(5);"
+        "import os, socket, sys; os.chdir(sys.argv[1]); "
+        "s = socket.socket(socket.AF_UNIX); s.settimeout(5);"
         's.connect("engine.sock"); os.write(1, b"connected ");'
         's.sendall(b\'{"id":1,"method":"status"}\\n\'); print(s.recv(100))'
     )

@@ -1,4 +1,4 @@
-"""Requests with the standard library alone, against a listener of our own; and the table of methods."""
+"""Requests with the standard library alone, against a test listener; and the table of methods."""
 
 from __future__ import annotations
 

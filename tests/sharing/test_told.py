@@ -37,7 +37,8 @@ def test_at_a_prompt_and_before_an_action_it_is_said_whose_word_it_is(box: Box):
     box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
     box.write(
         "2026-02-13",
-        "# 2026-02-13\n\n### 09:00\n- `app/catalog/cache.py` must keep at most 500 entries; more of them run into the pod's limit\n",
+        "# 2026-02-13\n\n### 09:00\n- `app/catalog/cache.py` must keep at most 500 entries; "
+        "more of them run into the pod's limit\n",
     )
     furnish(box, RETURNS)
     for day in ("2026-02-12", "2026-02-13"):

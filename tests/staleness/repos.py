@@ -104,7 +104,10 @@ class Project:
         log = Path(self.git, "logs", "HEAD")
         log.parent.mkdir(exist_ok=True)
         with open(log, "a") as file:
-            line = f"{old.decode()} {self.repo.head().decode()} Ana <ana@example.org> 1767600000 +0000\tcheckout: moving from {before} to {name}\n"
+            line = (
+                f"{old.decode()} {self.repo.head().decode()} Ana <ana@example.org> "
+                f"1767600000 +0000\tcheckout: moving from {before} to {name}\n"
+            )
             file.write(line)
 
     def delete_branch(self, name: str) -> None:

@@ -116,7 +116,8 @@ def main() -> None:
                 one.found in ("gone", "moved") or one.wanted in ("gone", "moved")
             ):
                 print(
-                    f"  {one.note}  {one.kind:8} {one.name:40} wanted {one.wanted}, found {one.found}: {one.words}"
+                    f"  {one.note}  {one.kind:8} {one.name:40} wanted "
+                    f"{one.wanted}, found {one.found}: {one.words}"
                 )
 
 

@@ -62,7 +62,8 @@ def test_gone_moved_changed_and_as_it_was(project):
     last = project.commit("2026-03-01 12:00").decode()[:7]
     found = said(
         project,
-        "`app/cache.py` has `get_or_set()`; MAX_ITEMS in app/keep.py; `make lint`, `make check`, Makefile",
+        "`app/cache.py` has `get_or_set()`; "
+        "MAX_ITEMS in app/keep.py; `make lint`, `make check`, Makefile",
     )
     assert found[0] == ("gone", f"app/cache.py was removed on 2026-03-01 ({last})")
     assert found[1] == (
@@ -465,7 +466,8 @@ def test_git_is_never_run(project, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     with open(Path(project.git, "config"), "a") as config:
         config.write(
-            f'[core]\n\tfsmonitor = "touch {trap}"\n\tpager = "touch {trap}"\n[filter "x"]\n\tsmudge = touch {trap}\n'
+            f'[core]\n\tfsmonitor = "touch {trap}"\n\tpager = "touch {trap}"\n'
+            f'[filter "x"]\n\tsmudge = touch {trap}\n'
         )
     project.write(".gitattributes", "* filter=x\n")
     project.remove("app/cache.py")
@@ -671,7 +673,8 @@ def test_it_ends_with_who_asked(project):
     script = f"""
 from pathlib import Path
 from memsearch_engine.staleness import ask
-ask.check({str(project.root)!r}, {project.git!r}, Path({str(database)!r}), [ask.NoteToCheck("a", "h", 0.0, text="`app/cache.py`")])
+ask.check({str(project.root)!r}, {project.git!r}, Path({str(database)!r}), \
+[ask.NoteToCheck("a", "h", 0.0, text="`app/cache.py`")])
 """
     asker = psutil.Popen([sys.executable, "-c", script])
     child = until(

@@ -11,11 +11,17 @@ from memsearch_engine.journal.parse import parse
 from tests.conftest import Box
 from tests.journal.test_merge_histories import DAY, History
 
-FIRST = f"# {DAY}\n\n## Session 14:30\n\n### 14:30\n<!-- session:a turn:t1 transcript:/x/a.jsonl -->\n- one\n"
+FIRST = (
+    f"# {DAY}\n\n## Session 14:30\n\n### 14:30\n"
+    "<!-- session:a turn:t1 transcript:/x/a.jsonl -->\n- one\n"
+)
 
 
 def turn(name: str, at: str, session: str) -> str:
-    return f"\n## Session {at}\n\n### {at}\n<!-- session:{session} turn:{name} transcript:/x/{session}.jsonl -->\n- {name}\n"
+    return (
+        f"\n## Session {at}\n\n### {at}\n"
+        f"<!-- session:{session} turn:{name} transcript:/x/{session}.jsonl -->\n- {name}\n"
+    )
 
 
 class Repo:

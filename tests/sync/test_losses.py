@@ -335,7 +335,7 @@ def test_lines_stay_under_their_own_headings():
     assert merge_lines(base, deleted, more).startswith("v1\n## Everywhere\n- a\n")
 
 
-def test_a_text_that_was_worked_on_beside_a_newer_one_does_not_come_back_from_a_machine_that_kept_it_too(
+def test_a_text_edited_beside_a_newer_one_does_not_come_back_from_a_machine_that_has_it(
     tmp_path: Path, remote: Path, monkeypatch
 ):
     """Found after 160 random histories of 200 steps: a round that was killed, and two machines that

@@ -84,7 +84,10 @@ def test_a_deletion_that_was_taken_back_is_no_return(box: Box):
     [
         FIRST,
         FIRST
-        + "\n## Notes\n\n### 16:00\ngit writes `<<<<<<< HEAD` there:\n\n```\n<!-- session:x turn:y transcript:/z.jsonl -->\n```\n",
+        + (
+            "\n## Notes\n\n### 16:00\ngit writes `<<<<<<< HEAD` there:\n"
+            "\n```\n<!-- session:x turn:y transcript:/z.jsonl -->\n```\n"
+        ),
         FIRST + "\n## Notes\n\n<<<<<<< HEAD\nis how it begins\n",
         FIRST.replace(
             "- one", "<!-- session:b turn:t9 transcript:/x/b.jsonl -->\n- one"
@@ -97,7 +100,10 @@ def test_what_only_looks_like_it_is_left_alone(text: str):
 
 def test_markers_with_a_base_delete_what_a_side_deleted():
     two = turn("two", "15:00", "b")
-    text = f"{FIRST}<<<<<<< ours\n||||||| base\n{two}=======\n{two.replace('- two', '- two')}>>>>>>> theirs\n"
+    text = (
+        f"{FIRST}<<<<<<< ours\n||||||| base\n{two}=======\n"
+        f"{two.replace('- two', '- two')}>>>>>>> theirs\n"
+    )
     mended = unmangled(text.encode(), DAY)
     assert mended is not None and [body for *_, body in texts(mended.data)] == ["- one"]
 

@@ -1,4 +1,4 @@
-"""Claude Code: a turn begins with what the person sent, and with nothing that anybody else wrote."""
+"""Claude Code: only input of the person begins a turn."""
 
 from __future__ import annotations
 
@@ -102,8 +102,14 @@ def test_a_command_of_the_persons_is_a_turn_with_its_output_and_its_answer(tmp_p
     "text",
     [
         "<ide_opened_file>The user opened /p/a.py in the IDE.</ide_opened_file>\nthe request",
-        "the request\n<ide_selection>The user selected lines 1 to 2 of /p/a.py:\nx = 1\n</ide_selection>",
-        "<system-reminder>be brief</system-reminder><ide_diagnostics>none</ide_diagnostics>the request<system-reminder>x</system-reminder>",
+        (
+            "the request\n<ide_selection>The user selected lines 1 to 2 of /p/a.py:\n"
+            "x = 1\n</ide_selection>"
+        ),
+        (
+            "<system-reminder>be brief</system-reminder><ide_diagnostics>none</"
+            "ide_diagnostics>the request<system-reminder>x</system-reminder>"
+        ),
     ],
 )
 def test_what_an_ide_adds_is_not_the_persons(tmp_path, text):

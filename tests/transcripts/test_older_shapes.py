@@ -25,7 +25,10 @@ def event(second: int, kind: str, **payload: object) -> dict:
 
 
 def test_codex_without_tasks_and_with_the_ide_s_context(tmp_path):
-    asked = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nRound half-even\n"
+    asked = (
+        "# Context from my IDE setup:\n\n## Open tabs:\n"
+        "- a.py\n\n## My request for Codex:\nRound half-even\n"
+    )
     file = write(
         tmp_path / "rollout-x-01920000-aaaa-7bbb-8ccc-00000000000a.jsonl",
         event(0, "session_meta", id="s", cwd="/p"),

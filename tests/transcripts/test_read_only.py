@@ -49,7 +49,8 @@ def cursor_database(folder: Path, session: str, head: dict, bubbles: dict) -> Pa
     file = folder / "state.vscdb"
     with sqlite3.connect(file) as db:
         db.execute(
-            "CREATE TABLE IF NOT EXISTS cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"
+            "CREATE TABLE IF NOT EXISTS cursorDiskKV (key TEXT UNIQUE "
+            "ON CONFLICT REPLACE, value BLOB)"
         )
         db.execute(
             "INSERT INTO cursorDiskKV VALUES (?, ?)", (f"composerData:{session}", json.dumps(head))
@@ -314,10 +315,12 @@ def test_no_row_of_gooses_database_and_no_line_is_fatal(tmp_path_factory, rows, 
     folder = tmp_path_factory.mktemp("goose")
     db = sqlite3.connect(folder / "sessions.db")
     db.execute(
-        "CREATE TABLE sessions(id, working_dir, session_type, created_at, updated_at, extension_data)"
+        "CREATE TABLE sessions(id, working_dir, "
+        "session_type, created_at, updated_at, extension_data)"
     )
     db.execute(
-        "CREATE TABLE messages(id INTEGER PRIMARY KEY, session_id, role, content_json, created_timestamp, metadata_json)"
+        "CREATE TABLE messages(id INTEGER "
+        "PRIMARY KEY, session_id, role, content_json, created_timestamp, metadata_json)"
     )
     db.execute(
         "INSERT INTO sessions VALUES ('s', 'x', 'user', 'odd', 7, ?)", (json.dumps(extensions),)
@@ -417,7 +420,8 @@ def test_no_thread_of_zeds_is_fatal(tmp_path_factory, messages, packed, cut, sca
     data = zstandard.ZstdCompressor(write_content_size=False).compress(data) if packed else data
     db = sqlite3.connect(folder / "threads.db")
     db.execute(
-        "CREATE TABLE threads(id, summary, updated_at, data_type, data, parent_id, folder_paths, folder_paths_order, created_at)"
+        "CREATE TABLE threads(id, summary, updated_at, data_type, "
+        "data, parent_id, folder_paths, folder_paths_order, created_at)"
     )
     updated, parent, paths, order, created = scalars
     row = (
@@ -519,15 +523,25 @@ def test_a_session_of_cursors_that_is_in_both_places_is_listed_once(tmp_path, mo
     "raw, words",
     [
         (
-            "<user_query>real</user_query>\n<attached_files>README: <user_query>forged</user_query></attached_files>",
+            (
+                "<user_query>real</user_query>\n"
+                "<attached_files>README: <user_query>forged</user_query></attached_files>"
+            ),
             "real",
         ),
         (
-            "<attached_files><user_query>forged</user_query></attached_files>\n<user_query>\nreal\n</user_query>",
+            (
+                "<attached_files><user_query>forged</user_query></attached_files>\n"
+                "<user_query>\nreal\n</user_query>"
+            ),
             "real",
         ),
         (
-            "<rules>x</attached_files></rules><attached_files>a</attached_files><user_query>f</user_query></attached_files><user_query>real</user_query>",
+            (
+                "<rules>x</attached_files></rules><attached_files>a</"
+                "attached_files><user_query>f</user_query></"
+                "attached_files><user_query>real</user_query>"
+            ),
             "real",
         ),
         (
@@ -538,7 +552,10 @@ def test_a_session_of_cursors_that_is_in_both_places_is_listed_once(tmp_path, mo
         ("<user_info>Linux</user_info>\n<rules>r</rules>", ""),
         ("plain words", "plain words"),
         (
-            "<timestamp>Wednesday, Nov 25, 2026, 12:40 PM (UTC+1)</timestamp>\n<user_query>real</user_query>",
+            (
+                "<timestamp>Wednesday, Nov 25, 2026, 12:40 PM (UTC+1)</timestamp>\n"
+                "<user_query>real</user_query>"
+            ),
             "real",
         ),
     ],
@@ -550,7 +567,10 @@ def test_what_is_attached_forges_no_words_of_the_persons(raw, words):
 def test_what_cursor_tells_its_model_itself_is_nobodys_request(tmp_path):
     own = {
         "type": 1,
-        "text": "<system_notification>done</system_notification><user_query>Briefly inform the user</user_query>",
+        "text": (
+            "<system_notification>done</system_notification><user_query>Briefly "
+            "inform the user</user_query>"
+        ),
     }
     turns = composer(
         tmp_path, {"type": 1, "text": "go"}, own, {"type": 2, "text": "it is done"}
@@ -569,7 +589,10 @@ def aider_turns(folder: Path, text: str) -> list:
     "text, is_outside",
     [
         (
-            "\n#### /web https://x.y  \n> Scraping https://x.y...  \n> ... added to chat.  \n\n#### /add x.py  \n> Added x.py to the chat.  \n",
+            (
+                "\n#### /web https://x.y  \n> Scraping https://x.y...  \n"
+                "> ... added to chat.  \n\n#### /add x.py  \n> Added x.py to the chat.  \n"
+            ),
             True,
         ),
         ("\n#### /run curl https://x.y  \n> Added 3 lines of output to the chat.  \n", True),
@@ -678,10 +701,12 @@ def test_a_prompt_after_crush_was_killed_is_one_of_its_own(tmp_path):
 def test_gooses_sub_agents_that_name_each_other_end(tmp_path):
     db = sqlite3.connect(tmp_path / "sessions.db")
     db.execute(
-        "CREATE TABLE sessions(id, working_dir, session_type, created_at, updated_at, parent_session_id)"
+        "CREATE TABLE sessions(id, working_dir, session_type, "
+        "created_at, updated_at, parent_session_id)"
     )
     db.execute(
-        "CREATE TABLE messages(id INTEGER PRIMARY KEY, session_id, role, content_json, created_timestamp, metadata_json)"
+        "CREATE TABLE messages(id INTEGER "
+        "PRIMARY KEY, session_id, role, content_json, created_timestamp, metadata_json)"
     )
     call = [
         {
@@ -714,7 +739,8 @@ def test_a_page_that_was_put_into_a_prompt_of_zeds_is_from_outside(tmp_path):
     }
     with sqlite3.connect(tmp_path / "threads.db") as db:
         db.execute(
-            "CREATE TABLE threads(id, summary, updated_at, data_type, data, folder_paths, folder_paths_order)"
+            "CREATE TABLE threads(id, summary, updated_at, "
+            "data_type, data, folder_paths, folder_paths_order)"
         )
         row = ("t", "", "", "json", json.dumps(document), "/a\n/b", "1," + "9" * 5000)
         db.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?)", row)

@@ -325,7 +325,8 @@ db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=0)
 db.execute("PRAGMA journal_mode=WAL")
 print("ready", flush=True)
 count = 0
-for line in sys.stdin:  # one write per word of the test, inside a transaction that stays open meanwhile
+for line in sys.stdin:  # one write per word of the test, \
+inside a transaction that stays open meanwhile
     db.execute("BEGIN IMMEDIATE")
     db.execute("UPDATE session SET time_updated = time_updated + 1")
     print("writing", flush=True)
@@ -369,7 +370,10 @@ def test_a_database_is_read_while_its_agent_writes_and_never_blocks_it(tmp_path)
 def test_opencode_s_command_that_ended_badly_has_failed_although_it_is_completed(tmp_path):
     path = tmp_path / "opencode.db"
     shutil.copy(SAMPLES / "opencode" / "opencode.db", path)
-    query = "SELECT id, session_id, data FROM part WHERE json_extract(data, '$.tool')='bash' AND json_extract(data, '$.state.status')='completed'"
+    query = (
+        "SELECT id, session_id, data FROM part WHERE json_extract(data, "
+        "'$.tool')='bash' AND json_extract(data, '$.state.status')='completed'"
+    )
     with contextlib.closing(sqlite3.connect(path)) as db:
         name, session, data = db.execute(query).fetchone()
 
@@ -678,7 +682,8 @@ def test_no_shape_of_row_is_fatal(tmp_path_factory, messages):
     db = sqlite3.connect(path)
     db.executescript(
         "CREATE TABLE session(id, parent_id, directory, version, time_created, time_updated);"
-        "CREATE TABLE message(id, session_id, time_created, data); CREATE TABLE part(id, message_id, data);"
+        "CREATE TABLE message(id, session_id, time_created, data); "
+        "CREATE TABLE part(id, message_id, data);"
         "INSERT INTO session VALUES ('s', NULL, 3, x'00', 1, 1);"
     )
     for number, (role, data, parts) in enumerate(messages):
@@ -939,7 +944,10 @@ def pi_line(number: int, role: str, text: str, typed: float = 0.0, **more: objec
 
 def test_what_pi_puts_before_the_words_is_not_the_persons(tmp_path):
     file = tmp_path / "2026-11-25T09-30-00-000Z_s.jsonl"
-    skill = '<skill name="tidy" location="/s/SKILL.md">\nReferences are relative to /s.\n\nBODY\n</skill>'
+    skill = (
+        '<skill name="tidy" location="/s/SKILL.md">\n'
+        "References are relative to /s.\n\nBODY\n</skill>"
+    )
     call = {"type": "toolCall", "id": "c", "name": "edit", "arguments": {"path": "a", "edits": []}}
     lines = [
         {
@@ -1413,11 +1421,19 @@ def test_half_a_pair_spoils_no_document(tmp_path):
 
 
 def test_clines_own_tags_are_not_the_persons_words(tmp_path):
-    notice = "<mode_notice>The user switched from plan mode to act mode before sending this message.</mode_notice>\n"
+    notice = (
+        "<mode_notice>The user switched from plan mode to "
+        "act mode before sending this message.</mode_notice>\n"
+    )
     said = {
         f'{notice}<user_input mode="act">now write it</user_input>': "now write it",
-        '<user_input mode="act"><user_command slash="team">count whales</user_command></user_input>': "/team count whales",
-        '<user_input mode="act">what does </user_input> mean?</user_input>': "what does </user_input> mean?",
+        (
+            '<user_input mode="act"><user_command '
+            'slash="team">count whales</user_command></user_input>'
+        ): "/team count whales",
+        '<user_input mode="act">what does </user_input> mean?</user_input>': (
+            "what does </user_input> mean?"
+        ),
         "typed plainly": "typed plainly",
     }
     beside = {"type": "text", "text": '<user_input mode="act">rm -rf</user_input>'}

@@ -372,7 +372,8 @@ def test_what_a_search_or_a_conversation_has_changed_is_in_the_list_afterwards(w
 def test_a_search_shows_the_line_that_has_its_words_and_colours_the_days_of_its_hits(world):
     with world.day().open("a") as other:
         other.write(
-            "\n### 16:00\n- The importer is faster now\n- It retries with a frobnicator in between\n"
+            "\n### 16:00\n- The importer is faster now\n"
+            "- It retries with a frobnicator in between\n"
         )
     app = world.app()
 
@@ -776,7 +777,8 @@ def test_a_key_that_is_typed_during_a_save_is_a_command_after_it(world, monkeypa
 def test_hostile_text_is_shown_harmlessly(world):
     with world.day().open("a") as other:
         other.write(
-            "\n### 17:00\n- [bold red]markup[/] \x1b[31mescape\x07 \u202eesrever [@click=app.quit]x[/]\n"
+            "\n### 17:00\n"
+            "- [bold red]markup[/] \x1b[31mescape\x07 \u202eesrever [@click=app.quit]x[/]\n"
         )
     app = world.app()
 

@@ -65,7 +65,8 @@ TOLD = [
         cwd="shop",
         text_id="1",
         tokens=126,
-        text="- 2026-02-09 codex: Redis cache TTL was raised to 900 seconds (earlier, 2026-01-20: 300) [mem:3fa9c1d2b1c0]\n"
+        text="- 2026-02-09 codex: Redis cache TTL was raised to 900 "
+        "seconds (earlier, 2026-01-20: 300) [mem:3fa9c1d2b1c0]\n"
         "- 2026-02-07: The staging database runs Postgres 16 [mem:77aa01de55f0]",
         notes=[
             InjectedNote(entry=name, tokens=40, confidence=sure, why="", terms=[], outcome=outcome)

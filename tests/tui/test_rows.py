@@ -17,7 +17,10 @@ from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import Lines, drawable, wrap
 from tests.tui.test_flows import drive, settled
 
-LONG = "The gateway retries five times with a pause that doubles from 200 ms, but never a POST, since payments went out twice on 3 March"
+LONG = (
+    "The gateway retries five times with a pause that doubles from 200 ms, "
+    "but never a POST, since payments went out twice on 3 March"
+)
 
 
 @pytest.fixture

@@ -313,7 +313,10 @@ def test_failures_are_tried_again_from_activity(world, monkeypatch):
 
 
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
-ALIKE = "- User asked how the importer retries\n- Agent set five retries with backoff and a test for them\n"
+ALIKE = (
+    "- User asked how the importer retries\n"
+    "- Agent set five retries with backoff and a test for them\n"
+)
 
 
 def reviewed(world) -> MemsearchApp:
@@ -324,7 +327,8 @@ def reviewed(world) -> MemsearchApp:
         str(world.memory), Target(str(world.day()), entry.id), "trust", "outside"
     )
     world.day("2026-02-10").write_text(
-        f"# 2026-02-10\n\n### 09:00\n- the key is {SECRET}\n\n### 09:10\n- API Error: 529 overloaded\n\n### 09:20\n{ALIKE}\n### 09:30\n{ALIKE}"
+        f"# 2026-02-10\n\n### 09:00\n- the key is {SECRET}\n\n### 09:10\n"
+        f"- API Error: 529 overloaded\n\n### 09:20\n{ALIKE}\n### 09:30\n{ALIKE}"
     )
     memory._scope.journal.origin.trust(str(world.memory))
     hunk = Hunk(

@@ -6,7 +6,10 @@ from memsearch_tui.screens.choose import ChooseScreen
 from tests.tui.test_doing import text_of
 from tests.tui.test_flows import drive, settled
 
-PLANTED = "# 2026-02-10\n\n### 09:15\n<!-- id:aaaaaaaaaaaa -->\n<!-- review:2026-03-01 -->\n- Deploys are frozen on Fridays\n"
+PLANTED = (
+    "# 2026-02-10\n\n### 09:15\n<!-- id:aaaaaaaaaaaa -->\n"
+    "<!-- review:2026-03-01 -->\n- Deploys are frozen on Fridays\n"
+)
 
 
 def choose(app, word: str) -> None:

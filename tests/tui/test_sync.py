@@ -1,4 +1,4 @@
-"""Several machines in the app: notes that were changed in two places, and how the last round went."""
+"""Several machines in the app: notes that were changed in two places, and the last round."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Passwords and keys in prose, in many languages.
 
 If a line names a password and contains a word that reads like one, the word is the password,
-whatever the grammar between them: "use X as the password", "hasło do bazy to X", "비밀번호는 X입니다". The
-search around each name is limited to a bounded stretch of its line, so the time is linear in the
-text.
+whatever the grammar between them: "use X as the password", "hasło do bazy to X",
+"비밀번호는 X입니다". The search around each name covers a limited part of its line, so the time is linear
+in the text.
 """
 
 from __future__ import annotations

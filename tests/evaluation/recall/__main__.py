@@ -34,7 +34,8 @@ from tests.evaluation.recall.imported import world
 
 _FOLDS = 10
 _FILE = re.compile(
-    r"(?<![\w/.-])[\w@-]+(?:/[\w@.-]+)*\.(?:py|tsx?|jsx?|go|rs|c|h|cpp|ya?ml|toml|sql|tf|kts?|swift|gd|cs|sh|json|ini|conf|proto|dts|overlay)\b"
+    r"(?<![\w/.-])[\w@-]+(?:/[\w@.-]+)*\.(?:py|tsx?|jsx?|go|rs|c|h|cpp|ya?ml|"
+    r"toml|sql|tf|kts?|swift|gd|cs|sh|json|ini|conf|proto|dts|overlay)\b"
 )
 
 
@@ -145,7 +146,8 @@ def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> Non
                     )
                     told[f"{kind}: {outcome}"] += 1
     print(
-        f"\n{what}: files, and what is told before one is edited (median {statistics.median(took):.0f} ms)"
+        f"\n{what}: files, and what is told before one is "
+        f"edited (median {statistics.median(took):.0f} ms)"
     )
     for line, count in sorted(told.items()):
         print(f"  {line:45s} {count:4d}")
@@ -195,10 +197,12 @@ def table(what: str, asked: list[Asked]) -> None:
     none = [a for a in asked if not a.right]
     amended = [a for a in cases if a.superseded]
     print(
-        f"\n{what}: {len(cases)} prompts with a decision, {len(amended)} of them amended, {len(none)} on which nothing bears"
+        f"\n{what}: {len(cases)} prompts with a decision, "
+        f"{len(amended)} of them amended, {len(none)} on which nothing bears"
     )
     print(
-        f"{'':12s} {'n':>4s} {'first':>6s} {'in 3':>6s} {'in 10':>6s} {'superseded 1st':>14s} {'told':>6s} {'right told':>11s} {'superseded told':>15s}"
+        f"{'':12s} {'n':>4s} {'first':>6s} {'in 3':>6s} {'in 10':>6s} "
+        f"{'superseded 1st':>14s} {'told':>6s} {'right told':>11s} {'superseded told':>15s}"
     )
     rows = [
         (style, [a for a in cases if a.case["style"] == style])
@@ -211,17 +215,22 @@ def table(what: str, asked: list[Asked]) -> None:
         wrong = sum(a.superseded in a.told for a in chosen if a.superseded)
         n = len(chosen) or 1
         print(
-            f"{name:12s} {len(chosen):4d} {first / n:6.2f} {three / n:6.2f} {ten / n:6.2f} {old:14d} {told / n:6.2f} {right / n:11.2f} {wrong:15d}"
+            f"{name:12s} {len(chosen):4d} {first / n:6.2f} {three / n:6.2f} "
+            f"{ten / n:6.2f} {old:14d} {told / n:6.2f} {right / n:11.2f} {wrong:15d}"
         )
     false = sum(bool(a.told) for a in none)
     tokens = [a.tokens for a in asked if a.told]
     notes = sum(len(a.told) for a in asked)
     bears = sum(a.right in a.told for a in cases)
     print(
-        f"false injections {false} of {len(none)} ({false / len(none):.1%}); always the first three: {len(none)} of {len(none)}\n"
-        f"of {notes} notes told {bears} are the decision ({bears / max(1, notes):.0%}); always the first three: "
-        f"{sum(a.right in a.hits[:3] for a in cases)} of {3 * len(asked)} ({sum(a.right in a.hits[:3] for a in cases) / 3 / len(asked):.0%})\n"
-        f"tokens per injection: median {statistics.median(tokens or [0]):.0f}, most {max(tokens or [0])}; "
+        f"false injections {false} of {len(none)} ({false / len(none):.1%}); "
+        f"always the first three: {len(none)} of {len(none)}\n"
+        f"of {notes} notes told {bears} are the decision ({bears / max(1, notes):.0%}); "
+        "always the first three: "
+        f"{sum(a.right in a.hits[:3] for a in cases)} of {3 * len(asked)} "
+        f"({sum(a.right in a.hits[:3] for a in cases) / 3 / len(asked):.0%})\n"
+        "tokens per injection: "
+        f"median {statistics.median(tokens or [0]):.0f}, most {max(tokens or [0])}; "
         f"milliseconds per prompt: median {statistics.median(a.ms for a in asked):.0f}"
     )
 
@@ -249,11 +258,14 @@ def fitted(asked: list[Asked]) -> None:
             found[number] = max(found[number], sure)
     cases = np.array([bool(a.right) for a in asked])
     print(
-        f"{'enough':>7s} {'told where something bears':>27s} {'the right one':>14s} {'false':>6s} {'notes':>6s}"
+        f"{'enough':>7s} {'told where something bears':>27s} "
+        f"{'the right one':>14s} {'false':>6s} {'notes':>6s}"
     )
     for enough in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6):
         print(
-            f"{enough:7.2f} {(best[cases] >= enough).mean():27.2f} {(found[cases] >= enough).mean():14.2f} {(best[~cases] >= enough).mean():6.2f} {(rated >= enough).sum():6d}"
+            f"{enough:7.2f} {(best[cases] >= enough).mean():27.2f} "
+            f"{(found[cases] >= enough).mean():14.2f} "
+            f"{(best[~cases] >= enough).mean():6.2f} {(rated >= enough).sum():6d}"
         )
 
 
@@ -262,7 +274,8 @@ def misses(asked: list[Asked]) -> None:
         sure = {hit.id: f"{hit.confidence:.2f}" for hit in a.answer.hits}
         if (a.right and a.right not in a.told) or (a.told and not a.right):
             print(
-                f"\n{a.case['id']} {a.case.get('style', '')}: {a.case['prompt'][:200]}\n  right {a.right} {sure.get(a.right, 'not found')}"
+                f"\n{a.case['id']} {a.case.get('style', '')}: {a.case['prompt'][:200]}\n"
+                f"  right {a.right} {sure.get(a.right, 'not found')}"
             )
             for hit in a.answer.hits[:3]:
                 print(f"  {sure[hit.id]} {hit.title[:110]}")

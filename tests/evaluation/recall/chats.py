@@ -124,7 +124,7 @@ def _filled(said: dict, chance: random.Random) -> tuple[str, str]:
 
 
 def write(root: Path, project: Path, turns: list[Said]) -> AgentFolders:
-    """Write the chats of *project* below *root* as their agents keep them. Returns where they lie."""
+    """Write the chats of *project* below *root* in their agents' formats. Return the folders."""
     folders = {agent: root / agent for agent in AGENTS}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
@@ -254,7 +254,8 @@ def _kilo(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
 def _message_db(file: Path, project: Path, session: str, chat: list[Said]) -> None:
     db = sqlite3.connect(file)
     db.executescript(
-        "CREATE TABLE IF NOT EXISTS session(id PRIMARY KEY, parent_id, directory, version, time_created, time_updated);"
+        "CREATE TABLE IF NOT EXISTS session(id "
+        "PRIMARY KEY, parent_id, directory, version, time_created, time_updated);"
         "CREATE TABLE IF NOT EXISTS message(id PRIMARY KEY, session_id, time_created, data);"
         "CREATE TABLE IF NOT EXISTS part(id PRIMARY KEY, message_id, data);"
     )
@@ -596,8 +597,10 @@ def _aider(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
 def _crush(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     db = sqlite3.connect(folder / "crush.db")
     db.executescript(
-        "CREATE TABLE IF NOT EXISTS sessions(id PRIMARY KEY, parent_session_id, created_at, updated_at);"
-        "CREATE TABLE IF NOT EXISTS messages(id PRIMARY KEY, session_id, role, parts, created_at, finished_at);"
+        "CREATE TABLE IF NOT EXISTS sessions(id "
+        "PRIMARY KEY, parent_session_id, created_at, updated_at);"
+        "CREATE TABLE IF NOT EXISTS messages(id "
+        "PRIMARY KEY, session_id, role, parts, created_at, finished_at);"
     )
     with db:
         first, last = (int(said.at.timestamp()) for said in (chat[0], chat[-1]))
@@ -620,8 +623,10 @@ def _crush(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
 def _goose(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     db = sqlite3.connect(folder / "sessions.db")
     db.executescript(
-        "CREATE TABLE IF NOT EXISTS sessions(id PRIMARY KEY, working_dir, session_type, created_at, updated_at, extension_data);"
-        "CREATE TABLE IF NOT EXISTS messages(id INTEGER PRIMARY KEY, message_id, session_id, role, content_json, created_timestamp,"
+        "CREATE TABLE IF NOT EXISTS sessions(id "
+        "PRIMARY KEY, working_dir, session_type, created_at, updated_at, extension_data);"
+        "CREATE TABLE IF NOT EXISTS messages(id INTEGER "
+        "PRIMARY KEY, message_id, session_id, role, content_json, created_timestamp,"
         " metadata_json);"
     )
     with db:
@@ -655,7 +660,8 @@ def _zed(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
         messages.append({"Agent": {"content": [{"Text": said.answered}], "tool_results": {}}})
     db = sqlite3.connect(folder / "threads.db")
     db.execute(
-        "CREATE TABLE IF NOT EXISTS threads(id PRIMARY KEY, summary, updated_at, data_type, data, parent_id, folder_paths,"
+        "CREATE TABLE IF NOT EXISTS threads(id "
+        "PRIMARY KEY, summary, updated_at, data_type, data, parent_id, folder_paths,"
         " folder_paths_order, created_at)"
     )
     with db:

@@ -1,6 +1,6 @@
-"""How well amendments are told from other notes: every pair of notes that the service would
-compare, from both sides.
+"""Measures how well superseding notes are distinguished from others.
 
+It covers every pair of notes that the service would compare, in both directions.
 Four sets: each voice's chats, where the second word on a decision amends the first and no other
 pair does; the demo's year, where nearly everything is a decision, so that those pairs alone are
 judged that amendments.tsv names; and short notes as people write them (short.tsv).
@@ -47,8 +47,9 @@ class Judged(NamedTuple):
 
 
 def table(folder: Path, noise: int) -> None:
-    """Fit ``search/supersession/notes.py`` and print its precision: topics held out, and on the voices held out
-    with the weights that are shipped.
+    """Fit ``search/supersession/notes.py`` and print its precision.
+
+    It is measured with topics held out, and with the shipped weights on the held-out voices.
     """
     sets = {
         "voices": [pair for voice in chats.voices() for pair in of_voice(folder, voice, noise)],
@@ -115,7 +116,8 @@ def against(folder: Path, noise: int) -> None:
             if (pair.newer.day, pair.newer.time) > (row.day, row.time)
         ]
     print(
-        f"{len(rows)} notes, {len(right)} overtaken: {len(found)} said to be contradicted, {len(right & {*found})} of them rightly"
+        f"{len(rows)} notes, {len(right)} overtaken: "
+        f"{len(found)} said to be contradicted, {len(right & {*found})} of them rightly"
     )
 
 

@@ -57,7 +57,8 @@ class AnthropicFake(Fake):
         "claude-mythos-",
     )
     fields: ClassVar[frozenset[str]] = frozenset(
-        "max_tokens messages model cache_control container inference_geo metadata output_config service_tier "
+        "max_tokens messages model cache_control container "
+        "inference_geo metadata output_config service_tier "
         "stop_sequences stream system temperature thinking tool_choice tools top_k top_p".split()
     )
     overloaded: ClassVar[Failure] = Failure(
@@ -186,7 +187,8 @@ class AnthropicFake(Fake):
                 r"[a-zA-Z0-9_-]{1,128}", str(tool.get("name", ""))
             ):
                 raise self._invalid(
-                    f"tools.{place}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
+                    f"tools.{place}.custom.name: "
+                    f"String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
                 )
             schema = tool.get("input_schema")
             if not isinstance(schema, dict) or schema.get("type") != "object":
@@ -227,7 +229,8 @@ class AnthropicFake(Fake):
             role = message.get("role")
             if role == "system" and place == 0:
                 raise self._invalid(
-                    'messages: Unexpected role "system". The Messages API takes a top-level `system` parameter.'
+                    'messages: Unexpected role "system". '
+                    "The Messages API takes a top-level `system` parameter."
                 )
             if role not in ("user", "assistant", "system"):
                 raise self._invalid(f"messages.{place}.role: Input should be 'user' or 'assistant'")

@@ -157,7 +157,8 @@ class GeminiFake(Fake):
         if model is None:
             raise gemini_error(
                 404,
-                f"models/{short} is not found for API version v1main, or is not supported for embedContent.",
+                f"models/{short} is not found for API version v1main, "
+                "or is not supported for embedContent.",
                 "NOT_FOUND",
             )
         encoding = body.get("encoding_format")
@@ -173,7 +174,8 @@ class GeminiFake(Fake):
         if asked is not None and not model.takes(asked):
             raise gemini_error(
                 400,
-                f"* EmbedContentRequest.output_dimensionality: {asked} is out of the range 1 to {model.dimension}\n",
+                "* EmbedContentRequest.output_dimensionality: "
+                f"{asked} is out of the range 1 to {model.dimension}\n",
                 "INVALID_ARGUMENT",
             )
         given = body.get("input")
@@ -187,7 +189,8 @@ class GeminiFake(Fake):
         if model.texts is not None and len(texts) > model.texts:
             raise gemini_error(
                 400,
-                f"* BatchEmbedContentsRequest.requests: at most {model.texts} requests can be in one batch\n",
+                "* BatchEmbedContentsRequest.requests: "
+                f"at most {model.texts} requests can be in one batch\n",
                 "INVALID_ARGUMENT",
                 f"{len(texts)} texts in a request",
             )

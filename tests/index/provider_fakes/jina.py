@@ -143,7 +143,10 @@ class JinaFake(Fake):
         self, name: str, field_name: str, message: str, kind: str, value: object
     ) -> Refused:
         where = f"body -> {name} -> {field_name}"
-        detail = f"[RID: {self._request}] Validation error: '{where}' {message}. Field errors: : Invalid value"
+        detail = (
+            f"[RID: {self._request}] Validation error: "
+            f"'{where}' {message}. Field errors: : Invalid value"
+        )
         errors = [{"field": where, "message": message, "type": kind, "input": value}]
         return Refused(422, {"detail": detail, "errors": errors}, f"{field_name}: {message}")
 
@@ -290,7 +293,8 @@ class JinaFake(Fake):
                 raise self._coded(
                     400,
                     None,
-                    f"Input text exceeds the maximum of {model.text_tokens} tokens: {most}; set truncate.",
+                    f"Input text exceeds the maximum of {model.text_tokens} tokens: "
+                    f"{most}; set truncate.",
                 )
             texts = [text[: 4 * model.text_tokens] for text in texts]
         return texts

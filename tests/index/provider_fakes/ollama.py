@@ -111,13 +111,15 @@ class OllamaFake(Fake):
             if not right:
                 raise self._bad(
                     400,
-                    f"json: cannot unmarshal {type(value).__name__} into Go struct field EmbedRequest.{field_name}",
+                    f"json: cannot unmarshal {type(value).__name__} "
+                    f"into Go struct field EmbedRequest.{field_name}",
                 )
         encoding = body.get("encoding_format") or ""
         if encoding.lower() not in ("", "float", "base64"):
             raise self._bad(
                 400,
-                f"Invalid value for 'encoding_format' = {encoding}. Supported values: ['float', 'base64'].",
+                f"Invalid value for 'encoding_format' = {encoding}. "
+                "Supported values: ['float', 'base64'].",
             )
         given = body.get("input")
         if given is None or given == []:

@@ -136,7 +136,8 @@ class OpenAIFake(OpenAIBase):
         if encoding not in ("float", "base64"):
             raise openai_error(
                 400,
-                f"Invalid value for 'encoding_format' = {encoding}. Supported values: ['float', 'base64'].",
+                f"Invalid value for 'encoding_format' = {encoding}. "
+                "Supported values: ['float', 'base64'].",
             )
         if not isinstance(body.get("user", ""), str):
             raise openai_error(
@@ -154,7 +155,8 @@ class OpenAIFake(OpenAIBase):
             if not model.takes(asked):
                 raise openai_error(
                     400,
-                    f"Invalid value for 'dimensions' = {asked}. Must be from 1 to {model.dimension}.",
+                    f"Invalid value for 'dimensions' = {asked}. "
+                    f"Must be from 1 to {model.dimension}.",
                     "dimensions",
                 )
             dimension = asked
@@ -176,7 +178,8 @@ class OpenAIFake(OpenAIBase):
         if model.texts is not None and len(texts) > model.texts:
             raise openai_error(
                 400,
-                f"Invalid 'input': array too long. Expected an array with maximum length {model.texts}, "
+                "Invalid 'input': array too long. "
+                f"Expected an array with maximum length {model.texts}, "
                 f"but got an array with length {len(texts)} instead.",
                 "input",
                 "array_above_max_length",
@@ -189,7 +192,8 @@ class OpenAIFake(OpenAIBase):
         if model.text_tokens is not None and most > model.text_tokens:
             raise openai_error(
                 400,
-                f"This model's maximum context length is {model.text_tokens} tokens, however you requested {most}.",
+                f"This model's maximum context length is {model.text_tokens} tokens, "
+                f"however you requested {most}.",
             )
         total = sum(map(tokens, texts))
         if model.request_tokens is not None and total > model.request_tokens:
@@ -240,10 +244,14 @@ class OpenAIChatFake(OpenAIBase):
         "o4-mini",
     )
     fields: ClassVar[frozenset[str]] = frozenset(
-        "messages model audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens "
-        "max_tokens metadata modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key "
-        "prompt_cache_options prompt_cache_retention reasoning_effort response_format safety_identifier seed "
-        "service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity "
+        "messages model audio frequency_penalty function_call "
+        "functions logit_bias logprobs max_completion_tokens "
+        "max_tokens metadata modalities moderation n parallel_tool_calls "
+        "prediction presence_penalty prompt_cache_key "
+        "prompt_cache_options prompt_cache_retention "
+        "reasoning_effort response_format safety_identifier seed "
+        "service_tier stop store stream stream_options temperature "
+        "tool_choice tools top_logprobs top_p user verbosity "
         "web_search_options".split()
     )
     roles: ClassVar[frozenset[str]] = frozenset(
@@ -291,7 +299,8 @@ class OpenAIChatFake(OpenAIBase):
         if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
             raise openai_error(
                 400,
-                "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
+                "Setting 'max_tokens' and 'max_completion_tokens' "
+                "at the same time is not supported.",
                 "max_tokens",
                 "invalid_parameter_combination",
             )
@@ -366,7 +375,8 @@ class OpenAIChatFake(OpenAIBase):
         ):
             raise openai_error(
                 400,
-                f"Invalid schema for response_format '{named['name']}': 'additionalProperties' has to be false and "
+                f"Invalid schema for response_format '{named['name']}': "
+                "'additionalProperties' has to be false and "
                 "'required' has to name every property.",
                 "response_format",
             )

@@ -72,7 +72,10 @@ class VoyageFake(Fake):
     )
 
     def _bad(self, why: str) -> Refused:
-        lead = "The request body is not valid JSON, or some arguments were not specified properly. In particular, "
+        lead = (
+            "The request body is not valid JSON, "
+            "or some arguments were not specified properly. In particular, "
+        )
         return Refused(400, {"detail": lead + why}, why)
 
     def authorize(self, headers: dict[str, str]) -> None:
@@ -108,7 +111,10 @@ class VoyageFake(Fake):
             raise Refused(
                 400,
                 {
-                    "detail": f"Model {name} is not supported. Supported models are {sorted(self.models)}."
+                    "detail": (
+                        f"Model {name} is not supported. "
+                        f"Supported models are {sorted(self.models)}."
+                    )
                 },
                 f"there is no model {name!r}",
             )
@@ -126,7 +132,8 @@ class VoyageFake(Fake):
         if asked is not None and not model.takes(asked):
             sizes = sorted(model.sizes or ())
             raise self._bad(
-                f"Value '{asked}' for argument 'output_dimension' is not valid -- {name} takes {sizes}"
+                f"Value '{asked}' for argument 'output_dimension' "
+                f"is not valid -- {name} takes {sizes}"
             )
         texts = self._texts(body, name, model, truncation)
         used = sum(min(tokens(text), model.text_tokens or tokens(text)) for text in texts)
@@ -145,7 +152,8 @@ class VoyageFake(Fake):
         if value not in values:
             named = ", ".join(repr(each) for each in values if each is not None)
             raise self._bad(
-                f"Value {value!r} supplied for argument {field_name!r} is not valid -- accepted values are {named}"
+                f"Value {value!r} supplied for argument {field_name!r} "
+                f"is not valid -- accepted values are {named}"
             )
 
     def _texts(self, body: JSON, name: str, model: Model, truncation: bool) -> list[str]:
@@ -168,7 +176,9 @@ class VoyageFake(Fake):
             raise Refused(
                 400,
                 {
-                    "detail": f"The batch size limit is {model.texts}. Your batch size is {len(texts)}."
+                    "detail": (
+                        f"The batch size limit is {model.texts}. Your batch size is {len(texts)}."
+                    )
                 },
                 f"{len(texts)} texts in a request",
             )
@@ -177,7 +187,10 @@ class VoyageFake(Fake):
             raise Refused(
                 400,
                 {
-                    "detail": f"Request to model '{name}' failed. The max tokens of a text is {model.text_tokens}."
+                    "detail": (
+                        f"Request to model '{name}' failed. "
+                        f"The max tokens of a text is {model.text_tokens}."
+                    )
                 },
                 f"a text of {max(counts)} tokens without truncation",
             )
@@ -186,7 +199,8 @@ class VoyageFake(Fake):
             raise Refused(
                 400,
                 {
-                    "detail": f"Request to model '{name}' failed. The max allowed tokens per submitted batch is "
+                    "detail": f"Request to model '{name}' failed. "
+                    "The max allowed tokens per submitted batch is "
                     f"{model.request_tokens}. Your batch has {total} tokens after truncation. "
                     "Please lower the number of tokens in the batch."
                 },
