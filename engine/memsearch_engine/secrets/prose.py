@@ -2,8 +2,8 @@
 
 If a line names a password and contains a word that reads like one, the word is the password,
 whatever the grammar between them: "use X as the password", "hasło do bazy to X",
-"비밀번호는 X입니다". The search around each name covers a limited part of its line, so the time is linear
-in the text.
+"비밀번호는 X입니다". The search around each name covers a limited part of its line, so the time is
+linear in the text.
 """
 
 from __future__ import annotations
