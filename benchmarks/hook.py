@@ -26,7 +26,7 @@ from itertools import cycle
 from pathlib import Path
 
 from common import END, Product, Report, Run, arguments, in_turn, make_corpus, p95, run, workplace
-from memsearch_engine.actions.index import Actions
+from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.installing import hook_argv
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.core.project_registry import Registry
@@ -104,7 +104,7 @@ def acted(product: Product, turns: int) -> dict[str, Iterator[dict]]:
     """Record the actions of many turns; return payloads about their files, commands and errors."""
     chance = random.Random(7)
     files = [f"app/part_{n % 40}/module_{n}.py" for n in range(400)]
-    actions = Actions(product.home)
+    actions = ActionIndex(product.home)
     errors = [
         f"RuntimeError: worker {word} lost its lease on shard {n}"
         for n in range(40)

@@ -211,7 +211,7 @@ def changed(report: Report, product: Product, corpus: Corpus, times: int) -> Non
 
 def embedded(report: Report, product: Product, peer: Peer | None, corpus: Corpus) -> None:
     from memsearch_engine.index import embed
-    from memsearch_engine.service.commands import Call
+    from memsearch_engine.service.commands import RequestContext
     from memsearch_engine.service.engine import Engine
 
     made: list[str] = []
@@ -225,7 +225,7 @@ def embedded(report: Report, product: Product, peer: Peer | None, corpus: Corpus
 
     embed.load = counting
     engine = Engine(product.home)
-    call = Call(lambda state: None, lambda: False)
+    call = RequestContext(lambda state: None, lambda: False)
     day = sorted(corpus.memory.glob("*.md"))[len(list(corpus.memory.glob("*.md"))) // 2]
     entries = day.read_text(encoding="utf-8").count("\n### ")
 

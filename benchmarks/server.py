@@ -31,7 +31,7 @@ import psutil
 from common import arguments, median, p95
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.stores.base import StoreRow
-from memsearch_engine.index.stores.server import Server
+from memsearch_engine.index.stores.server import MilvusServerStore
 
 DIMENSION = 384
 _WORDS = [f"word{number}" for number in range(2_000)]
@@ -56,7 +56,7 @@ def row(client: int, number: int, chance: random.Random, vectors: np.random.Gene
 def client(number: int, uri: str, token: str, options: Any, gates: list[Any], said: Any) -> None:
     """One home: fills its projects, then searches in them, and writes now and then."""
     chance, vectors = random.Random(number), np.random.default_rng(number)
-    store = Server(uri, token, f"memsearch_bench_{number:04x}_{os.getppid()}")
+    store = MilvusServerStore(uri, token, f"memsearch_bench_{number:04x}_{os.getppid()}")
     projects = [
         f"ms_shop_{project:08x}" for project in range(options.projects)
     ]  # the same names in every home

@@ -15,7 +15,7 @@ from pathlib import Path
 from common import arguments, make_corpus, median
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Sync
+from memsearch_engine.core.settings_schema import SyncSettings
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.sync.run import sync
@@ -59,7 +59,7 @@ def measure(root: Path, notes: Path, times: int, *, encrypt: bool) -> None:
     subprocess.run(
         ["git", "init", "-q", "--bare", "-b", "main", str(root / "remote.git")], check=True
     )
-    where = Sync(remote=str(root / "remote.git"), encrypt=encrypt)
+    where = SyncSettings(remote=str(root / "remote.git"), encrypt=encrypt)
     one, two = machine(root / "one"), machine(root / "two")
     if encrypt:
         for home, *_ in (one, two):

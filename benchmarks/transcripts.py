@@ -91,7 +91,7 @@ def importing(report: Report, folder: Path, home: Home, turns: int) -> None:
         )
     folders = AgentFolders({"claude-code": [base.parent]})
     pipeline = CapturePipeline(home)
-    choice = backfill.Choice(("claude-code",))
+    choice = backfill.ImportSelection(("claude-code",))
     start = time.perf_counter()
     made = backfill.plan(home, pipeline, folders, choice)
     planned = time.perf_counter()

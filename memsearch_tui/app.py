@@ -15,7 +15,7 @@ from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
 from memsearch_tui.aside import OURS, SHOWN_AFTER_S, WRITES, attend, away
-from memsearch_tui.commands import Command, OffersCommands
+from memsearch_tui.commands import OffersCommands, PaletteCommand
 from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse import BrowseScreen
@@ -65,9 +65,9 @@ THEMES = (
 
 
 def _actions() -> type[Provider]:
-    from memsearch_tui.palette import Actions  # not needed at the start
+    from memsearch_tui.palette import ActionProvider  # not needed at the start
 
-    return Actions
+    return ActionProvider
 
 
 class MemsearchApp(App[int]):
@@ -158,19 +158,19 @@ class MemsearchApp(App[int]):
 
     # -- commands
 
-    def commands(self, screen: Screen[Any]) -> list[Command]:
+    def commands(self, screen: Screen[Any]) -> list[PaletteCommand]:
         """Return the palette's commands that have no key on *screen*."""
 
         found = [
-            Command("Theme", "with a preview", self._choose_theme, "colour look dark light"),
-            Command(
+            PaletteCommand("Theme", "with a preview", self._choose_theme, "colour look dark light"),
+            PaletteCommand(
                 "Change keys", "which key does what", self._change_keys, "keymap binding shortcut"
             ),
         ]
         return found + (screen.commands(screen) if isinstance(screen, OffersCommands) else [])
 
     def _choose_theme(self) -> None:
-        from memsearch_tui.screens.choose import Choice, ChooseScreen
+        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         before = self.theme
 
@@ -179,7 +179,7 @@ class MemsearchApp(App[int]):
             if name:
                 self.saved.set_theme(name)
 
-        choices = [Choice(name, name) for name in sorted(self.available_themes)]
+        choices = [ChoiceRow(name, name) for name in sorted(self.available_themes)]
         look = partial(setattr, self, "theme")
         self.push_screen(
             ChooseScreen("theme · enter takes it", choices, at=before, moved=look), chosen

@@ -9,7 +9,7 @@ import msgspec
 from textual.screen import Screen
 
 
-class Command(msgspec.Struct, frozen=True):
+class PaletteCommand(msgspec.Struct, frozen=True):
     """One row of the palette.
 
     Attributes:
@@ -29,6 +29,6 @@ class Command(msgspec.Struct, frozen=True):
 class OffersCommands(Protocol):
     """An app or a screen with commands that have no key."""
 
-    def commands(self, screen: Screen[Any]) -> list[Command]:
+    def commands(self, screen: Screen[Any]) -> list[PaletteCommand]:
         """Return the commands that work on *screen* now."""
         ...

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 
-class Agent(msgspec.Struct, frozen=True):
+class ConnectedAgent(msgspec.Struct, frozen=True):
     """An agent and its connection to this memory.
 
     Attributes:
@@ -42,13 +42,13 @@ class Agent(msgspec.Struct, frozen=True):
         return agent_named(self.name).title
 
 
-def agents(memory: Memory) -> list[Agent]:
+def agents(memory: Memory) -> list[ConnectedAgent]:
     """Return all known agents, those on this machine first."""
     found = [_agent(memory, name) for name in agents_live()]
     return sorted(found, key=lambda agent: not agent.here)
 
 
-def _agent(memory: Memory, name: str) -> Agent:
+def _agent(memory: Memory, name: str) -> ConnectedAgent:
     plugins = memory.plugins
     state = plugins.status(name)
     changes, refused = [], ""
@@ -60,7 +60,9 @@ def _agent(memory: Memory, name: str) -> Agent:
             if not isinstance(error, Conflict)
             else f"{error.hint}"
         )
-    return Agent(name, plugins.is_here(state), state.installed, state.problems, changes, refused)
+    return ConnectedAgent(
+        name, plugins.is_here(state), state.installed, state.problems, changes, refused
+    )
 
 
 def connect(memory: Memory, name: str) -> str:

@@ -11,7 +11,7 @@ from memsearch_engine import Home
 _NEW = "new "
 
 
-class Draft(msgspec.Struct, frozen=True):
+class EditDraft(msgspec.Struct, frozen=True):
     """The typed text and the text that the edit began with.
 
     Attributes:
@@ -33,17 +33,17 @@ class Draft(msgspec.Struct, frozen=True):
         return self.entry_id.removeprefix(_NEW) if self.entry_id.startswith(_NEW) else ""
 
 
-def of_new(memory: str, day: str) -> Draft:
+def of_new(memory: str, day: str) -> EditDraft:
     """Return the empty draft of a new note.
 
     Args:
         memory: the memory folder.
         day: an ISO day.
     """
-    return Draft(memory, f"{_NEW}{day}", f"a new note of {day}", "")
+    return EditDraft(memory, f"{_NEW}{day}", f"a new note of {day}", "")
 
 
-def keep(home: Home, draft: Draft) -> None:
+def keep(home: Home, draft: EditDraft) -> None:
     """Write *draft*. Secrets are replaced, because it is written before the user saves it."""
     from memsearch_engine import redact
 
@@ -56,12 +56,12 @@ def keep(home: Home, draft: Draft) -> None:
         home.put(file, msgspec.json.encode(redacted))
 
 
-def load(home: Home, path: str, entry_id: str) -> Draft | None:
+def load(home: Home, path: str, entry_id: str) -> EditDraft | None:
     """Return the draft of an entry, or None."""
     return _read(home.draft(path, entry_id))
 
 
-def every(home: Home) -> list[Draft]:
+def every(home: Home) -> list[EditDraft]:
     """Return all drafts, the last written first."""
     try:
         files = sorted(
@@ -79,8 +79,8 @@ def drop(home: Home, path: str, entry_id: str) -> None:
     home.draft(path, entry_id).unlink(missing_ok=True)
 
 
-def _read(file: Path) -> Draft | None:
+def _read(file: Path) -> EditDraft | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Draft)
+        return msgspec.json.decode(file.read_bytes(), type=EditDraft)
     except (OSError, msgspec.DecodeError):
         return None

@@ -32,20 +32,20 @@ if TYPE_CHECKING:  # not needed for the first frame
     from collections.abc import Sequence
 
     from memsearch_engine import (
+        AgentFile,
+        AgentFileSection,
         Change,
         Document,
         Excerpt,
         Fact,
-        GroundStanding,
-        NativeMemory,
-        NativeSection,
         Note,
+        NotesAsOf,
+        NoteStaleness,
         PlannedShare,
         Project,
         Row,
         Supersession,
         Target,
-        Then,
         Turn,
     )
 
@@ -115,7 +115,7 @@ class Related(msgspec.Struct, frozen=True):
     amends: tuple[str, ...] = ()
 
 
-class Standing(msgspec.Struct, frozen=True):
+class HeaderState(msgspec.Struct, frozen=True):
     """The state of the memory that the header and the rail show.
 
     Attributes:
@@ -149,7 +149,7 @@ class Seen(msgspec.Struct, frozen=True):
 
     entry: Entry
     evidence: str
-    standing: GroundStanding | None
+    standing: NoteStaleness | None
 
 
 class ProjectRow(msgspec.Struct, frozen=True):
@@ -172,7 +172,7 @@ class Library:
         # caches one day's files while the cursor moves
         self._read: tuple[DayFile, Document] | None = None
         self._names: list[str] = []
-        self._then: Then | None = None  # the last as-of day and the changes since
+        self._then: NotesAsOf | None = None  # the last as-of day and the changes since
         # a cursor move must not search the agents' folders
         self._evidence: dict[tuple[str, str, str], str] = {}
 
@@ -405,7 +405,7 @@ class Library:
         """Return the probable supersessions of an entry in both directions. Thread-safe."""
         return [found for found in self.memory.supersession.amendments(entry.id) if found.holds]
 
-    def standing_of(self, entry: Entry, path: str) -> GroundStanding | None:
+    def standing_of(self, entry: Entry, path: str) -> NoteStaleness | None:
         """Return the staleness of a note, if it was compared with its project's repository."""
         return self.memory.staleness.of_entry(entry, path)
 
@@ -521,7 +521,7 @@ class Library:
         memory = self.memory
         return memory.history(limit=limit, everywhere=memory.everything)
 
-    def native(self, *, compare: bool = False) -> list[NativeMemory]:
+    def native(self, *, compare: bool = False) -> list[AgentFile]:
         """Return the agent files.
 
         Args:
@@ -531,9 +531,9 @@ class Library:
 
     def native_path(self, path: str) -> str:
         """Return the path of an agent file relative to the project or to the user's home."""
-        return engine.native_path(path, self.memory.place.root)
+        return engine.agent_file_path(path, self.memory.place.root)
 
-    def take_native(self, chosen: list[tuple[NativeMemory, NativeSection]]) -> list[Note]:
+    def take_native(self, chosen: list[tuple[AgentFile, AgentFileSection]]) -> list[Note]:
         """Copy sections of agent files into today's notes.
 
         Raises:
@@ -570,7 +570,7 @@ class Library:
         """Return the agents that have sessions on this machine."""
         return [agent for agent in agent_names() if self.memory.plugins.has_sessions(agent)]
 
-    def standing(self, *, start: bool = False) -> Standing:
+    def standing(self, *, start: bool = False) -> HeaderState:
         """Return the current state of the memory. This may take seconds.
 
         Args:
@@ -584,9 +584,9 @@ class Library:
         try:
             known = self.memory.capture.standing(start=start)
         except MemsearchError:
-            return Standing(agents=agents, pinned=pinned)
+            return HeaderState(agents=agents, pinned=pinned)
         sync, synced = self._met()
-        return Standing(
+        return HeaderState(
             known.capturing,
             known.alarms,
             known.waiting,

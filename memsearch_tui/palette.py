@@ -9,7 +9,7 @@ from functools import partial
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from memsearch_tui.commands import Command, OffersCommands
+from memsearch_tui.commands import OffersCommands, PaletteCommand
 
 #: id of a binding -> other search words for its action
 _WORDS = {
@@ -65,12 +65,12 @@ _BY_WORDS = 2.0
 _LEFT_OUT = ("move", "page", "jump", "app.focus", "scroll", "edge", "do('preview'", "select")
 
 
-class Actions(Provider):
+class ActionProvider(Provider):
     """Offers the actions of the screen, then the app's actions that have no key."""
 
-    def _commands(self) -> list[Command]:
+    def _commands(self) -> list[PaletteCommand]:
         app = self.app
-        found: dict[str, Command] = {}
+        found: dict[str, PaletteCommand] = {}
         for active in self.screen.active_bindings.values():
             item = active.binding
             if not active.enabled or not item.description or item.action.startswith(_LEFT_OUT):
@@ -79,7 +79,7 @@ class Actions(Provider):
             words = f"{_WORDS.get(item.id or '', '')}"
             found.setdefault(
                 item.action,
-                Command(
+                PaletteCommand(
                     item.tooltip or item.description, f"key {app.get_key_display(item)}", run, words
                 ),
             )

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 
 import msgspec
-from memsearch_engine import Case, Memory, MemsearchError, UsageError, plain, redact, shown
+from memsearch_engine import Memory, MemsearchError, ReviewItem, UsageError, plain, redact, shown
 
 from memsearch_tui import activity, drafts, health, review
 from memsearch_tui.counted import many
@@ -59,7 +59,7 @@ class Plain:
         self.items: list[Item] = []
         self.days: list[str] = []
         self.rows: list[str] = []  # rows of the current list that are not printed yet
-        self.cases: list[Case] = []
+        self.cases: list[ReviewItem] = []
         self.projects: list[ProjectRow] = []
         self.back: Callable[[], str] | None = None  # undoes the last decision
 
@@ -240,7 +240,7 @@ class Plain:
         if text is None or text.strip("\n") == entry.body.strip("\n"):
             self.say("nothing was changed")
             return
-        draft = drafts.Draft(item.path, entry.id, entry.title, text, entry.hash, entry.body)
+        draft = drafts.EditDraft(item.path, entry.id, entry.title, text, entry.hash, entry.body)
         drafts.keep(self.memory.home, draft)  # typed text is not lost if saving fails
         self.memory.edit(entry.id, text, if_match=entry.hash, path=item.path)
         drafts.drop(self.memory.home, draft.path, draft.entry_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from memsearch_engine import Case, Decision, Memory
+from memsearch_engine import Decision, Memory, ReviewItem
 
 from memsearch_tui import drafts
 
@@ -25,7 +25,7 @@ TITLES = {
 }
 
 
-def cases(memory: Memory, secrets: bool = False) -> list[Case]:
+def cases(memory: Memory, secrets: bool = False) -> list[ReviewItem]:
     """Return all cases that wait for a decision.
 
     Args:
@@ -38,7 +38,7 @@ def cases(memory: Memory, secrets: bool = False) -> list[Case]:
     return [*_drafts(memory), *memory.review.cases(secrets=secrets), *_unread(memory)]
 
 
-def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> Decision:
+def decide(memory: Memory, case: ReviewItem, yes: bool, text: str | None = None) -> Decision:
     """Carry out a decision.
 
     Args:
@@ -60,9 +60,9 @@ def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> De
     return Decision("dropped", back)
 
 
-def _drafts(memory: Memory) -> list[Case]:
+def _drafts(memory: Memory) -> list[ReviewItem]:
     return [
-        Case(
+        ReviewItem(
             "draft",
             draft.path + draft.entry_id,
             draft.title,
@@ -81,11 +81,11 @@ def _drafts(memory: Memory) -> list[Case]:
     ]
 
 
-def _unread(memory: Memory) -> list[Case]:
+def _unread(memory: Memory) -> list[ReviewItem]:
     """Return a case for each file of notes that this user may not read."""
     why = "its permissions forbid reading it: memsearch doctor"
     return [
-        Case(
+        ReviewItem(
             "unread",
             file.path,
             os.path.basename(file.path),

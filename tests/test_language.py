@@ -1,8 +1,9 @@
-"""Retired words stay out of the documentation (``docs/development/glossary.md`` names them)."""
+"""Documentation uses the glossary's terms; a class name stands for one class."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,16 @@ PAGES = [
 def test_documents_use_the_glossary(page):
     text = re.sub(r"`[^`]*`", "", page.read_text(encoding="utf-8"))
     assert not RETIRED.findall(text)
+
+
+def test_no_class_name_stands_for_two_classes():
+    """An agent's package may repeat ``Reader``, ``Installer`` and the like."""
+    agents = ROOT / "engine" / "memsearch_engine" / "agents"
+    files = defaultdict(list)
+    for folder in (ROOT / "engine" / "memsearch_engine", ROOT / "memsearch_tui"):
+        for path in folder.rglob("*.py"):
+            if agents not in path.parents:
+                text = path.read_text(encoding="utf-8")
+                for name in re.findall(r"^ *class (\w+)[(:]", text, re.M):
+                    files[name].append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}

@@ -16,131 +16,108 @@ from __future__ import annotations
 __version__ = "0.4.0"
 
 __all__ = [
+    "FILTER_KEYS",
+    "FLAGS",
+    "KINDS",
+    "LONGTERM_KINDS",
+    "REVIEW_GROUPS",
+    "STOP_WORDS",
     "Absence",
-    "Act",
     "Agent",
-    "agent_named",
-    "agent_names",
-    "agents_live",
-    "all_agents",
+    "AgentAction",
+    "AgentFile",
+    "AgentFileSection",
+    "AgentFiles",
     "Anchor",
     "Answer",
-    "answer_view",
-    "Asked",
     "Capture",
-    "Case",
+    "CaptureStatus",
     "Change",
+    "CommandRuns",
     "Compact",
     "Configuration",
     "Conflict",
     "Conflicts",
-    "Contested",
     "Context",
     "Contradiction",
-    "count_entries",
     "Coverage",
+    "DayCoverage",
     "DayFile",
     "Decision",
     "Digest",
+    "DigestRequest",
     "Document",
     "Entry",
-    "estimate_tokens",
     "Evidence",
     "Excerpt",
-    "expand_running",
     "Fact",
     "Failure",
-    "fenced",
     "Files",
-    "files_named",
-    "FILTER_KEYS",
     "Fix",
-    "FLAGS",
-    "Ground",
-    "GroundFinding",
-    "GroundStanding",
+    "FoundAgent",
     "Health",
-    "Held",
-    "Here",
     "Hit",
-    "hit_view",
     "Home",
-    "hook",
     "Hunk",
     "Import",
     "ImportPlan",
     "ImportReport",
-    "Inbox",
     "IndexResult",
-    "install_command",
+    "IndexStatus",
+    "InjectionRecord",
     "Injections",
-    "KINDS",
-    "Learned",
     "LongTerm",
-    "LONGTERM_KINDS",
     "LongTermStatus",
     "Match",
     "McpClients",
     "Memory",
     "MemsearchError",
-    "Mendable",
-    "Missed",
+    "MissedTurn",
     "Models",
-    "native_path",
-    "native_titles",
-    "NativeMemories",
-    "NativeMemory",
-    "NativeSection",
-    "Note",
-    "note_view",
     "NotFound",
-    "Outcome",
-    "outcomes_in",
-    "Pages",
+    "Note",
+    "NoteStaleness",
+    "NotesAsOf",
     "PageState",
-    "parse_date",
-    "parse_query",
+    "Pages",
     "PastActions",
     "Patch",
-    "plain",
     "PlannedShare",
     "Plugins",
     "Project",
+    "PromptInjection",
     "Proposal",
     "Provider",
-    "Receipt",
-    "redact",
+    "QuarantineReason",
+    "QuarantinedNote",
+    "QueueReport",
+    "ReferenceState",
     "Repair",
-    "REVIEW_GROUPS",
+    "RepairCandidate",
+    "ReviewItem",
     "ReviewQueue",
     "Revision",
     "Row",
-    "search_running",
-    "Searcher",
     "SearchRequest",
+    "Searcher",
     "Secrets",
     "Section",
     "Service",
+    "ServiceStatus",
     "SessionHits",
     "SessionMemory",
+    "SessionMemoryUsage",
     "Settings",
     "SettingsError",
-    "Share",
     "ShareChange",
-    "shared_author",
     "SharedNote",
     "Sharing",
-    "shown",
-    "shown_line",
     "SkillCandidate",
-    "Skills",
     "SkillTask",
+    "Skills",
     "Spent",
     "Stale",
-    "Standing",
-    "State",
-    "Status",
-    "STOP_WORDS",
+    "Staleness",
     "Summarize",
     "Supersession",
     "Supersessions",
@@ -150,52 +127,81 @@ __all__ = [
     "SyncState",
     "Target",
     "Task",
-    "Telling",
-    "Then",
+    "TextConflict",
     "ToolCall",
     "Transcripts",
-    "transcript_running",
     "Trash",
     "Trust",
     "Turn",
+    "TurnOutcome",
     "Unreachable",
     "Update",
     "UpdateKind",
     "UsageError",
-    "Waits",
-    "Way",
     "__version__",
+    "agent_file_path",
+    "agent_file_titles",
+    "agent_named",
+    "agent_names",
+    "agents_live",
+    "all_agents",
+    "answer_view",
+    "count_entries",
+    "estimate_tokens",
+    "expand_running",
+    "fenced",
+    "files_named",
+    "hit_view",
+    "hook",
+    "install_command",
+    "note_view",
+    "outcomes_in",
+    "parse_date",
+    "parse_query",
+    "plain",
+    "redact",
+    "search_running",
+    "shared_author",
+    "shown",
+    "shown_line",
+    "transcript_running",
 ]
 
 #: Name -> module, and the name there where it is another one. Each is imported when it is first
 #: asked for: a hook and ``--help`` need none of them.
 _PUBLIC = {
     "Absence": "search.explain",
-    "Act": "actions.index",
     "Agent": "core.agent_registry",
+    "agent_file_path": "agents.agent_files:short",
+    "agent_file_titles": "agents.agent_files:titles",
     "agent_named": "core.agent_registry:agent",
     "agent_names": "core.agent_registry:names",
+    "AgentAction": "actions.index",
+    "AgentFile": "agents.agent_files",
+    "AgentFiles": "review.agent_files",
+    "AgentFileSection": "agents.agent_files",
     "agents_live": "core.agent_registry:live",
     "all_agents": "core.agent_registry:everyone",
     "Anchor": "journal.model",
     "Answer": "search.hits",
     "answer_view": "search.views",
-    "Asked": "longterm.digest.compact",
     "Capture": "service.api",
-    "Case": "review.item",
+    "CaptureStatus": "service.answers",
     "Change": "journal.history",
+    "CommandRuns": "actions.answers",
     "Compact": "longterm.digest.api",
     "Configuration": "service.configuration",
     "Conflict": "core.errors",
     "Conflicts": "review.conflicts",
-    "Contested": "review.conflicts",
     "Context": "injection.session_start",
     "Contradiction": "search.supersession.contradictions",
     "count_entries": "journal.files",
     "Coverage": "capture.coverage",
+    "DayCoverage": "capture.coverage",
     "DayFile": "journal.files",
     "Decision": "review.item",
     "Digest": "longterm.digest.compact",
+    "DigestRequest": "longterm.digest.compact",
     "Document": "journal.model",
     "Entry": "journal.model",
     "estimate_tokens": "core.llm.tokens:estimate",
@@ -210,26 +216,22 @@ _PUBLIC = {
     "FILTER_KEYS": "search.request",
     "Fix": "actions.answers",
     "FLAGS": "search.request:IS",
-    "Ground": "review.staleness",
-    "GroundFinding": "staleness.finding:Finding",
-    "GroundStanding": "staleness.finding:Standing",
+    "FoundAgent": "capture.discover",
     "Health": "service.answers",
-    "Held": "review.trust",
-    "Here": "capture.discover",
     "Hit": "search.hits",
     "hit_view": "search.views",
     "Home": "core.home",
     "hook": "capture.hook:main",
     "Hunk": "longterm.changes",
     "Import": "capture.importing",
-    "ImportPlan": "capture.backfill:Plan",
+    "ImportPlan": "capture.backfill",
     "ImportReport": "capture.backfill",
-    "Inbox": "service.answers",
     "IndexResult": "index.rows",
-    "install_command": "core.installation",
+    "IndexStatus": "service.answers",
+    "InjectionRecord": "injection.injection_log",
     "Injections": "injection.api",
+    "install_command": "core.installation",
     "KINDS": "search.request",
-    "Learned": "longterm.learned",
     "LongTerm": "longterm.api",
     "LONGTERM_KINDS": "index.rows",
     "LongTermStatus": "longterm.pipeline",
@@ -237,18 +239,13 @@ _PUBLIC = {
     "McpClients": "capture.plugins",
     "Memory": "memory",
     "MemsearchError": "core.errors",
-    "Mendable": "review.repair:Finding",
-    "Missed": "capture.ledger",
+    "MissedTurn": "capture.ledger",
     "Models": "service.models",
-    "native_path": "agents.agent_files:short",
-    "native_titles": "agents.agent_files:titles",
-    "NativeMemories": "review.agent_files",
-    "NativeMemory": "agents.agent_files",
-    "NativeSection": "agents.agent_files",
     "Note": "journal.note",
     "note_view": "search.views",
+    "NotesAsOf": "search.as_of",
+    "NoteStaleness": "staleness.finding",
     "NotFound": "core.errors",
-    "Outcome": "capture.ledger",
     "outcomes_in": "injection.notes:outcome_lines",
     "Pages": "longterm.pages_api",
     "PageState": "longterm.pages",
@@ -260,27 +257,33 @@ _PUBLIC = {
     "PlannedShare": "sync.sharing.copies:Planned",
     "Plugins": "capture.plugins",
     "Project": "core.projects",
+    "PromptInjection": "injection.prompt",
     "Proposal": "longterm.review",
     "Provider": "core.settings",
-    "Receipt": "injection.injection_log",
+    "QuarantinedNote": "review.trust",
+    "QuarantineReason": "journal.model",
+    "QueueReport": "service.answers",
     "redact": "secrets.scan",
+    "ReferenceState": "staleness.finding",
     "Repair": "review.repair",
+    "RepairCandidate": "review.repair",
     "REVIEW_GROUPS": "review.queue:GROUPS",
+    "ReviewItem": "review.item",
     "ReviewQueue": "review.queue",
     "Revision": "search.supersession.revisions",
     "Row": "index.rows",
     "search_running": "service.quick:search",
-    "transcript_running": "service.quick:transcript",
     "Searcher": "service.search_client",
     "SearchRequest": "search.request",
     "Secrets": "review.secrets",
     "Section": "search.sections",
     "Service": "service.api",
+    "ServiceStatus": "service.answers",
     "SessionHits": "search.sessions",
     "SessionMemory": "longterm.store",
+    "SessionMemoryUsage": "longterm.learned",
     "Settings": "core.settings",
     "SettingsError": "core.errors",
-    "Share": "capture.coverage",
     "ShareChange": "sync.sharing.copies",
     "shared_author": "core.project_location:author_of",
     "SharedNote": "sync.sharing.copies",
@@ -292,9 +295,7 @@ _PUBLIC = {
     "SkillTask": "core.settings",
     "Spent": "core.llm.spend",
     "Stale": "index.catalog",
-    "Standing": "service.answers",
-    "State": "service.answers",
-    "Status": "service.answers",
+    "Staleness": "review.staleness",
     "STOP_WORDS": "index.analyze",
     "Summarize": "core.settings",
     "Supersession": "search.supersession.listing",
@@ -305,40 +306,38 @@ _PUBLIC = {
     "SyncState": "sync.meeting",
     "Target": "journal.write",
     "Task": "core.settings",
-    "Telling": "injection.prompt",
-    "Then": "search.as_of",
+    "TextConflict": "review.conflicts",
     "ToolCall": "agents.transcripts.model",
+    "transcript_running": "service.quick:transcript",
     "Transcripts": "capture.transcripts",
     "Trash": "longterm.forgetting",
     "Trust": "review.trust",
     "Turn": "agents.transcripts.model",
+    "TurnOutcome": "capture.ledger",
     "Unreachable": "core.errors",
     "Update": "service.changes",
     "UpdateKind": "service.changes",
     "UsageError": "core.errors",
-    "Waits": "journal.model",
-    "Way": "actions.answers",
 }
 
 TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs a hook 2 ms
 if TYPE_CHECKING:
     from typing import Any
 
-    from memsearch_engine.actions.answers import Fix, Way
-    from memsearch_engine.actions.index import Act
-    from memsearch_engine.agents.agent_files import NativeMemory, NativeSection
-    from memsearch_engine.agents.agent_files import short as native_path
-    from memsearch_engine.agents.agent_files import titles as native_titles
+    from memsearch_engine.actions.answers import CommandRuns, Fix
+    from memsearch_engine.actions.index import AgentAction
+    from memsearch_engine.agents.agent_files import AgentFile, AgentFileSection
+    from memsearch_engine.agents.agent_files import short as agent_file_path
+    from memsearch_engine.agents.agent_files import titles as agent_file_titles
     from memsearch_engine.agents.patches import Patch
     from memsearch_engine.agents.transcripts.locate import Excerpt
     from memsearch_engine.agents.transcripts.model import ToolCall, Turn
-    from memsearch_engine.capture.backfill import ImportReport
-    from memsearch_engine.capture.backfill import Plan as ImportPlan
-    from memsearch_engine.capture.coverage import Coverage, Share
-    from memsearch_engine.capture.discover import Here
+    from memsearch_engine.capture.backfill import ImportPlan, ImportReport
+    from memsearch_engine.capture.coverage import Coverage, DayCoverage
+    from memsearch_engine.capture.discover import FoundAgent
     from memsearch_engine.capture.hook import main as hook
     from memsearch_engine.capture.importing import Import
-    from memsearch_engine.capture.ledger import Missed, Outcome
+    from memsearch_engine.capture.ledger import MissedTurn, TurnOutcome
     from memsearch_engine.capture.plugins import McpClients, Plugins
     from memsearch_engine.capture.retention import Evidence
     from memsearch_engine.capture.transcripts import Transcripts
@@ -367,24 +366,24 @@ if TYPE_CHECKING:
     from memsearch_engine.index.catalog import Stale
     from memsearch_engine.index.rows import LONGTERM_KINDS, Failure, IndexResult, Row
     from memsearch_engine.injection.api import Injections
-    from memsearch_engine.injection.injection_log import Receipt
+    from memsearch_engine.injection.injection_log import InjectionRecord
     from memsearch_engine.injection.notes import changed_files as files_named
     from memsearch_engine.injection.notes import outcome_lines as outcomes_in
-    from memsearch_engine.injection.prompt import Telling
+    from memsearch_engine.injection.prompt import PromptInjection
     from memsearch_engine.injection.session_start import Context, fenced
     from memsearch_engine.injection.supersessions import Supersessions
     from memsearch_engine.journal.files import DayFile, count_entries
     from memsearch_engine.journal.history import Change
-    from memsearch_engine.journal.model import Anchor, Document, Entry, Waits
+    from memsearch_engine.journal.model import Anchor, Document, Entry, QuarantineReason
     from memsearch_engine.journal.note import Note
     from memsearch_engine.journal.write import Target
     from memsearch_engine.longterm.api import LongTerm
     from memsearch_engine.longterm.changes import Hunk
     from memsearch_engine.longterm.digest.api import Compact
-    from memsearch_engine.longterm.digest.compact import Asked, Digest
+    from memsearch_engine.longterm.digest.compact import Digest, DigestRequest
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.forgetting import Match, Trash
-    from memsearch_engine.longterm.learned import Learned
+    from memsearch_engine.longterm.learned import SessionMemoryUsage
     from memsearch_engine.longterm.pages import PageState
     from memsearch_engine.longterm.pages_api import Pages
     from memsearch_engine.longterm.pipeline import LongTermStatus
@@ -393,17 +392,16 @@ if TYPE_CHECKING:
     from memsearch_engine.longterm.skills_api import Skills
     from memsearch_engine.longterm.store import SessionMemory
     from memsearch_engine.memory import Memory
-    from memsearch_engine.review.agent_files import NativeMemories
-    from memsearch_engine.review.conflicts import Conflicts, Contested
-    from memsearch_engine.review.item import Case, Decision
+    from memsearch_engine.review.agent_files import AgentFiles
+    from memsearch_engine.review.conflicts import Conflicts, TextConflict
+    from memsearch_engine.review.item import Decision, ReviewItem
     from memsearch_engine.review.queue import GROUPS as REVIEW_GROUPS
     from memsearch_engine.review.queue import ReviewQueue
-    from memsearch_engine.review.repair import Finding as Mendable
-    from memsearch_engine.review.repair import Repair
+    from memsearch_engine.review.repair import Repair, RepairCandidate
     from memsearch_engine.review.secrets import Secrets
-    from memsearch_engine.review.staleness import Ground
-    from memsearch_engine.review.trust import Held, Trust
-    from memsearch_engine.search.as_of import Then
+    from memsearch_engine.review.staleness import Staleness
+    from memsearch_engine.review.trust import QuarantinedNote, Trust
+    from memsearch_engine.search.as_of import NotesAsOf
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.files import Files
     from memsearch_engine.search.hits import Answer, Hit
@@ -417,7 +415,13 @@ if TYPE_CHECKING:
     from memsearch_engine.search.supersession.revisions import Revision
     from memsearch_engine.search.views import answer_view, hit_view, note_view
     from memsearch_engine.secrets.scan import redact
-    from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
+    from memsearch_engine.service.answers import (
+        CaptureStatus,
+        Health,
+        IndexStatus,
+        QueueReport,
+        ServiceStatus,
+    )
     from memsearch_engine.service.api import Capture, Service
     from memsearch_engine.service.changes import Update, UpdateKind
     from memsearch_engine.service.configuration import Configuration
@@ -427,8 +431,7 @@ if TYPE_CHECKING:
     from memsearch_engine.service.quick import search as search_running
     from memsearch_engine.service.quick import transcript as transcript_running
     from memsearch_engine.service.search_client import Searcher
-    from memsearch_engine.staleness.finding import Finding as GroundFinding
-    from memsearch_engine.staleness.finding import Standing as GroundStanding
+    from memsearch_engine.staleness.finding import NoteStaleness, ReferenceState
     from memsearch_engine.sync.api import Sync
     from memsearch_engine.sync.meeting import SyncState
     from memsearch_engine.sync.run import SyncAnswer

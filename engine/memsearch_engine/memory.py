@@ -42,21 +42,21 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.journal.write import Target
     from memsearch_engine.longterm.api import LongTerm
     from memsearch_engine.longterm.digest.api import Compact
-    from memsearch_engine.longterm.digest.compact import Asked
+    from memsearch_engine.longterm.digest.compact import DigestRequest
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.forgetting import Match
     from memsearch_engine.longterm.pages_api import Pages
     from memsearch_engine.longterm.skills_api import Skills
-    from memsearch_engine.review.agent_files import NativeMemories
+    from memsearch_engine.review.agent_files import AgentFiles
     from memsearch_engine.review.conflicts import Conflicts
     from memsearch_engine.review.queue import ReviewQueue
     from memsearch_engine.review.repair import Repair
     from memsearch_engine.review.secrets import Secrets
-    from memsearch_engine.review.staleness import Ground
+    from memsearch_engine.review.staleness import Staleness
     from memsearch_engine.review.trust import Trust
     from memsearch_engine.search.files import Files
     from memsearch_engine.search.request import SearchRequest
-    from memsearch_engine.service.answers import State
+    from memsearch_engine.service.answers import IndexStatus
     from memsearch_engine.service.api import Capture, Service
     from memsearch_engine.service.changes import Update
     from memsearch_engine.service.configuration import Configuration
@@ -72,7 +72,7 @@ _LONG_S = 24 * 3600.0
 #: The parts of a memory: attribute -> module and class. Each is imported when it is first used.
 _PARTS = {
     "actions": "service.past_actions:PastActions",
-    "agent_files": "review.agent_files:NativeMemories",
+    "agent_files": "review.agent_files:AgentFiles",
     "capture": "service.api:Capture",
     "config": "service.configuration:Configuration",
     "conflicts": "review.conflicts:Conflicts",
@@ -91,7 +91,7 @@ _PARTS = {
     "service": "service.api:Service",
     "sharing": "sync.sharing.api:Sharing",
     "skills": "longterm.skills_api:Skills",
-    "staleness": "review.staleness:Ground",
+    "staleness": "review.staleness:Staleness",
     "supersession": "injection.supersessions:Supersessions",
     "sync": "sync.api:Sync",
     "transcripts": "capture.transcripts:Transcripts",
@@ -128,7 +128,7 @@ class Memory:
 
     actions: PastActions
     """What agents did: commands, errors, files."""
-    agent_files: NativeMemories
+    agent_files: AgentFiles
     """Memories that agents keep by themselves (CLAUDE.md, AGENTS.md, auto memories)."""
     capture: Capture
     """Turns on their way into memory: the queue, coverage, cost."""
@@ -166,7 +166,7 @@ class Memory:
     """Notes for the project's team."""
     skills: Skills
     """Skills that were drafted from notes."""
-    staleness: Ground
+    staleness: Staleness
     """Whether what notes name still exists in the repository."""
     supersession: Supersessions
     """Which notes supersede which."""
@@ -443,7 +443,7 @@ class Memory:
         note_read(self._scope.home, entry.agent, entry.session)
         return self.transcripts.presentable(found, full, raw)
 
-    def compact(self, source: str = "", asked: Asked | None = None) -> Compact:
+    def compact(self, source: str = "", asked: DigestRequest | None = None) -> Compact:
         """A digest of many notes, which can be written into today's file as one note.
 
         Args:
@@ -455,9 +455,9 @@ class Memory:
             UsageError. NotFound: no notes. SettingsError: no such provider.
         """
         from memsearch_engine.longterm.digest.api import Compact
-        from memsearch_engine.longterm.digest.compact import Asked
+        from memsearch_engine.longterm.digest.compact import DigestRequest
 
-        return Compact(self._scope, self.search, source, asked or Asked())
+        return Compact(self._scope, self.search, source, asked or DigestRequest())
 
     def import_sessions(
         self,
@@ -883,7 +883,7 @@ class Memory:
 
         return updates(self._listed_anew, partial(connect, self._scope.home), timeout_s)
 
-    def changes(self, *, every_s: float = 30.0) -> Iterator[State]:
+    def changes(self, *, every_s: float = 30.0) -> Iterator[IndexStatus]:
         """The state of the service: at once, after each change of the index, and at least every
         *every_s* seconds.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from memsearch_engine import Memory, Waits, agents_live
+from memsearch_engine import Memory, QuarantineReason, agents_live
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.commands import Command
@@ -14,7 +14,7 @@ from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine import Here
+    from memsearch_engine import FoundAgent
 
 COMMANDS = {
     "install": Command("plugins", "plugins_install", "Connect agents: add hooks and skills."),
@@ -76,7 +76,7 @@ def agents(ctx: click.Context, versions: bool, json_: bool) -> int:
     return 0
 
 
-def _print(row: Here, connected: dict[str, list[str]]) -> None:
+def _print(row: FoundAgent, connected: dict[str, list[str]]) -> None:
     """Print one agent: its version, its connection, its captured turns, and the next step."""
     version = row.version or (f"wrote {row.wrote}" if row.wrote else "program not on PATH")
     is_live = row.agent in agents_live()
@@ -112,7 +112,7 @@ def not_written_here(memory: Memory) -> str:
     Returns:
         The number of notes, the evidence and the commands; '' if there are no such notes.
     """
-    arrived = [note for note in memory.trust.held() if note.why is Waits.ARRIVED]
+    arrived = [note for note in memory.trust.held() if note.why is QuarantineReason.ARRIVED]
     if not arrived:
         return ""
     cited = sum(bool(note.conversation) for note in arrived)

@@ -14,7 +14,7 @@ from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine import Outcome, Receipt, Telling
+    from memsearch_engine import InjectionRecord, PromptInjection, TurnOutcome
 
 AGENTS = click.Choice(agents_live())
 
@@ -89,7 +89,7 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool)
 
 
 #: Name of an outcome on the command line -> its names in the ledger.
-_OUTCOMES: dict[str, list[Outcome]] = {
+_OUTCOMES: dict[str, list[TurnOutcome]] = {
     "waiting": ["new"],
     "failed": ["failed"],
     "orphaned": ["homeless"],
@@ -250,7 +250,7 @@ def context(
     return 0
 
 
-def _print_injection(injection: Telling, json_: bool) -> int:
+def _print_injection(injection: PromptInjection, json_: bool) -> int:
     if json_:
         from msgspec import to_builtins
 
@@ -272,7 +272,7 @@ def _print_injection(injection: Telling, json_: bool) -> int:
     return 0
 
 
-def _log(injections: list[Receipt], json_: bool) -> int:
+def _log(injections: list[InjectionRecord], json_: bool) -> int:
     if json_:
         from msgspec import to_builtins
 

@@ -89,7 +89,7 @@ def compact(
         raise UsageError("--source, --day and --week each say which notes: choose one")
     days_of(day or "")  # validate it first: any other word would count as a source
     memory = memory_at()
-    asked = engine.Asked(
+    asked = engine.DigestRequest(
         provider=llm_provider,
         model=llm_model,
         base_url=llm_base_url,

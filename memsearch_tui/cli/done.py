@@ -14,7 +14,7 @@ from memsearch_tui.cli.options import as_json, memory_at, scope
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine import Act
+    from memsearch_engine import AgentAction
 
 _MAX_READ = 1_000_000
 
@@ -180,7 +180,7 @@ def blame(path: str, limit: int, project: str | None, everything: bool, json_: b
     return 0 if acts else 1
 
 
-def _act_json(act: Act) -> dict[str, Any]:
+def _act_json(act: AgentAction) -> dict[str, Any]:
     return {
         "at": datetime.fromtimestamp(act.at).astimezone().isoformat(timespec="seconds"),
         "agent": act.agent,
@@ -203,7 +203,7 @@ def _noted(memory: Memory, entry: str) -> list[str]:
     return lines[:2]
 
 
-def _when(act: Act) -> str:
+def _when(act: AgentAction) -> str:
     outside = " (it read content from outside)" if act.outside else ""
     return f"{datetime.fromtimestamp(act.at):%Y-%m-%d %H:%M} {act.agent}{outside}"
 

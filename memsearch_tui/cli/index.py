@@ -167,7 +167,7 @@ def health(project: str | None, everything: bool, json_: bool) -> int:
     return 5 if state.problems else 0
 
 
-def print_health(state: engine.Health, process: engine.Status) -> None:
+def print_health(state: engine.Health, process: engine.ServiceStatus) -> None:
     """Print the state of the index, the model and the service."""
     output.echo(
         f"service  pid {process.pid}, up {process.uptime_s:.0f} s, {process.rss_mb:.0f} MB\n"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 import memsearch_engine as engine
 from memsearch_engine import (
-    NativeMemory,
-    NativeSection,
+    AgentFile,
+    AgentFileSection,
     UsageError,
+    agent_file_path,
+    agent_file_titles,
     agent_names,
-    native_path,
-    native_titles,
 )
 
 from memsearch_tui.cli import output
@@ -52,9 +52,9 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
         output.emit({"memories": memories})
         return 0
     for memory in memories:
-        output.echo(output.style(output.safe(native_path(memory.path, root)), "strong"))
+        output.echo(output.style(output.safe(agent_file_path(memory.path, root)), "strong"))
         facts = [
-            native_titles(memory),
+            agent_file_titles(memory),
             output.safe(memory.title),
             "everywhere" if memory.scope == "everywhere" else "",
         ]
@@ -76,7 +76,7 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
     return 0
 
 
-def _problems(memory: NativeMemory) -> list[str]:
+def _problems(memory: AgentFile) -> list[str]:
     found = [memory.problem] if memory.problem else []
     if memory.orphaned:
         found.append("nothing that is loaded links to it, so its agent does not come to read it")
@@ -117,7 +117,7 @@ def show(name: str, project: str | None, everything: bool, json_: bool) -> int:
         output.emit(memory)
         return 0
     output.echo(output.style(output.safe(memory.path), "strong"))
-    output.echo(output.style(f"{native_titles(memory)} · {output.safe(memory.title)}", "dim"))
+    output.echo(output.style(f"{agent_file_titles(memory)} · {output.safe(memory.title)}", "dim"))
     for problem in _problems(memory) if len(sections) != 1 else ():
         output.say(f"! {problem}")
     for section in sections:
@@ -127,7 +127,7 @@ def show(name: str, project: str | None, everything: bool, json_: bool) -> int:
     return 0
 
 
-def _head(section: NativeSection) -> str:
+def _head(section: AgentFileSection) -> str:
     facts = [section.id, f"line {section.line}", output.safe(" › ".join(section.trail))]
     facts += ["not read at a start"] if section.unread_by else []
     facts += [f"in your notes as {section.note}"] if section.note else []

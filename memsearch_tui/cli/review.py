@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from memsearch_engine import REVIEW_GROUPS, Case, Memory, MemsearchError, UsageError
+from memsearch_engine import REVIEW_GROUPS, Memory, MemsearchError, ReviewItem, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
@@ -52,7 +52,7 @@ def review(
         waiting = [{"number": numbers[case.key], **case_json(case)} for case in cases]
         output.emit({"waiting": waiting})
         return 0 if cases else 1
-    groups: dict[str, list[Case]] = {}
+    groups: dict[str, list[ReviewItem]] = {}
     for case in cases:
         groups.setdefault(case.kind, []).append(case)
     for found in groups.values():
@@ -81,7 +81,7 @@ def _check(group: str) -> None:
         raise UsageError(f"no group {group!r}", f"groups: {', '.join(known)}")
 
 
-def case_json(case: Case) -> dict[str, Any]:
+def case_json(case: ReviewItem) -> dict[str, Any]:
     """Return a case as the commands print it with ``--json``."""
     return {
         "id": case.id,
@@ -96,7 +96,7 @@ def case_json(case: Case) -> dict[str, Any]:
     }
 
 
-def _found(memory: Memory, names: tuple[str, ...]) -> list[Case]:
+def _found(memory: Memory, names: tuple[str, ...]) -> list[ReviewItem]:
     """Return the cases that *names* mean. Secrets are searched only if one of them is named."""
     groups = {name for name, _ in REVIEW_GROUPS.values()}
     is_plain = all(name.isdecimal() or name in groups - {"secrets"} for name in names)

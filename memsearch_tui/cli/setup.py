@@ -91,7 +91,7 @@ def service_status(json_: bool) -> int:
     try:
         state = Memory().service.status(start=False)
     except MemsearchError:
-        state = engine.Status(running=False)
+        state = engine.ServiceStatus(running=False)
     if json_:
         output.emit(state)
     elif state.running:

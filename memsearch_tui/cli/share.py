@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, ShareChange, UsageError, Waits
+from memsearch_engine import Memory, QuarantineReason, ShareChange, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, days_of
@@ -245,10 +245,10 @@ def _list(memory: Memory, sharing: engine.Sharing, json_: bool) -> int:
 
 def _states(one: engine.SharedNote) -> list[str]:
     waits = {
-        Waits.ARRIVED: "waits: it is not committed, or the repository is another user's",
-        Waits.CONTRADICTS: "waits: its file contradicts what you decided about it",
-        Waits.OUTSIDE: "waits: from outside",
-        Waits.SUSPECT: "waits: it reads like an order",
+        QuarantineReason.ARRIVED: "waits: it is not committed, or the repository is another user's",
+        QuarantineReason.CONTRADICTS: "waits: its file contradicts what you decided about it",
+        QuarantineReason.OUTSIDE: "waits: from outside",
+        QuarantineReason.SUSPECT: "waits: it reads like an order",
     }
     states = [waits[one.waits]] if one.waits else []
     if one.is_mine and not one.is_committed:

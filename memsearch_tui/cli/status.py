@@ -61,7 +61,7 @@ def gathered(memory: Memory) -> dict[str, Any]:
     """Return the values of the screen. Values that cannot be read are left out, with a warning."""
     warnings: list[str] = []
     days = memory.days()
-    service = engine.Status(running=False)
+    service = engine.ServiceStatus(running=False)
     counts: dict[str, int] = {}
     capturing: dict[str, float] = {}
     waiting: int | None = None
@@ -140,7 +140,7 @@ def _lines(state: dict[str, Any]) -> list[tuple[str, str, str]]:
         failed = f", {counts['failed']} failed" if counts["failed"] else ""
         text = f"{many(counts['files'], 'file')}, {many(counts['chunks'], 'chunk')}{failed}"
         lines.append(("index", text, "memsearch status --index"))
-    running = isinstance(service, engine.Status)
+    running = isinstance(service, engine.ServiceStatus)
     text = f"running, pid {service.pid}" if running else "not running (starts when needed)"
     lines.append(("service", text, "memsearch service status"))
     week = state["week"]

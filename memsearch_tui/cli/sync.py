@@ -292,7 +292,7 @@ def conflicts(
     return 0
 
 
-def _as_json(case: engine.Contested) -> dict[str, Any]:
+def _as_json(case: engine.TextConflict) -> dict[str, Any]:
     def side(entry: engine.Entry | None) -> dict[str, str] | None:
         return (
             None
@@ -309,7 +309,7 @@ def _as_json(case: engine.Contested) -> dict[str, Any]:
     }
 
 
-def _say(case: engine.Contested) -> None:
+def _say(case: engine.TextConflict) -> None:
     output.echo(f"{case.id}  {case.day} {case.other.time}  {output.clip(case.other.title, 60)}")
     for what, entry in (("shown", case.entry), ("other", case.other)):
         output.echo(output.style(f"  {what}{'' if entry else ': it was deleted'}", "dim"))

@@ -192,10 +192,10 @@ def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None
 
 
 _WHY = {
-    engine.Waits.OUTSIDE: "content from outside",
-    engine.Waits.SUSPECT: "reads like an order",
-    engine.Waits.ARRIVED: "not written here",
-    engine.Waits.CONTRADICTS: "its file contradicts your decision",
+    engine.QuarantineReason.OUTSIDE: "content from outside",
+    engine.QuarantineReason.SUSPECT: "reads like an order",
+    engine.QuarantineReason.ARRIVED: "not written here",
+    engine.QuarantineReason.CONTRADICTS: "its file contradicts your decision",
 }
 
 
@@ -233,7 +233,7 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
         if found
         else "nothing waits"
     )
-    if any(note.why is engine.Waits.CONTRADICTS for note in found):
+    if any(note.why is engine.QuarantineReason.CONTRADICTS for note in found):
         output.say(
             "where a file contradicts your decision: `memsearch trust accept ENTRY…`: the file is"
             " right; `memsearch trust reject ENTRY…`: your decision holds"
@@ -318,7 +318,7 @@ def _contradicting(
         raise UsageError("name entries, or --file", "`memsearch trust review` lists what waits")
     wanted = {os.path.realpath(path) for path in files}
     pending = memory.trust.held()
-    wrong = [note for note in pending if note.why is engine.Waits.CONTRADICTS]
+    wrong = [note for note in pending if note.why is engine.QuarantineReason.CONTRADICTS]
     if files:
         return [note.target for note in wrong if os.path.realpath(note.path) in wanted]
     found = []
@@ -476,7 +476,7 @@ def repair(
     return 0
 
 
-def _finding(found: engine.Mendable) -> dict[str, Any]:
+def _finding(found: engine.RepairCandidate) -> dict[str, Any]:
     import msgspec
 
     fields = msgspec.to_builtins(found)

@@ -8,11 +8,11 @@ from datetime import datetime
 import click
 import memsearch_engine as engine
 from memsearch_engine import (
-    GroundFinding,
-    GroundStanding,
     Memory,
     MemsearchError,
     Note,
+    NoteStaleness,
+    ReferenceState,
     Stale,
     Unreachable,
 )
@@ -98,12 +98,14 @@ def _print(stale: list[Stale]) -> None:
             output.echo(f"    {_sign(finding)} {output.clip(finding.words, room - 6)}")
 
 
-def _sign(finding: GroundFinding) -> str:
+def _sign(finding: ReferenceState) -> str:
     sign = {"gone": "✗", "moved": "→", "changed": "~", "fresh": "=", "unknown": "?"}[finding.state]
     return output.style(sign, "warn" if finding.state in ("gone", "moved") else "dim")
 
 
-def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], json_: bool) -> int:
+def _one_by_one(
+    memory: Memory, ground: engine.Staleness, names: tuple[str, ...], json_: bool
+) -> int:
     sections = [memory.files.section(name) for name in names]
     standings = [ground.of(section) for section in sections]
     if any(standing is None for standing in standings):
@@ -123,7 +125,7 @@ def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], j
     shown = [(section.entry.id, standing) for section, standing in zip(sections, standings)]
     if json_:
         output.emit(
-            {"notes": [_json(name, standing or GroundStanding()) for name, standing in shown]}
+            {"notes": [_json(name, standing or NoteStaleness()) for name, standing in shown]}
         )
         return 0
     compared = ground.compared()
@@ -145,7 +147,7 @@ def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], j
     return 0
 
 
-def _say(ground: engine.Ground, names: tuple[str, ...], said: str, json_: bool) -> int:
+def _say(ground: engine.Staleness, names: tuple[str, ...], said: str, json_: bool) -> int:
     verbs: dict[str, tuple[Callable[[str], Note], str]] = {
         "holds": (ground.holds, "still true"),
         "overtaken": (ground.superseded, "not true any more"),
@@ -175,7 +177,7 @@ def _say(ground: engine.Ground, names: tuple[str, ...], said: str, json_: bool) 
     return 0
 
 
-def _json(name: str, standing: GroundStanding, stale: Stale | None = None) -> dict[str, object]:
+def _json(name: str, standing: NoteStaleness, stale: Stale | None = None) -> dict[str, object]:
     found = [{**_finding(finding), "words": finding.words} for finding in standing.findings]
     row = (
         {
@@ -196,6 +198,6 @@ def _json(name: str, standing: GroundStanding, stale: Stale | None = None) -> di
     }
 
 
-def _finding(finding: GroundFinding) -> dict[str, object]:
+def _finding(finding: ReferenceState) -> dict[str, object]:
     fields = ("kind", "name", "state", "path", "to", "commit", "day", "commits", "share")
     return {field: getattr(finding, field) for field in fields}

@@ -21,7 +21,7 @@ _LONG = "orders-api"  # the project with a long newest session
 _NAMESPACE = uuid.UUID("6f2a1c9e-3a55-4b7e-9d6b-2f7f3a1d8e10")
 
 
-class Tool(msgspec.Struct):
+class ToolUse(msgspec.Struct):
     """A tool call of a story: its name, input and output."""
 
     name: str
@@ -41,7 +41,7 @@ class Story(msgspec.Struct):
     prompt: str
     bullets: list[str]
     reply: str
-    tools: list[Tool] = []
+    tools: list[ToolUse] = []
 
     @property
     def turn(self) -> str:

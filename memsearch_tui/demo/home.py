@@ -10,19 +10,19 @@ import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from memsearch_engine.actions.index import Actions
+from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
-from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
+from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn, TurnOutcome
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
 from memsearch_engine.core.llm.reply import Reply
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
-from memsearch_engine.core.settings import Llm
+from memsearch_engine.core.settings_schema import LlmSettings
 from memsearch_engine.core.state import using
 from memsearch_engine.injection import injection_log
 from memsearch_engine.journal.merge import merge
@@ -71,7 +71,7 @@ def fill(root: Path, made: Demo, end: date) -> None:
         if story.agent != "claude-code" and (story.id in _LESSONS or story.tools):
             archive.put(_turn(story, projects[story.project], end))
     archive.close()
-    actions = Actions(home)
+    actions = ActionIndex(home)
     for story in turns:
         folder = projects[story.project]
         turn = _turn(story, folder, end)
@@ -149,10 +149,13 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
     """Write the last weeks for the activity page: captured turns, cost of summaries, injections."""
     turns, projects = made.told, made.projects
     recent = [story for story in turns if story.day < _SHOWN_DAYS]
-    ledger = Ledger(home)
+    ledger = CaptureLedger(home)
     for agent in dict.fromkeys(story.agent for story in turns):
         ledger.capturing(agent, _moment(end, _SHOWN_DAYS))
-    outcomes: list[tuple[Outcome, list[Story]]] = [("captured", recent), ("trivial", made.chatter)]
+    outcomes: list[tuple[TurnOutcome, list[Story]]] = [
+        ("captured", recent),
+        ("trivial", made.chatter),
+    ]
     for outcome, stories in outcomes:
         ledger.note(
             SeenTurn(
@@ -172,7 +175,7 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
         cost = Reply(text, len(story.prompt + story.reply) // 3 + 700, len(text) // 3)
         spend.note(
             home,
-            Llm(),
+            LlmSettings(),
             cost,
             purpose=summaries.PURPOSE,
             provider="native",

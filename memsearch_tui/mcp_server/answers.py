@@ -20,10 +20,10 @@ from memsearch_engine import (
     MemsearchError,
     Note,
     NotFound,
+    QuarantineReason,
     Turn,
     Unreachable,
     UsageError,
-    Waits,
     fenced,
 )
 from memsearch_engine import estimate_tokens as estimate
@@ -287,10 +287,10 @@ def _found(memory: Memory, note: Note) -> Found:
 
 
 _WAITS = {
-    Waits.ARRIVED: "it was not written on this machine",
-    Waits.CONTRADICTS: "its file contradicts what the owner decided about it",
-    Waits.OUTSIDE: "its turn read content from outside",
-    Waits.SUSPECT: "it reads like an order",
+    QuarantineReason.ARRIVED: "it was not written on this machine",
+    QuarantineReason.CONTRADICTS: "its file contradicts what the owner decided about it",
+    QuarantineReason.OUTSIDE: "its turn read content from outside",
+    QuarantineReason.SUSPECT: "it reads like an order",
 }
 _SHOWN = ("pin", "expires", "superseded-by", "confidence", "conflict", "conflict-of")
 

@@ -169,7 +169,7 @@ async def _run(work: Callable[..., T], *args: Any) -> T:
         raise ToolError(f"it can't be read: {error.strerror or error}") from error
 
 
-class Server(MCPServer):
+class ToolServer(MCPServer):
     """The SDK's server, with one plain sentence for each wrong argument."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
@@ -230,7 +230,7 @@ def build(fallback: str | None) -> MCPServer:
         finally:
             memories.close()
 
-    server = Server(
+    server = ToolServer(
         "memsearch",
         title="memsearch",
         version=__version__,

@@ -91,7 +91,7 @@ class ChangesScreen(Screen["list[Change]"]):
         head: Row = [(self._library.short(change.path), "dim")]
         self._detail.show([head, [], *diff_rows(before, after)])
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     def action_read(self) -> None:
         """Go to the text of the change."""
         self._detail.focus()

@@ -16,7 +16,7 @@ from memsearch_tui.widgets.lines import LineList, Row
 _ROWS = 16
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ChoiceRow(msgspec.Struct, frozen=True):
     """One row. ``name``: the screen's result; ``note``: shown dimmed beside the text."""
 
     name: str
@@ -40,7 +40,7 @@ border: round $accent; background: $surface; }
     def __init__(
         self,
         title: str,
-        choices: Sequence[Choice],
+        choices: Sequence[ChoiceRow],
         *,
         at: str = "",
         moved: Callable[[str], None] = lambda name: None,
@@ -69,7 +69,7 @@ border: round $accent; background: $surface; }
         choice = self._choices[self._list.keys[index]]
         return [(f"{choice.text}  ", "text"), (choice.note, "dim")]
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     def action_open(self) -> None:
         """Choose the row under the cursor."""
         self.dismiss(self._list.key or "")

@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 from memsearch_tui import connecting
 from memsearch_tui.aside import Lane, attend, away, write
-from memsearch_tui.connecting import Agent
+from memsearch_tui.connecting import ConnectedAgent
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.footer import Keys
@@ -41,7 +41,7 @@ class ConnectScreen(Screen[None]):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self._memory = library.memory
-        self._agents: dict[str, Agent] = {}
+        self._agents: dict[str, ConnectedAgent] = {}
         self._list = LineList(
             self._row, moved=self._moved, empty=["looking for agents …"], id="cases"
         )
@@ -72,13 +72,13 @@ class ConnectScreen(Screen[None]):
         looking = away(partial(connecting.agents, self._memory))
         await attend(self, "looking for agents", looking, self._show, self._complain)
 
-    def _show(self, agents: list[Agent]) -> None:
+    def _show(self, agents: list[ConnectedAgent]) -> None:
         self._agents = {agent.name: agent for agent in agents}
         self._list.show_keys(list(self._agents))
         self._moved()
 
     @property
-    def _agent(self) -> Agent | None:
+    def _agent(self) -> ConnectedAgent | None:
         return self._agents.get(self._list.key) if self._list.key else None
 
     def _row(self, index: int, width: int) -> Row:
@@ -124,7 +124,7 @@ class ConnectScreen(Screen[None]):
 
     # -- connecting
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     async def action_connect(self) -> None:
         """Connect the agent under the cursor."""
         agent = self._agent
@@ -165,14 +165,14 @@ class ConnectScreen(Screen[None]):
             with contextlib.suppress(RuntimeError):  # the app is closing
                 self.app.call_from_thread(self.say, f"{phase} {done:,} of {total:,} · escape stops")
 
-    async def _take_in(self, agent: Agent, stop: threading.Event) -> None:
+    async def _take_in(self, agent: ConnectedAgent, stop: threading.Event) -> None:
         try:
             await self._count_and_take_in(agent, stop)
         finally:
             self._stop = None
 
-    async def _count_and_take_in(self, agent: Agent, stop: threading.Event) -> None:
-        from memsearch_tui.screens.choose import Choice, ChooseScreen
+    async def _count_and_take_in(self, agent: ConnectedAgent, stop: threading.Event) -> None:
+        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         self.say(f"counting the sessions of {agent.title} …")
         try:
@@ -193,7 +193,10 @@ class ConnectScreen(Screen[None]):
         answer = await self.app.push_screen_wait(
             ChooseScreen(
                 f"{agent.title}: {counted}",
-                [Choice("yes", f"Write {many(made.new, 'note')}", span), Choice("", "Leave it")],
+                [
+                    ChoiceRow("yes", f"Write {many(made.new, 'note')}", span),
+                    ChoiceRow("", "Leave it"),
+                ],
             )
         )
         if answer != "yes":

@@ -83,7 +83,7 @@ class KeysScreen(Screen[None]):
             ("  yours" if own else "", "accent"),
         ]
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     def action_change(self) -> None:
         """Ask for a new key of the action under the cursor."""
         name = self._list.key

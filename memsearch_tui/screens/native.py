@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from memsearch_engine import agent_named, native_titles
+from memsearch_engine import agent_file_titles, agent_named
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -21,7 +21,7 @@ from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 if TYPE_CHECKING:
-    from memsearch_engine import NativeMemory, NativeSection, Note
+    from memsearch_engine import AgentFile, AgentFileSection, Note
 
 _EMPTY = ["No agent has a memory of its own here, and the project no CLAUDE.md or AGENTS.md."]
 
@@ -47,8 +47,8 @@ class NativeScreen(Screen["Item"]):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self._library = library
-        self._memories: dict[str, NativeMemory] = {}
-        self._sections: dict[str, tuple[NativeMemory, NativeSection]] = {}
+        self._memories: dict[str, AgentFile] = {}
+        self._sections: dict[str, tuple[AgentFile, AgentFileSection]] = {}
         self._list = LineList(
             self._row,
             moved=self._moved,
@@ -89,7 +89,7 @@ class NativeScreen(Screen["Item"]):
     def _complain(self, error: Exception) -> None:
         self.notify(str(error), severity="error")
 
-    def _show(self, memories: list[NativeMemory]) -> None:
+    def _show(self, memories: list[AgentFile]) -> None:
         self._memories = {memory.path: memory for memory in memories}
         self._sections = {
             section.id: (memory, section) for memory in memories for section in memory.sections
@@ -148,7 +148,7 @@ class NativeScreen(Screen["Item"]):
         if 0 <= own + step < len(heads):
             self._list.move_to(heads[own + step] + 1)
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     def action_read(self) -> None:
         """Go to the text of the section."""
         self._detail.focus()
@@ -165,7 +165,7 @@ class NativeScreen(Screen["Item"]):
         taken = partial(self._taken, new)
         await write(self, "taking it into the notes", work, taken, self._complain)
 
-    def _taken(self, new: list[tuple[NativeMemory, NativeSection]], notes: list[Note]) -> None:
+    def _taken(self, new: list[tuple[AgentFile, AgentFileSection]], notes: list[Note]) -> None:
         for (_, section), note in zip(new, notes):  # the index does not have it yet
             section.note = note.id
         self._list.clear_selection()
@@ -206,10 +206,10 @@ class NativeScreen(Screen["Item"]):
             self.dismiss(None)
 
 
-def _rows(library: Library, memory: NativeMemory, section: NativeSection) -> list[Row]:
+def _rows(library: Library, memory: AgentFile, section: AgentFileSection) -> list[Row]:
     """Return the text of a section, then the remarks on it."""
     where = f"{library.native_path(memory.path)}, line {section.line}"
-    rows: list[Row] = [[(where, "dim")], [(f"{native_titles(memory)} · {memory.title}", "dim")]]
+    rows: list[Row] = [[(where, "dim")], [(f"{agent_file_titles(memory)} · {memory.title}", "dim")]]
     if section.trail:
         rows.append([(" › ".join(section.trail), "strong")])
     rows += [[], *([(line, "text")] for line in section.text.split("\n")), []]

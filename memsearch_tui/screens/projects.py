@@ -58,7 +58,7 @@ class ProjectsScreen(Screen[str]):
             (f"  {cut_middle(root, room)}", "dim"),
         ]
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     def action_open(self) -> None:
         """Open the project under the cursor."""
         if self._list.key:

@@ -138,7 +138,7 @@ class RelatedScreen(Screen[Item]):
 
         await write(self, "noting it down", note, done, failed)
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     def action_open(self) -> None:
         """Open the note under the cursor."""
         if self._list.key is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-from memsearch_engine import Case, Decision
+from memsearch_engine import Decision, ReviewItem
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -61,12 +61,12 @@ class ReviewScreen(Screen[Item]):
         """
         super().__init__()
         self._library, self._memory = library, library.memory
-        self._cases: dict[str, Case] = before._cases if before else {}
+        self._cases: dict[str, ReviewItem] = before._cases if before else {}
         # "leave it" applies as long as the app is open
         self._left: set[str] = before._left if before else set()
         self._with_secrets: bool = before._with_secrets if before else False
         # (index in the list, ...), the last one last
-        self._decided: list[tuple[int, Case, Callable[[], str] | None]] = (
+        self._decided: list[tuple[int, ReviewItem, Callable[[], str] | None]] = (
             before._decided if before else []
         )
         self._at: str | None = before.at if before else None
@@ -105,7 +105,7 @@ class ReviewScreen(Screen[Item]):
         self.notify(str(error), severity="error", timeout=8)
 
     @property
-    def case(self) -> Case | None:
+    def case(self) -> ReviewItem | None:
         """The case under the cursor."""
         return self._cases.get(self._list.key) if self._list.key else None
 
@@ -140,7 +140,7 @@ class ReviewScreen(Screen[Item]):
         what = "reading all notes for what wants a decision"
         await attend(self, what, reading, self._found, self._complain)
 
-    def _found(self, found: list[Case]) -> None:
+    def _found(self, found: list[ReviewItem]) -> None:
         self._list.empty = [
             "Nothing wants a decision.",
             "",
@@ -199,7 +199,7 @@ class ReviewScreen(Screen[Item]):
         self._with_secrets = True
         await self.action_reload()
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     async def action_open(self) -> None:
         """Open the note of a case, or a note of its session."""
         case = self.case
@@ -209,7 +209,7 @@ class ReviewScreen(Screen[Item]):
         await attend(self, "looking for it", finding, self._open, self._complain)
 
     def _open(self, items: list[Item]) -> None:
-        from memsearch_tui.screens.choose import Choice, ChooseScreen
+        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         if self.app.screen is not self:
             return  # another screen was opened meanwhile
@@ -219,7 +219,7 @@ class ReviewScreen(Screen[Item]):
             self.dismiss(items[0])
         else:
             choices = [
-                Choice(str(n), f"{item.day} {item.time}", item.title)
+                ChoiceRow(str(n), f"{item.day} {item.time}", item.title)
                 for n, item in enumerate(items)
             ]
 
@@ -257,7 +257,7 @@ class ReviewScreen(Screen[Item]):
             )
 
     def _ask(
-        self, case: Case, question: str, value: str, text: Callable[[str], str | None]
+        self, case: ReviewItem, question: str, value: str, text: Callable[[str], str | None]
     ) -> None:
         """Ask the user before *case* is accepted.
 
@@ -274,7 +274,7 @@ class ReviewScreen(Screen[Item]):
 
         self.app.push_screen(AskScreen(question, value), decided)
 
-    async def _carry_out(self, case: Case, yes: bool, text: str | None = None) -> None:
+    async def _carry_out(self, case: ReviewItem, yes: bool, text: str | None = None) -> None:
         def done(decision: Decision) -> None:
             self.say(decision.said)
             if case.kind == "repair" and not yes:

@@ -101,7 +101,7 @@ class RowsScreen(Screen[None]):
         rows = list(self._lines[key[0]].detail) if key and key[0] < len(self._lines) else []
         self._detail.show(rows, keep_place=not by_hand)
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     def action_open(self) -> None:
         """Go to the details of the row."""
         self._detail.focus()

@@ -12,7 +12,7 @@ from textual import events
 from textual.strip import Strip
 
 from memsearch_tui.counted import many
-from memsearch_tui.library import Standing
+from memsearch_tui.library import HeaderState
 from memsearch_tui.widgets.lines import Lines, Row
 
 _ALARM = 40  # characters of an alarm; f4 shows all of it
@@ -54,7 +54,7 @@ class Header(Lines, can_focus=False):
             await self.app.run_action(action)
 
 
-def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[Part]:
+def parts(name: str, notes: int, days: int, now: HeaderState, today: str) -> list[Part]:
     """Return the parts of the header, the most important first.
 
     Args:
@@ -78,7 +78,7 @@ def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[P
     return found
 
 
-def _capture(now: Standing, today: str) -> Part:
+def _capture(now: HeaderState, today: str) -> Part:
     """Return the connected agents and the time of the last turn; green only if both are present."""
     if not now.connected:
         return [("c ", "key"), ("no agent connected", "warn")], "screen.do('connect')"
@@ -88,7 +88,7 @@ def _capture(now: Standing, today: str) -> Part:
     return [("● ", tone), (f"{many(len(now.connected), 'agent')}{last}", "text")], "activity"
 
 
-def _sync(now: Standing, today: str) -> Part:
+def _sync(now: HeaderState, today: str) -> Part:
     if now.synced:
         return [(f"synced {when(now.sync, today)}", "dim")], "health"
     stopped = f"sync stopped {when(now.sync, today)}"

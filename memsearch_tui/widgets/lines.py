@@ -267,7 +267,7 @@ class LineList(Lines):
         Binding("space", "select", "Select", show=False, id="list.select"),
     ]
 
-    class Opened(Message):
+    class RowOpened(Message):
         """An item was clicked a second time (the screen binds enter)."""
 
     def __init__(
@@ -490,7 +490,7 @@ class LineList(Lines):
             again = index == self.cursor
             self.move_to(index)
             if again:
-                self.post_message(self.Opened())
+                self.post_message(self.RowOpened())
 
 
 class TextView(Lines):

@@ -16,7 +16,7 @@ from memsearch_tui.widgets.diff import diff_tone, is_diff
 from memsearch_tui.widgets.lines import Row
 
 if TYPE_CHECKING:
-    from memsearch_engine import GroundStanding, Supersession
+    from memsearch_engine import NoteStaleness, Supersession
 
 #: Code, bold, an image or a link, a bare address, struck-through text, emphasis.
 _INLINE = re.compile(
@@ -270,7 +270,7 @@ def entry_rows(
     path: str,
     evidence: str,
     amendments: Sequence[Supersession] = (),
-    standing: GroundStanding | None = None,
+    standing: NoteStaleness | None = None,
 ) -> list[Row]:
     """Return the rows of a whole note (L2), with the facts about it.
 
@@ -317,7 +317,7 @@ def entry_rows(
     return rows
 
 
-def _standing_rows(standing: GroundStanding) -> list[Row]:
+def _standing_rows(standing: NoteStaleness) -> list[Row]:
     """Return the stale references of a note, the most important first."""
     changed = [finding for finding in standing.findings if finding.state == "changed"]
     rows: list[Row] = [

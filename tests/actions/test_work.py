@@ -77,7 +77,7 @@ def test_whose_status_it_is_and_whether_anything_was_changed(
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_shell_runs_commands(shell: str) -> None:
-    assert work.command(shell, "cargo test") == work.Command("cargo test", "cargo test")
+    assert work.command(shell, "cargo test") == work.ComparedCommand("cargo test", "cargo test")
 
 
 @pytest.mark.parametrize(

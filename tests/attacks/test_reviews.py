@@ -20,7 +20,7 @@ from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.review.secret_forms import Forms
 from memsearch_engine.secrets.fingerprint import fingerprint
-from memsearch_engine.secrets.scan import Finding, redact
+from memsearch_engine.secrets.scan import FoundSecret, redact
 from memsearch_engine.service.commands import IndexJob
 from memsearch_engine.service.engine import Engine
 
@@ -72,7 +72,7 @@ def test_a_secret_in_a_tool_s_name_is_replaced():
 def test_two_secrets_that_share_a_stretch_cut_nothing_between():
     head = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIi"
     secrets = [
-        Finding.of(Home.from_env(), "jwt", f"{head}OiAiNDcxMSJ9.{tail}")
+        FoundSecret.of(Home.from_env(), "jwt", f"{head}OiAiNDcxMSJ9.{tail}")
         for tail in ("NHcgfq8JHr5M3Qgn4zEmbDdQ", "Zq7cgfq8JHr5M3Qgn4zEmbDd")
     ]
     text = f"- token began {head} and the rest was cut. Deploy"
@@ -154,11 +154,13 @@ def test_what_a_turn_takes_in_late_from_outside_is_not_told(tmp_path, memory):
 def test_a_turn_that_grew_is_taken_over_after_a_failure_and_without_evidence(
     tmp_path, memory, monkeypatch
 ):
-    from memsearch_engine.core.settings import Evidence, Settings
+    from memsearch_engine.core.settings import Settings
+    from memsearch_engine.core.settings_schema import EvidenceSettings
     from memsearch_engine.journal import disk
 
     pipeline = CapturePipeline(
-        Home(tmp_path / "home").ensure(), settings=Settings(evidence=Evidence(enabled=False))
+        Home(tmp_path / "home").ensure(),
+        settings=Settings(evidence=EvidenceSettings(enabled=False)),
     )
     where = Session("codex", "s", "/x", "rollout")
     turn = Turn(
@@ -242,11 +244,11 @@ def test_no_free_descriptor_does_not_end_the_service(box, monkeypatch):
     import threading
 
     from memsearch_engine.service import launch
-    from memsearch_engine.service.server import Server
+    from memsearch_engine.service.server import ServiceServer
 
     box.home.ensure().ensure_socket_folder()
     engine = Engine(box.home)
-    server = Server(box.home, engine, 600)
+    server = ServiceServer(box.home, engine, 600)
     real, refused = server.socket.accept, []
 
     class Full:
@@ -304,9 +306,9 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
             return np.ones((len(texts), 4), np.float32)
 
     home = Home(tmp_path / "home").ensure()
-    from memsearch_engine.core.settings import Milvus
+    from memsearch_engine.core.settings_schema import MilvusSettings
 
-    space = VectorIndex(home, Milvus(), Embedder())
+    space = VectorIndex(home, MilvusSettings(), Embedder())
     try:
         count = embeddings._SPARE + embeddings._WORTH_PRUNING + 5
         space.embed({"used": "u", **{f"h{n:05d}": f"text {n}" for n in range(count)}})

@@ -128,7 +128,7 @@ def test_an_import_that_was_interrupted_goes_on(old, monkeypatch):
 
     monkeypatch.setenv("HOME", str(old.user))
     pipeline = CapturePipeline(old.home)
-    choice = backfill.Choice(("codex", "claude-code"))
+    choice = backfill.ImportSelection(("codex", "claude-code"))
     made = backfill.plan(old.home, pipeline, AgentFolders.from_env({}), choice)
     stops = iter([False] * 5 + [True] * 100)
     assert backfill.run(pipeline, made, choice, stop=lambda: next(stops)).written == 5
@@ -263,7 +263,10 @@ def test_one_odd_session_ends_nobodys_import(old, monkeypatch):
     pipeline = CapturePipeline(old.home)
     try:
         made = backfill.plan(
-            old.home, pipeline, AgentFolders.from_env({}), backfill.Choice(("claude-code", "codex"))
+            old.home,
+            pipeline,
+            AgentFolders.from_env({}),
+            backfill.ImportSelection(("claude-code", "codex")),
         )
     finally:
         pipeline.close()

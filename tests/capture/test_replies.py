@@ -11,7 +11,7 @@ import pytest
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import extract, replies
-from memsearch_engine.capture.backfill import Choice, plan, run
+from memsearch_engine.capture.backfill import ImportSelection, plan, run
 from memsearch_engine.capture.capture_pipeline import CapturePipeline, local_time, noted_at
 from memsearch_engine.core.home import AgentFolders, Home
 
@@ -145,7 +145,7 @@ def test_the_question_stands_in_the_note_and_with_its_evidence(tmp_path, monkeyp
     )
     home = Home(tmp_path / "home").ensure()
     pipeline = CapturePipeline(home)
-    choice = Choice(("codex",))
+    choice = ImportSelection(("codex",))
     made = plan(home, pipeline, AgentFolders.from_env(), choice)
     assert (made.counts["codex"].new, made.counts["codex"].trivial) == (2, 1)
     run(pipeline, made, choice)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine import Memory
 from memsearch_engine.capture import event_queue
-from memsearch_engine.capture.backfill import Choice, plan, run
+from memsearch_engine.capture.backfill import ImportSelection, plan, run
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import AgentFolders, Home
 
@@ -75,7 +75,7 @@ def captured(desk: Path, turns: int) -> None:
 
 def imported(desk: Path, turns: int) -> None:
     said(desk, turns)
-    pipeline, choice = CapturePipeline(Home(desk / "home")), Choice(("claude-code",))
+    pipeline, choice = CapturePipeline(Home(desk / "home")), ImportSelection(("claude-code",))
     run(pipeline, plan(pipeline.home, pipeline, AgentFolders.from_env(), choice), choice)
     pipeline.close()
 

@@ -16,7 +16,8 @@ from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import event_queue, extract
 from memsearch_engine.capture.event_queue import events
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Capture, Settings
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import CaptureSettings
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
 
@@ -156,7 +157,7 @@ def test_a_sub_agents_stop_and_a_disabled_hook_leave_nothing(place, monkeypatch)
 
 def test_capture_that_is_switched_off_reads_and_writes_nothing(place):
     place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[0]))
-    off = Settings(capture=Capture(enabled=False))
+    off = Settings(capture=CaptureSettings(enabled=False))
     outcome = event_queue.work(place.home, Journal(place.home), off)
     assert (outcome.captured, outcome.skipped) == (0, 1) and list(events(place.home)) == []
     assert not (place.project / ".memsearch").exists()

@@ -17,15 +17,8 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
 from memsearch_engine.core.llm.providers import ModelError, complete
 from memsearch_engine.core.own_prompts import MARK
-from memsearch_engine.core.settings import (
-    Capture,
-    Llm,
-    Provider,
-    Settings,
-    Summarize,
-    load,
-    set_value,
-)
+from memsearch_engine.core.settings import Provider, Settings, Summarize, load, set_value
+from memsearch_engine.core.settings_schema import CaptureSettings, LlmSettings
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal, Target
@@ -54,8 +47,8 @@ class Desk:
             price_out=2.0,
         )
         self.settings = Settings(
-            capture=Capture(summarize=Summarize(provider="mine")),
-            llm=Llm(providers={"mine": provider}),
+            capture=CaptureSettings(summarize=Summarize(provider="mine")),
+            llm=LlmSettings(providers={"mine": provider}),
         )
         self.journal = Journal(self.home)
 
@@ -283,7 +276,7 @@ def test_a_client_that_can_not_be_kept_from_its_tools_is_not_asked(tmp_path, mon
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     with pytest.raises(ModelError):
-        complete(Llm(), "native", "s", "q", agent=agent)
+        complete(LlmSettings(), "native", "s", "q", agent=agent)
     assert not Path(f"{program}.ran").exists()
 
 

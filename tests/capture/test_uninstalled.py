@@ -6,7 +6,7 @@ import json
 
 import pytest
 from memsearch_engine.capture import event_queue, plugins
-from memsearch_engine.capture.ledger import Ledger
+from memsearch_engine.capture.ledger import CaptureLedger
 from memsearch_engine.core import agent_registry
 
 from tests.conftest import Box
@@ -26,7 +26,7 @@ def ledger(box: Box, monkeypatch):
             if variable:
                 monkeypatch.delenv(variable, raising=False)
     box.home.ensure()
-    made = Ledger(box.home)
+    made = CaptureLedger(box.home)
     yield made
     made.close()
 

@@ -406,7 +406,7 @@ def test_notes_stand_in_a_prompt_once_and_long_answers_don_t_outgrow_the_plan(
     notes.ok("config", "set", "compact.part_tokens", "1000")
     notes.ok("config", "set", "compact.answer_tokens", "20000")
     model.answer = lambda request: "- a long answer\n" * 2000  # type: ignore[attr-defined]
-    planned = memory(notes).compact("", compact.Asked(provider="mine")).plan
+    planned = memory(notes).compact("", compact.DigestRequest(provider="mine")).plan
     notes.ok("compact", "--llm-provider", "mine")
     assert len(model.requests) <= planned.calls
     assert (

@@ -254,7 +254,7 @@ def _judged(
 
 def _pairs(
     catalog: Catalog, space: VectorIndex, project: Project, query: SearchRequest
-) -> Iterator[conversations.Pair]:
+) -> Iterator[conversations.ConversationPair]:
     answer = hybrid.search(
         Sources(catalog, space, [project]), query.with_(limit=conversations.CONSIDERED)
     )

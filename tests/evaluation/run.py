@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Embedding, Settings
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index import analyze, models
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
@@ -137,7 +138,7 @@ def world(
     if both or model == models.SECOND:
         models.pull(home, models.SECOND)
     space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
-    beside = load_embedder(home, Embedding(model=models.SECOND)) if both else None
+    beside = load_embedder(home, EmbeddingSettings(model=models.SECOND)) if both else None
     second = VectorIndex(home, settings.milvus, beside, beside=True) if beside else None
     asked = (
         {(story.agent, story.session_id, story.turn): story.prompt for story in demo.told}

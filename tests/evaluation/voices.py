@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from memsearch_engine.core.settings import Embedding, Milvus
+from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSettings
 from memsearch_engine.index import models
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.vector_index import VectorIndex
@@ -82,7 +82,10 @@ def asked(
             if both:
                 models.pull(home, models.SECOND)
                 second = VectorIndex(
-                    home, Milvus(), load_embedder(home, Embedding(model=models.SECOND)), beside=True
+                    home,
+                    MilvusSettings(),
+                    load_embedder(home, EmbeddingSettings(model=models.SECOND)),
+                    beside=True,
                 )
                 open_now.callback(second.close)
                 second.embed(second.missing(catalog, project.id))

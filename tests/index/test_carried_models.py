@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Embedding
+from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index import embed, models
 
 CARRIED = [model.name for model in models.KNOWN.values() if model.is_carried]
@@ -27,7 +27,7 @@ def test_weights_have_the_recorded_hash_and_a_notice(tmp_path, name):
 
 @pytest.mark.parametrize("name", CARRIED)
 def test_a_paraphrase_is_nearer_than_another_topic(tmp_path, name):
-    embedder = embed.load(Home(tmp_path), Embedding(model=name))
+    embedder = embed.load(Home(tmp_path), EmbeddingSettings(model=name))
     query = embedder.query("how long do cached values live?")
     near, far = embedder.passages(
         ["- Entries of the Redis cache expire after 15 minutes", "- The logo is blue now"]

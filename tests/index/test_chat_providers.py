@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from memsearch_engine.core.llm import providers
-from memsearch_engine.core.settings import Llm, Provider
+from memsearch_engine.core.settings import Provider
+from memsearch_engine.core.settings_schema import LlmSettings
 
 from tests.index.provider_fakes import AnthropicFake, Fake, OpenAIChatFake, openai_error
 
@@ -33,7 +34,7 @@ def ask(fake: Fake, model: str, key: str | None = None, **kwargs: Any) -> provid
         type=kind, model=model, base_url=fake.url, api_key=fake.api_key if key is None else key
     )
     return providers.complete(
-        Llm(providers={"mine": known}), "mine", "Be short.", "What happened?", **kwargs
+        LlmSettings(providers={"mine": known}), "mine", "Be short.", "What happened?", **kwargs
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from memsearch_engine.core.errors import SettingsError, Unreachable
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Embedding
+from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index import embed, models
 
 TINY = Path(__file__).parent / "tiny_model"
@@ -31,7 +31,7 @@ def load(folder, tmp_path):
     def load(**settings) -> embed.Embedder:
         file = folder / models.FOLDER_SETTINGS
         file.write_text(json.dumps(settings)) if settings else file.unlink(missing_ok=True)
-        return embed.load(Home(tmp_path / "home"), Embedding(model=str(folder)))
+        return embed.load(Home(tmp_path / "home"), EmbeddingSettings(model=str(folder)))
 
     return load
 
@@ -59,7 +59,7 @@ def test_each_way_of_using_a_model_has_its_own_fingerprint(load, folder, tmp_pat
     fingerprints = [load(**way).fingerprint for way in ways]
     assert len(set(fingerprints)) == len(ways)
     assert load(pooling="mean").fingerprint == fingerprints[0]  # what holds without the file
-    settings = Embedding(model=str(folder))
+    settings = EmbeddingSettings(model=str(folder))
     assert embed.fingerprint_of(Home(tmp_path / "home"), settings) == fingerprints[0]
 
 
@@ -84,11 +84,11 @@ def test_a_folder_without_weights_is_refused(folder, tmp_path):
 
 
 def test_an_index_of_an_earlier_default_is_opened_with_its_own_model():
-    unnamed = Embedding()
+    unnamed = EmbeddingSettings()
     by_minilm = models.recorded("all-minilm-l6-v2-0c1d2e3f", unnamed)
     assert by_minilm.model == "all-minilm-l6-v2"
     assert models.recorded("my-folder-0c1d2e3f", unnamed) == unnamed
-    named = Embedding(model="/models/mine")
+    named = EmbeddingSettings(model="/models/mine")
     assert models.recorded("all-minilm-l6-v2-0c1d2e3f", named) == named
-    elsewhere = Embedding(provider="openai")
+    elsewhere = EmbeddingSettings(provider="openai")
     assert models.recorded("text-embedding-3-small-0c1d2e3f", elsewhere) == elsewhere

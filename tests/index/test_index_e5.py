@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Embedding
+from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index import e5, embed, models
 from memsearch_engine.index.analyze import is_english
 
@@ -74,9 +74,9 @@ def test_it_is_made_from_the_package_and_finds_by_meaning(box):
         "search", "connexion instable pendant les tests", "--mode", "dense", "--json"
     ).json["hits"][0]
     assert "login test" in best["content"]
-    model = embed.load(box.home, Embedding(model=NAME))
+    model = embed.load(box.home, EmbeddingSettings(model=NAME))
     vectors = model.passages(["one", "x " * 5000, "", "日本語"])
     assert vectors.shape == (4, 384) and np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     (box.home.models / NAME / "model.onnx").write_bytes(b"broken")
     with pytest.raises(Unreachable):
-        embed.load(box.home, Embedding(model=NAME))
+        embed.load(box.home, EmbeddingSettings(model=NAME))

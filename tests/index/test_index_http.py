@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Embedding
+from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index import embed, embed_http
 
 
@@ -89,7 +89,7 @@ def pauses(monkeypatch) -> list[float]:
 
 def load(service: Service, tmp_path, **kwargs: Any) -> embed.Embedder:
     options = {"provider": "openai", "base_url": service.url, **kwargs}
-    return embed.load(Home(tmp_path / "h"), Embedding(**options))
+    return embed.load(Home(tmp_path / "h"), EmbeddingSettings(**options))
 
 
 def test_shape_of_a_request(service, tmp_path):
@@ -233,23 +233,25 @@ def test_an_answer_of_another_dimension_is_refused(service, tmp_path):
 def test_nobody_listens(tmp_path, pauses, monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
     with pytest.raises(Unreachable, match="can't be reached"):
-        embed.load(Home(tmp_path), Embedding(provider="ollama", base_url="http://127.0.0.1:9/v1"))
+        embed.load(
+            Home(tmp_path), EmbeddingSettings(provider="ollama", base_url="http://127.0.0.1:9/v1")
+        )
 
 
 def test_fingerprints_tell_spaces_apart(service, tmp_path):
     home = Home(tmp_path)
     options = [
-        Embedding(provider="openai"),
-        Embedding(provider="openai", model="other"),
-        Embedding(provider="openai", dimension=256),
-        Embedding(provider="voyage"),
-        Embedding(provider="openai", base_url="http://x"),
-        Embedding(),
+        EmbeddingSettings(provider="openai"),
+        EmbeddingSettings(provider="openai", model="other"),
+        EmbeddingSettings(provider="openai", dimension=256),
+        EmbeddingSettings(provider="voyage"),
+        EmbeddingSettings(provider="openai", base_url="http://x"),
+        EmbeddingSettings(),
     ]
     names = [embed.fingerprint_of(home, option) for option in options]
     assert len(set(names)) == len(names)
     assert load(service, tmp_path).fingerprint == embed.fingerprint_of(
-        home, Embedding(provider="openai", base_url=service.url)
+        home, EmbeddingSettings(provider="openai", base_url=service.url)
     )
 
 

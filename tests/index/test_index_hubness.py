@@ -13,7 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Milvus, Settings
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import MilvusSettings
 from memsearch_engine.index import hubness
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.hubness import HubnessSample, QueryVector, sampled
@@ -235,7 +236,9 @@ class Notes:
         """How many notes a start finds out of, how special they are. What it says is the same as if
         all were found anew.
         """
-        with contextlib.closing(VectorIndex(self.home, Milvus(), self, beside=True)) as space:
+        with contextlib.closing(
+            VectorIndex(self.home, MilvusSettings(), self, beside=True)
+        ) as space:
             compared.clear()
             space.warm("p")
             found = sum(compared)

@@ -376,7 +376,8 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
     """On a server both models' spaces would share one collection; going back must not search the
     other's vectors.
     """
-    from memsearch_engine.core.settings import Milvus, Settings
+    from memsearch_engine.core.settings import Settings
+    from memsearch_engine.core.settings_schema import MilvusSettings
     from memsearch_engine.index.catalog import Catalog
     from memsearch_engine.index.scan import scan
     from memsearch_engine.index.vector_index import VectorIndex
@@ -390,7 +391,7 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
     collection = f"ms_back_{uuid.uuid4().hex[:8]}"
     first = Letters("one", 8)
     for embedder in (first, second, first):
-        space = VectorIndex(home, Milvus(uri=server), embedder)
+        space = VectorIndex(home, MilvusSettings(uri=server), embedder)
         space.embed(space.missing(catalog, "p"))
         space.reconcile(catalog, "p", collection)
         found = space.nearest(collection, space.ask("- yyyy zzzz"), 5, Filter())
@@ -401,7 +402,8 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
 
 
 def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
-    from memsearch_engine.core.settings import Milvus, Settings
+    from memsearch_engine.core.settings import Settings
+    from memsearch_engine.core.settings_schema import MilvusSettings
     from memsearch_engine.index.catalog import Catalog
     from memsearch_engine.index.scan import scan
     from memsearch_engine.index.vector_index import VectorIndex
@@ -442,8 +444,8 @@ def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
 
     other = Home(tmp_path / "other").ensure()
     spaces = [
-        VectorIndex(home, Milvus(), embedder),
-        VectorIndex(other, Milvus(uri=server), embedder),
+        VectorIndex(home, MilvusSettings(), embedder),
+        VectorIndex(other, MilvusSettings(uri=server), embedder),
     ]
     try:
         lite, remote = answers()

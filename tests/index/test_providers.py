@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Embedding
+from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index import embed, embed_http
 
 from tests.index.provider_fakes import (
@@ -75,7 +75,7 @@ def pauses(monkeypatch) -> list[float]:
 
 def load(fake: Fake, provider: str, tmp_path, **kwargs: Any) -> embed.Embedder:
     options = {"provider": provider, "base_url": fake.url, "api_key": fake.api_key, **kwargs}
-    return embed.load(Home(tmp_path / "h"), Embedding(**options))
+    return embed.load(Home(tmp_path / "h"), EmbeddingSettings(**options))
 
 
 def is_unit(vectors: np.ndarray) -> bool:

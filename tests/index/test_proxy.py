@@ -18,9 +18,10 @@ from memsearch_engine.core import network
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.providers import ModelError, complete
-from memsearch_engine.core.settings import Embedding, Llm, Provider
+from memsearch_engine.core.settings import Provider
+from memsearch_engine.core.settings_schema import EmbeddingSettings, LlmSettings
 from memsearch_engine.index import embed
-from memsearch_engine.index.stores.server import Server
+from memsearch_engine.index.stores.server import MilvusServerStore
 from memsearch_engine.sync.clone import Away, Clone
 
 from tests.index.test_index_http import Service
@@ -63,7 +64,9 @@ def proxy(model) -> Iterator[Proxy]:
 
 
 def ask(base_url: str) -> str:
-    llm = Llm(providers={"mine": Provider(model="m", api_key="k", base_url=base_url)}, timeout_s=20)
+    llm = LlmSettings(
+        providers={"mine": Provider(model="m", api_key="k", base_url=base_url)}, timeout_s=20
+    )
     return complete(llm, "mine", "system", "the question").text
 
 
@@ -91,7 +94,8 @@ def test_vectors_of_a_server_on_this_machine_are_asked_for_without_a_proxy(
     service = Service()
     try:
         embedder = embed.load(
-            Home(tmp_path / "home"), Embedding(provider="openai", base_url=service.url, api_key="k")
+            Home(tmp_path / "home"),
+            EmbeddingSettings(provider="openai", base_url=service.url, api_key="k"),
         )
         assert embedder.query("hello").shape == (3,) and proxy.asked == []
     finally:
@@ -291,7 +295,7 @@ def test_grpc_lists_and_kinds(monkeypatch):
     )
     monkeypatch.setenv("grpc_proxy", "socks5://proxy.example:1080")
     with pytest.raises(Unreachable) as caught:
-        Server(far, "", "name")
+        MilvusServerStore(far, "", "name")
     assert "no_grpc_proxy" in caught.value.hint
 
 
@@ -302,7 +306,7 @@ def test_a_milvus_server_on_this_machine_is_asked_without_a_proxy(monkeypatch, t
     standin, proxy = StandIn(tmp_path / "milvus", "root:Milvus"), Proxy()
     monkeypatch.setenv("http_proxy", f"http://{proxy.address}")
     with contextlib.closing(standin), contextlib.closing(proxy):
-        Server(standin.uri, "root:Milvus", "name").close()
+        MilvusServerStore(standin.uri, "root:Milvus", "name").close()
         assert proxy.asked == []
 
 

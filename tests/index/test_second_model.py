@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Milvus, Settings
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import MilvusSettings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.hubness import Background, DenseScore, QueryVector
 from memsearch_engine.index.rows import Filter, Row
@@ -27,7 +28,7 @@ from memsearch_engine.search.request import LeftOut, parse
 from memsearch_engine.search.retrieve import (
     Candidates,
     DenseScores,
-    IndexState,
+    IndexCompleteness,
     ModelResult,
     Sources,
 )
@@ -168,7 +169,7 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
             for near in meant
         ]
         found = Candidates(
-            state=IndexState(1, 1, False),
+            state=IndexCompleteness(1, 1, False),
             models=models,
             rows={key: row},
             listed={key},
@@ -289,8 +290,8 @@ def two_models(folder, text: str, first: Scripted, second: Scripted):
     project = Project("p", "p", "p", str(folder), str(notes))
     with (
         contextlib.closing(Catalog(home.cache_db, writable=True)) as catalog,
-        contextlib.closing(VectorIndex(home, Milvus(), first)) as one,
-        contextlib.closing(VectorIndex(home, Milvus(), second, beside=True)) as other,
+        contextlib.closing(VectorIndex(home, MilvusSettings(), first)) as one,
+        contextlib.closing(VectorIndex(home, MilvusSettings(), second, beside=True)) as other,
     ):
         scan(catalog, "p", [str(notes)], Settings(), memory=str(notes))
         for space in (one, other):

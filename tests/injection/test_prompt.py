@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from memsearch_engine.core.home import Home
-from memsearch_engine.injection.prompt import Telling, prompt_query
+from memsearch_engine.injection.prompt import PromptInjection, prompt_query
 
 from tests.conftest import Box, until
 from tests.injection.corpus import case, furnish, prepared, prompt, told
@@ -396,7 +396,7 @@ def test_two_prompts_at_once_are_told_a_note_once(furnished: Box):
         connection = furnished.connect()
         try:
             given = {"prompt": RETURNS["prompt"], "agent": "codex", "session": "at-once"}
-            return connection.call("recall", Telling, place=furnished.place(), **given).text
+            return connection.call("recall", PromptInjection, place=furnished.place(), **given).text
         finally:
             connection.close()
 

@@ -15,7 +15,8 @@ from typing import Any
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
-from memsearch_engine.core.settings import Llm, Longterm, Model, Provider, Settings
+from memsearch_engine.core.settings import Provider, Settings
+from memsearch_engine.core.settings_schema import LlmSettings, LongtermSettings, PhaseModelSettings
 from memsearch_engine.longterm import pipeline
 
 from tests.mock_model import MockModel, Reply
@@ -37,9 +38,11 @@ class Desk:
         self.model = MockModel(self._reply)
         provider = Provider(type=kind, base_url=f"{self.model.url}/v1", api_key="k", model="m")  # type: ignore[arg-type]
         self.settings = Settings(
-            llm=Llm(providers={"mine": provider}),
-            longterm=Longterm(
-                enabled=True, extract=Model(provider="mine"), consolidate=Model(provider="mine")
+            llm=LlmSettings(providers={"mine": provider}),
+            longterm=LongtermSettings(
+                enabled=True,
+                extract=PhaseModelSettings(provider="mine"),
+                consolidate=PhaseModelSettings(provider="mine"),
             ),
         )
         self.folders = AgentFolders({"claude-code": [self.claude]})

@@ -15,7 +15,8 @@ from memsearch_engine.core.llm import spend
 from memsearch_engine.core.llm.providers import complete
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.network import is_local
-from memsearch_engine.core.settings import Llm, Provider
+from memsearch_engine.core.settings import Provider
+from memsearch_engine.core.settings_schema import LlmSettings
 from memsearch_engine.longterm import consolidate, forgetting, injected, pipeline, review, workspace
 from memsearch_engine.longterm.extract import transcript
 from memsearch_engine.longterm.facts import facts, remember
@@ -348,7 +349,7 @@ class Server:
 )
 def test_whatever_a_provider_answers_is_an_error_with_a_name(url, body):
     server = Server(body=body)
-    llm = Llm(providers={"p": Provider(base_url=url or server.url, model="m", api_key="k")})
+    llm = LlmSettings(providers={"p": Provider(base_url=url or server.url, model="m", api_key="k")})
     try:
         complete(llm, "p", "s", "q")
     except ModelError as error:
@@ -360,7 +361,7 @@ def test_whatever_a_provider_answers_is_an_error_with_a_name(url, body):
 def test_a_redirect_does_not_carry_the_key_away():
     other = Server(body={})
     server = Server(302, headers={"Location": f"{other.url}/v1/chat/completions"})
-    llm = Llm(providers={"p": Provider(base_url=server.url, model="m", api_key="secret")})
+    llm = LlmSettings(providers={"p": Provider(base_url=server.url, model="m", api_key="secret")})
     with pytest.raises((ModelError, urllib.error.URLError)):
         complete(llm, "p", "s", "q")
     assert other.seen == []

@@ -13,7 +13,7 @@ from memsearch_engine.capture.clean import redacted
 from memsearch_engine.core.errors import Conflict, SettingsError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
-from memsearch_engine.core.settings import Model
+from memsearch_engine.core.settings_schema import PhaseModelSettings
 from memsearch_engine.longterm import (
     consolidate,
     extract,
@@ -378,7 +378,7 @@ def test_citations_are_no_part_of_what_is_kept(desk):
 
 
 def test_no_model_no_run(desk):
-    desk.settings.longterm.extract = Model()
+    desk.settings.longterm.extract = PhaseModelSettings()
     with pytest.raises(SettingsError, match="longterm.extract.provider"):
         desk.run()
     assert not pipeline.due(desk.home, desk.settings)
@@ -468,7 +468,7 @@ def test_each_phase_asks_for_its_own_model_alone(desk):
     chosen = desk.settings.longterm
     for missing, refused in (("extract", (0, 1)), ("consolidate", (0, 2))):
         kept = getattr(chosen, missing)
-        setattr(chosen, missing, Model())
+        setattr(chosen, missing, PhaseModelSettings())
         for phase in (0, 1, 2):
             if phase in refused:
                 with pytest.raises(SettingsError, match=f"longterm.{missing}.provider"):

@@ -18,7 +18,7 @@ from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import pages, searchable
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
 from memsearch_engine.service import tasks as service
-from memsearch_engine.service.commands import Call
+from memsearch_engine.service.commands import RequestContext
 from memsearch_engine.service.engine import Engine
 
 from tests.conftest import Box, until
@@ -109,7 +109,7 @@ def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed
     box.fill()
     engine = Engine(box.home.ensure())
     try:
-        engine.handlers["index"](Call(lambda state: None, lambda: False), box.place())
+        engine.handlers["index"](RequestContext(lambda state: None, lambda: False), box.place())
         project = engine.state.project_at(box.place())
         again = threading.Event()
         monkeypatch.setattr(

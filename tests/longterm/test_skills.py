@@ -9,7 +9,7 @@ import re
 
 import pytest
 from memsearch_engine import Anchor, Memory, NotFound, SettingsError, UsageError
-from memsearch_engine.actions.index import Actions
+from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.longterm import skills
 
@@ -28,7 +28,7 @@ BODY = (
 def memory(box: Box) -> Memory:
     """Three sessions of three days in which a release was made."""
     memory = Memory(box.project, home=box.home)
-    actions = Actions(box.home)
+    actions = ActionIndex(box.home)
     for number in range(3):
         session, day = f"session-{number}", f"2026-11-{10 + number}"
         anchor = Anchor(

@@ -8,9 +8,10 @@ import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.providers import complete
 from memsearch_engine.core.network import Offline
-from memsearch_engine.core.settings import Embedding, Llm, Provider
+from memsearch_engine.core.settings import Provider
+from memsearch_engine.core.settings_schema import EmbeddingSettings, LlmSettings
 from memsearch_engine.index import embed, models
-from memsearch_engine.index.stores.server import Server
+from memsearch_engine.index.stores.server import MilvusServerStore
 
 #: Put on PYTHONPATH, it makes every process of ours fail at a connection or a look-up that leaves
 #: the machine, and note it.
@@ -74,7 +75,7 @@ def offline(request, tmp_path, monkeypatch):
 
 
 def test_every_way_out_is_refused_by_name(offline, monkeypatch, tmp_path):
-    llm = Llm(providers={"far": Provider(model="m", api_key="k")})
+    llm = LlmSettings(providers={"far": Provider(model="m", api_key="k")})
     with pytest.raises(Offline, match=r"api\.openai\.com"):
         complete(llm, "far", "s", "q")
     (tmp_path / "claude").write_text("#!/bin/sh\nexit 1\n")
@@ -84,10 +85,10 @@ def test_every_way_out_is_refused_by_name(offline, monkeypatch, tmp_path):
         complete(llm, "claude-code", "s", "q")
     with pytest.raises(Offline, match="openai"):
         embed.load(
-            offline, Embedding(provider="openai", api_key="k", model="m", dimension=8)
+            offline, EmbeddingSettings(provider="openai", api_key="k", model="m", dimension=8)
         ).query("x")
     with pytest.raises(Offline, match="milvus"):
-        Server("https://milvus.example.com:19530", "", "")
+        MilvusServerStore("https://milvus.example.com:19530", "", "")
     with pytest.raises(Offline):
         models.pull(offline, "bge-m3")
 
@@ -97,7 +98,9 @@ def test_this_machine_itself_may_be_asked(offline):
 
     model = MockModel(lambda request: "near")
     try:
-        llm = Llm(providers={"near": Provider(model="m", api_key="k", base_url=f"{model.url}/v1")})
+        llm = LlmSettings(
+            providers={"near": Provider(model="m", api_key="k", base_url=f"{model.url}/v1")}
+        )
         assert complete(llm, "near", "s", "q").text == "near"
     finally:
         model.close()

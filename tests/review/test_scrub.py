@@ -25,7 +25,7 @@ from memsearch_engine.longterm import facts, pipeline, review
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.review import scrub
-from memsearch_engine.secrets.scan import Finding, allow, find, redact
+from memsearch_engine.secrets.scan import FoundSecret, allow, find, redact
 
 from tests.conftest import Box
 
@@ -220,12 +220,12 @@ def test_interrupted_it_says_so_and_goes_on(box):
         ).returncode
         == 9
     )
-    assert scrub.interrupted(box.home) == [Finding.of(box.home, "text", SECRET).fingerprint]
+    assert scrub.interrupted(box.home) == [FoundSecret.of(box.home, "text", SECRET).fingerprint]
     assert SECRET.encode() not in (box.home.root / "scrub.json").read_bytes()
     assert "interrupted" in box.run("doctor").out
     assert everywhere(box, SECRET)
     report = scrub.scrub(
-        box.home, Settings(), projects, [Finding.of(box.home, "text", SECRET)], AgentFolders({})
+        box.home, Settings(), projects, [FoundSecret.of(box.home, "text", SECRET)], AgentFolders({})
     )
     assert report.left == [] and everywhere(box, SECRET) == [] and scrub.interrupted(box.home) == []
 
@@ -325,7 +325,7 @@ def test_a_write_that_fails_tears_nothing(box, monkeypatch):
                 box.home,
                 Settings(),
                 [offline_project(locate(str(box.project), box.home))],
-                [Finding.of(box.home, "text", SECRET)],
+                [FoundSecret.of(box.home, "text", SECRET)],
                 AgentFolders({}),
             )
         except Exception as error:

@@ -9,7 +9,8 @@ import contextlib
 import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Milvus, Settings
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import MilvusSettings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.scan import scan
@@ -207,7 +208,7 @@ def test_a_large_project_leaves_milvus_lite_and_a_small_one_comes_back(
     )
 
     def opened() -> contextlib.closing[VectorIndex]:
-        return contextlib.closing(VectorIndex(home, Milvus(), space.embedder, later=True))
+        return contextlib.closing(VectorIndex(home, MilvusSettings(), space.embedder, later=True))
 
     def answers(index: VectorIndex) -> list[str]:
         index.reconcile(catalog, project.id, collection)

@@ -22,7 +22,7 @@ from memsearch_engine.service import (
 )
 from memsearch_engine.service.activity import Activity
 from memsearch_engine.service.engine import Engine
-from memsearch_engine.service.server import Server
+from memsearch_engine.service.server import ServiceServer
 
 from tests.conftest import DAYS, Box, until
 
@@ -44,7 +44,7 @@ class Running:
         home.ensure_socket_folder()
         self.engine, self.clock = Engine(home), Clock()
         self.engine.state.activity = Activity(self.clock)
-        self.server = Server(home, self.engine, idle_s)
+        self.server = ServiceServer(home, self.engine, idle_s)
         self.thread = threading.Thread(target=self.server.run, daemon=True)
         self.thread.start()
 
@@ -132,7 +132,7 @@ def test_what_it_does_by_itself_and_repeats_in_vain_does_not_keep_it_up(
 
 
 def test_a_comparison_that_fails_is_repeated_later_and_later():
-    pauses = [repository_checks._Seen(0.0, (), failures).pause_s for failures in range(9)]
+    pauses = [repository_checks._LastComparison(0.0, (), failures).pause_s for failures in range(9)]
     assert pauses == sorted(pauses) and pauses[:3] == [300, 600, 1200] and pauses[-1] < 6 * 3600
 
 

@@ -12,7 +12,7 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.service import indexing
-from memsearch_engine.service.commands import Call, IndexJob
+from memsearch_engine.service.commands import IndexJob, RequestContext
 from memsearch_engine.service.index_thread import IndexThread
 from memsearch_engine.service.indexing import Indexer
 
@@ -94,7 +94,7 @@ def test_a_first_search_waits_no_longer_than_a_moment_for_files_to_be_read(box, 
     with contextlib.closing(Registry(home)) as registry:
         project = registry.at(locate(str(box.project), home), register=True)
         indexer = Indexer(home, registry, threading.Event(), lambda: None)
-        call = Call(lambda state: None, lambda: False)
+        call = RequestContext(lambda state: None, lambda: False)
         try:
             assert indexer.ready.wait(60)
             assert not indexer.catch_up([project], call)

@@ -12,7 +12,8 @@ import pytest
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_registry import Registry
-from memsearch_engine.core.settings import Embedding, Milvus, Settings
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSettings
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.stores.base import StoreBusy
 from memsearch_engine.index.vector_index import VectorIndex
@@ -81,8 +82,8 @@ def is_open(of: Indexer) -> bool:
 
 
 def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(home, stores):
-    with contextlib.closing(VectorIndex(home, Milvus(), Tiny("old"))) as old:
-        old.set_complete(Embedding(model="old"))
+    with contextlib.closing(VectorIndex(home, MilvusSettings(), Tiny("old"))) as old:
+        old.set_complete(EmbeddingSettings(model="old"))
     stores["old"] = Unreachable("broken")
     with contextlib.closing(OpenIndexes(home, Settings)) as open_now:
         open_now.open()
@@ -97,8 +98,8 @@ def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(hom
 
 def test_an_index_of_an_earlier_default_model_serves_until_the_new_one_is_built(home, monkeypatch):
     earlier = "all-minilm-l6-v2-0c1d2e3f"
-    with contextlib.closing(VectorIndex(home, Milvus(), Tiny(earlier))) as old:
-        old.set_complete(Embedding())  # the default model has no name in the settings
+    with contextlib.closing(VectorIndex(home, MilvusSettings(), Tiny(earlier))) as old:
+        old.set_complete(EmbeddingSettings())  # the default model has no name in the settings
     fingerprints = {"all-minilm-l6-v2": earlier, "": "new"}
     monkeypatch.setattr(
         open_indexes.embed, "load", lambda home, wanted: Tiny(fingerprints[wanted.model])
@@ -175,8 +176,8 @@ def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypa
 
 
 def test_files_that_another_one_has_open_are_left_alone(home):
-    with contextlib.closing(VectorIndex(home, Milvus(), Tiny("new"))) as first:
+    with contextlib.closing(VectorIndex(home, MilvusSettings(), Tiny("new"))) as first:
         first._ensure("p")
         with pytest.raises(StoreBusy):
-            VectorIndex(home, Milvus(), Tiny("new"))
+            VectorIndex(home, MilvusSettings(), Tiny("new"))
         assert first.store.count("p") == 0 and (first.folder / "milvus.db").is_dir()

@@ -20,7 +20,7 @@ from memsearch_engine.core import local_socket
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import MAX_SOCKET_PATH, Home
 from memsearch_engine.service import index_thread, launch, protocol
-from memsearch_engine.service.commands import Call
+from memsearch_engine.service.commands import RequestContext
 from memsearch_engine.service.engine import Engine
 
 from tests.conftest import Box, until
@@ -535,13 +535,13 @@ def test_a_reset_is_not_taken_for_a_look_that_waits_already(box, monkeypatch):
         def read(job):
             gate.wait(30)
             done.append(job.anew)
-            return index_thread.Work(job, index_thread.Scan(failed=[]), 0.0, [], [], "")
+            return index_thread.ProjectWork(job, index_thread.Scan(failed=[]), 0.0, [], [], "")
 
         monkeypatch.setattr(engine.indexer.thread, "read_files", read)
         project = engine.state.project_at(box.place())
         engine.indexer.refresh(project)  # one at the gate, or waiting
         engine.indexer.refresh(project)
-        engine.handlers["reset"](Call(lambda state: None, lambda: False), box.place())
+        engine.handlers["reset"](RequestContext(lambda state: None, lambda: False), box.place())
         gate.set()
         until(lambda: True in done, what="the reset")
     finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.staleness import ask
-from memsearch_engine.staleness.finding import Finding
+from memsearch_engine.staleness.finding import ReferenceState
 
 from tests.conftest import until
 from tests.staleness.repos import Project, at
@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Project:
 
 def findings(
     project: Project, text: str, when: str = "2026-01-15 12:00", branch: str = ""
-) -> list[Finding]:
+) -> list[ReferenceState]:
     return standing(project, text, when, branch).findings
 
 
@@ -293,7 +293,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(project, after, monkeypatc
     project.remove("app/cache.py")
     project.commit("2026-03-01 12:00")
     note = ask.NoteToCheck("a", "h", at("2026-01-15 12:00"), text="`app/cache.py` `name_3`")
-    question = ask.Asked(
+    question = ask.StalenessQuestion(
         str(project.root), project.git, str(project.root.parent / "ground.db"), [note]
     )
     import msgspec

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from memsearch_engine.core import repository
-from memsearch_engine.staleness.ask import Asked
+from memsearch_engine.staleness.ask import StalenessQuestion
 from memsearch_engine.staleness.child import answer
 
 
@@ -38,7 +38,8 @@ def test_what_can_not_be_read_is_named(tmp_path, extension, head, branch, name):
     assert repository.head_of(git) == "" and repository.foreign_format(git) == name
     assert repository.fingerprint(git) == ("", "")
     found = answer(
-        Asked(str(tmp_path / "shop"), git, str(tmp_path / "past.db"), []), lambda *args: None
+        StalenessQuestion(str(tmp_path / "shop"), git, str(tmp_path / "past.db"), []),
+        lambda *args: None,
     )
     assert found.head == "" and (
         f"kept as {name}," in found.problem if name else "commit" in found.problem

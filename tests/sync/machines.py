@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Sync
+from memsearch_engine.core.settings_schema import SyncSettings
 from memsearch_engine.journal.files import list_files
 from memsearch_engine.journal.model import Anchor, Entry
 from memsearch_engine.journal.parse import parse
@@ -32,7 +32,7 @@ class Machine:
     """One of them."""
 
     def __init__(self, root: Path, remote: Path | str, *, encrypt: bool = False) -> None:
-        self.root, self.where = root, Sync(remote=str(remote), encrypt=encrypt)
+        self.root, self.where = root, SyncSettings(remote=str(remote), encrypt=encrypt)
         self.memory = root / "project" / ".memsearch" / "memory"
         self.memory.mkdir(parents=True)
         self.home = Home(root / "home")

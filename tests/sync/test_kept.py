@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
-from memsearch_engine.core.settings import Sync
+from memsearch_engine.core.settings_schema import SyncSettings
 from memsearch_engine.sync.kept import FOLDER, path_of
 from memsearch_engine.sync.seal import make_key
 
@@ -39,7 +39,7 @@ def remote(tmp_path: Path) -> Path:
 def two(request, tmp_path: Path, remote: Path) -> tuple[Machine, Machine]:
     found = Machine(tmp_path / "a", remote), Machine(tmp_path / "b", remote)
     for machine in found:
-        machine.where = Sync(remote=str(remote), evidence=True, encrypt=request.param)
+        machine.where = SyncSettings(remote=str(remote), evidence=True, encrypt=request.param)
     if request.param:
         make_key(found[0].home)
         (found[1].home.root / "sync.key").write_bytes(
@@ -128,7 +128,7 @@ def test_rewriting_the_remote_and_meeting_it_anew_bring_nothing_back_that_was_fo
 
     a, b = Machine(tmp_path / "a", remote), Machine(tmp_path / "b", remote)
     for machine in (a, b):
-        machine.where = Sync(remote=str(remote), evidence=True)
+        machine.where = SyncSettings(remote=str(remote), evidence=True)
     keep(a, turn("t1"), turn("t2"))
     a.sync()
     b.sync()
@@ -146,7 +146,7 @@ def test_rewriting_the_remote_and_meeting_it_anew_bring_nothing_back_that_was_fo
 def test_an_archive_that_can_not_be_written_keeps_no_note_at_home(tmp_path: Path, remote: Path):
     a, b = Machine(tmp_path / "a", remote), Machine(tmp_path / "b", remote)
     for machine in (a, b):
-        machine.where = Sync(remote=str(remote), evidence=True)
+        machine.where = SyncSettings(remote=str(remote), evidence=True)
     keep(a, turn("t1"))
     a.sync()
     b.home.evidence.mkdir(parents=True, exist_ok=True)
@@ -163,7 +163,7 @@ def test_much_goes_in_several_rounds_and_keeps_its_age(tmp_path: Path, remote: P
     monkeypatch.setattr(room, "_AT_ONCE", 2)
     a, b = Machine(tmp_path / "a", remote), Machine(tmp_path / "b", remote)
     for machine in (a, b):
-        machine.where = Sync(remote=str(remote), evidence=True)
+        machine.where = SyncSettings(remote=str(remote), evidence=True)
     keep(a, *(turn(f"t{number}") for number in range(5)))
     assert [(done.turns, done.turns_left) for done in (a.sync(), a.sync(), a.sync())] == [
         (2, True),
@@ -182,7 +182,7 @@ def test_secrets_do_not_travel_and_nothing_does_unless_it_is_wanted(tmp_path: Pa
     a.note("A note")
     a.sync()
     assert not any(name.startswith(FOLDER) for name in tree(remote))
-    a.where = Sync(remote=str(remote), evidence=True)
+    a.where = SyncSettings(remote=str(remote), evidence=True)
     a.sync()
     (data,) = (data for name, data in tree(remote).items() if name.startswith(FOLDER))
     assert _TOKEN.encode() not in data and b"[REDACTED" in data
@@ -195,7 +195,7 @@ def test_secrets_do_not_travel_and_nothing_does_unless_it_is_wanted(tmp_path: Pa
 def test_what_is_no_turn_or_another_s_is_left_alone_and_named(tmp_path: Path, remote: Path):
     a, b = Machine(tmp_path / "a", remote), Machine(tmp_path / "b", remote)
     for machine in (a, b):
-        machine.where = Sync(remote=str(remote), evidence=True)
+        machine.where = SyncSettings(remote=str(remote), evidence=True)
     keep(a, turn("t1"))
     a.sync()
     forged = msgspec.json.encode(turn("t9"))

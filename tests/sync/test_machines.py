@@ -502,8 +502,8 @@ def interrupt(patch, what: str, words: Words) -> None:
             (write, "write_file"),
             (cloning.Clone, "push"),
             (cloning.Clone, "commit"),
-            (state.State, "settled"),
-            (state.State, "take"),
+            (state.SyncDatabase, "settled"),
+            (state.SyncDatabase, "take"),
             (cloning.Clone, "_git"),
         ]
     )

@@ -9,7 +9,7 @@ import pytest
 from memsearch_engine.agents.transcripts.locate import unread_files
 from memsearch_engine.capture import backfill
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
-from memsearch_engine.capture.ledger import Ledger
+from memsearch_engine.capture.ledger import CaptureLedger
 from memsearch_engine.core.home import AgentFolders, Home
 
 
@@ -31,18 +31,18 @@ def test_damage_and_unknown_kinds_are_counted_by_agent(tmp_path):
     home.ensure()
     with contextlib.closing(CapturePipeline(home)) as pipeline:
         folders = AgentFolders({"claude-code": [tmp_path / "projects"]})
-        made = backfill.plan(home, pipeline, folders, backfill.Choice(("claude-code",)))
+        made = backfill.plan(home, pipeline, folders, backfill.ImportSelection(("claude-code",)))
     assert made.passed_over == {"claude-code": {"(not JSON)": 2, "of-a-new-kind": 2}}
-    with contextlib.closing(Ledger(home)) as ledger:
+    with contextlib.closing(CaptureLedger(home)) as ledger:
         assert {kind for _, kind, _, _ in ledger.unknown()} == {"(not JSON)", "of-a-new-kind"}
 
 
-def planned(tmp_path, agent: str, folder) -> backfill.Plan:
+def planned(tmp_path, agent: str, folder) -> backfill.ImportPlan:
     home = Home(tmp_path / "home")
     home.ensure()
     with contextlib.closing(CapturePipeline(home)) as pipeline:
         folders = AgentFolders({agent: [folder]})
-        return backfill.plan(home, pipeline, folders, backfill.Choice((agent,)))
+        return backfill.plan(home, pipeline, folders, backfill.ImportSelection((agent,)))
 
 
 @pytest.mark.parametrize(

@@ -462,14 +462,14 @@ def test_a_key_is_changed_in_a_screen_and_kept(world):
     ],
 )
 def test_the_palette_finds_actions_by_the_words_a_person_types(world, words, wanted):
-    from memsearch_tui.palette import Actions
+    from memsearch_tui.palette import ActionProvider
 
     app = world.app()
 
     async def steps(pilot):
-        found = [str(hit.match_display) async for hit in Actions(app.screen).search(words)]
+        found = [str(hit.match_display) async for hit in ActionProvider(app.screen).search(words)]
         assert any(title.startswith(wanted) for title in found), found
-        titles = [command.title for command in Actions(app.screen)._commands()]
+        titles = [command.title for command in ActionProvider(app.screen)._commands()]
         assert len(titles) == len(set(titles))
 
     drive(app, steps)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.actions.index import Actions
+from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
@@ -653,7 +653,7 @@ def test_pin_and_why_and_help_and_health_without_a_service(world, monkeypatch):
 @pytest.mark.slow
 def test_beside_a_note_stand_its_matter_and_the_turns_that_wrote_to_its_files(world):
     journal = Journal(world.home)
-    actions = Actions(world.home)
+    actions = ActionIndex(world.home)
     said = {
         "f1": "- `shop/cart.py` loads lines with one query",
         "f2": "- `shop/cart.py` must keep the order of lines",

@@ -299,16 +299,16 @@ def test_a_kept_search_is_no_markup_in_the_palette(world, text):
         await settled(pilot)
         await pilot.press(*"search")
         await settled(pilot)
-        from memsearch_tui.palette import Actions
+        from memsearch_tui.palette import ActionProvider
 
-        found = [hit async for hit in Actions(app.screen_stack[0]).search("Search")]
+        found = [hit async for hit in ActionProvider(app.screen_stack[0]).search("Search")]
         assert any(str(hit.match_display) == f"Search: {text}" for hit in found)
 
     drive(app, steps)
 
 
 def test_an_import_is_asked_for_once_and_other_screens_wait_for_it(world, monkeypatch):
-    from memsearch_engine.capture.backfill import Count, Plan
+    from memsearch_engine.capture.backfill import Count, ImportPlan
 
     from memsearch_tui import connecting
 
@@ -317,7 +317,7 @@ def test_an_import_is_asked_for_once_and_other_screens_wait_for_it(world, monkey
     def plan(memory, name, progress):
         begun.set()
         free.wait(10)
-        return Plan({name: Count()}, [], [], {})
+        return ImportPlan({name: Count()}, [], [], {})
 
     monkeypatch.setattr(connecting, "plan", plan)
     app = world.app()

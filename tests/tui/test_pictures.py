@@ -12,17 +12,17 @@ from datetime import datetime
 
 import pytest
 import textual
-from memsearch_engine.agents.agent_files import NativeMemory, NativeSection
-from memsearch_engine.capture.coverage import Share
+from memsearch_engine.agents.agent_files import AgentFile, AgentFileSection
+from memsearch_engine.capture.coverage import DayCoverage
 from memsearch_engine.core.llm.spend import Spent
-from memsearch_engine.injection.injection_log import InjectedNote, Receipt
+from memsearch_engine.injection.injection_log import InjectedNote, InjectionRecord
 from memsearch_engine.journal.history import Change
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
-from memsearch_tui.connecting import Agent
-from memsearch_tui.library import Item, Library, Related, Standing
-from memsearch_tui.review import Case
+from memsearch_tui.connecting import ConnectedAgent
+from memsearch_tui.library import HeaderState, Item, Library, Related
+from memsearch_tui.review import ReviewItem
 
 DRAWN_WITH = "8.2.8"  # another version draws frames and footers differently
 pytestmark = pytest.mark.skipif(
@@ -57,7 +57,7 @@ HEALTH = {
     "service": {"pid": 4711, "uptime_s": 620.0, "rss_mb": 301.0},
 }
 TOLD = [
-    Receipt(
+    InjectionRecord(
         at=datetime(2026, 2, 9, 14, 31).timestamp(),
         agent="claude-code",
         session="0199a213-81c0-7a61",
@@ -73,7 +73,7 @@ TOLD = [
             for name, sure, outcome in (("3fa9c1d2b1c0", 0.92, "cited"), ("77aa01de55f0", 0.47, ""))
         ],
     ),
-    Receipt(
+    InjectionRecord(
         at=datetime(2026, 2, 9, 14, 2).timestamp(),
         agent="codex",
         session="0199a213-81c0-7a61",
@@ -93,8 +93,8 @@ ACTIVITY = {
         "codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"
     ],
     "days": [
-        Share("claude-code", "2026-02-09", 24, 21, 3, covered=24),
-        Share("codex", "2026-02-09", 17, 15, covered=15),
+        DayCoverage("claude-code", "2026-02-09", 24, 21, 3, covered=24),
+        DayCoverage("codex", "2026-02-09", 17, 15, covered=15),
     ],
     "missed": [],
     "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}],
@@ -110,7 +110,7 @@ ACTIVITY = {
     "provider": "native",
 }
 REVIEW = [
-    Case(
+    ReviewItem(
         "longterm",
         "1/1",
         "~ The shop uses pnpm, never npm",
@@ -126,7 +126,7 @@ REVIEW = [
         "reject",
         text="- The shop uses pnpm",
     ),
-    Case(
+    ReviewItem(
         "held",
         "2",
         "2026-02-09  Read the vendor's changelog for 4.2",
@@ -134,7 +134,7 @@ REVIEW = [
         "release",
         "forget",
     ),
-    Case(
+    ReviewItem(
         "repair",
         "3",
         "duplicate  The importer retries five times",
@@ -142,7 +142,7 @@ REVIEW = [
         "merge",
         "leave",
     ),
-    Case(
+    ReviewItem(
         "secret", "4", "github-token  3 times", [[("github-token", "bad")]], "take out", "no secret"
     ),
 ]
@@ -168,7 +168,7 @@ RELATED = [
         ),
     )
 ]
-STANDING = Standing(
+STANDING = HeaderState(
     {"claude-code": 1.0, "codex": 1.0},
     [],
     4,
@@ -210,18 +210,20 @@ CHANGES = [
     ),
 ]
 AGENTS = [
-    Agent("claude-code", True, True, [], []),
-    Agent(
+    ConnectedAgent("claude-code", True, True, [], []),
+    ConnectedAgent(
         "codex",
         True,
         False,
         [],
         [("~/.codex/hooks.json", "hooks"), ("~/.codex/config.toml", "trust for our hooks")],
     ),
-    Agent("opencode", False, False, [], [("~/.config/opencode/plugins/memsearch.js", "plugin")]),
+    ConnectedAgent(
+        "opencode", False, False, [], [("~/.config/opencode/plugins/memsearch.js", "plugin")]
+    ),
 ]
 NATIVE = [
-    NativeMemory(
+    AgentFile(
         "/home/ana/.claude/projects/-home-ana-shop/memory/MEMORY.md",
         "auto memory",
         ["claude-code"],
@@ -230,10 +232,10 @@ NATIVE = [
         "2026-02-09T10:00:00+00:00",
         900,
         sections=[
-            NativeSection(
+            AgentFileSection(
                 "1", "- [Building](build.md): `make all`, never in parallel", ["Memory"], 2, 2
             ),
-            NativeSection(
+            AgentFileSection(
                 "2",
                 "- The catalog cache TTL is 300 seconds",
                 ["Memory"],
@@ -242,7 +244,7 @@ NATIVE = [
                 contradicted_by="3fa9c1d2b1c0",
                 contradicted_why="2026-02-09: same subject: catalog, TTL; says “raised”",
             ),
-            NativeSection(
+            AgentFileSection(
                 "3",
                 "- Staging is rebuilt at night",
                 ["Memory"],
@@ -252,7 +254,7 @@ NATIVE = [
             ),
         ],
     ),
-    NativeMemory(
+    AgentFile(
         "/home/ana/.claude/projects/-home-ana-shop/memory/robots.md",
         "auto memory: Robots of the warehouse",
         ["claude-code"],
@@ -260,10 +262,10 @@ NATIVE = [
         "project",
         "2026-02-01T10:00:00+00:00",
         90,
-        sections=[NativeSection("4", "Robots stop at red lines.", [], 5, 5)],
+        sections=[AgentFileSection("4", "Robots stop at red lines.", [], 5, 5)],
         orphaned=True,
     ),
-    NativeMemory(
+    AgentFile(
         "/home/ana/shop/AGENTS.md",
         "instructions of the project",
         ["codex", "opencode", "pi", "copilot"],
@@ -272,7 +274,7 @@ NATIVE = [
         "2026-02-02T10:00:00+00:00",
         300,
         sections=[
-            NativeSection(
+            AgentFileSection(
                 "5",
                 "- Say please\n  and thank you",
                 ["The shop", "Manners"],

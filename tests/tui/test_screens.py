@@ -19,7 +19,7 @@ from textual.widgets import Input
 
 from memsearch_tui.activity import Line
 from memsearch_tui.app import MemsearchApp
-from memsearch_tui.library import Library, Standing
+from memsearch_tui.library import HeaderState, Library
 from memsearch_tui.screens.activity import ActivityScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
@@ -157,7 +157,7 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
     library.days()
     (pinned,) = library.day("2026-02-08")
     known = [
-        Standing(
+        HeaderState(
             {"codex": 1.0},
             [],
             2,
@@ -169,7 +169,7 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
     monkeypatch.setattr(
         Library,
         "standing",
-        lambda self: known[0] if self.memory.project.name == "shop" else Standing(),
+        lambda self: known[0] if self.memory.project.name == "shop" else HeaderState(),
     )
     app = world.app()
 

@@ -9,7 +9,7 @@ from memsearch_engine import Memory
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.service.engine import Engine
 
-from memsearch_tui.library import Item, Library, Standing
+from memsearch_tui.library import HeaderState, Item, Library
 from memsearch_tui.timeline import Hits, Timeline, is_heading
 from memsearch_tui.widgets.calendar import WEEKS, Calendar
 from memsearch_tui.widgets.header import parts, when
@@ -125,7 +125,7 @@ def test_a_calendar_has_53_weeks_and_the_day_that_it_stands_on(today):
 
 
 def test_the_header_says_what_is_wrong_before_what_is_fine():
-    def said(now: Standing) -> str:
+    def said(now: HeaderState) -> str:
         return "|".join(
             "".join(text for text, _ in row)
             for row, _ in parts("shop", 1204, 210, now, "2026-02-09")
@@ -133,17 +133,17 @@ def test_the_header_says_what_is_wrong_before_what_is_fine():
 
     agents = [("codex", 3, "2026-02-09 14:31"), ("", 9, "2026-02-09 15:00")]
     head = "shop   1,204 notes · 210 days"
-    assert said(Standing()) == head
-    here = Standing({"codex": 1.0}, [], 1, agents, served=True, connected=["codex"])
+    assert said(HeaderState()) == head
+    here = HeaderState({"codex": 1.0}, [], 1, agents, served=True, connected=["codex"])
     assert said(here) == f"{head}|f5 1 to decide|● 1 agent, last 14:31"
     alarm = (
         "codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"
     )
     assert "|f4 codex: 2 turns are not in memory" in said(
-        Standing({"codex": 1.0}, [alarm], 0, agents)
+        HeaderState({"codex": 1.0}, [alarm], 0, agents)
     )
     # captured once, but nothing is installed any more: not green
-    gone = Standing({"codex": 1.0}, [], 0, agents, served=True)
+    gone = HeaderState({"codex": 1.0}, [], 0, agents, served=True)
     assert said(gone) == f"{head}|c no agent connected"
     assert [
         when(f"{day} 10:00", "2026-02-09") for day in ("2026-02-09", "2026-02-07", "2026-01-09")

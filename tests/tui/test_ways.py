@@ -206,7 +206,7 @@ def test_after_the_first_sessions_came_in_one_stands_at_the_newest(tmp_path):
 def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkeypatch):
     from datetime import date
 
-    from memsearch_engine.capture.ledger import Ledger
+    from memsearch_engine.capture.ledger import CaptureLedger
     from memsearch_engine.core.llm import spend
 
     from memsearch_tui.demo.history import build
@@ -216,7 +216,7 @@ def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkey
     made = build(tmp_path, end, routine=100)
     fill(tmp_path, made, end)
     home = Home(tmp_path / "home")
-    ledger = Ledger(home)
+    ledger = CaptureLedger(home)
     counts = ledger.counts()
     ledger.close()
     assert (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from memsearch_engine.actions import work
-from memsearch_engine.actions.index import Act, Actions
+from memsearch_engine.actions.index import ActionIndex, AgentAction
 
 _WORDS = re.compile(r"[^\W_][\w.:/-]*")
 _SMALL = frozenset(
@@ -22,10 +22,10 @@ _ENOUGH_ALIKE = 0.5  # least share of common words of two errors, or of two comm
 _MAX_BETWEEN = 4
 _MAX_WORDS = 30
 
-Stands = Callable[[Act], bool]
+Stands = Callable[[AgentAction], bool]
 
 
-class Way(msgspec.Struct, kw_only=True):
+class CommandRuns(msgspec.Struct, kw_only=True):
     """A command that was run.
 
     Attributes:
@@ -39,7 +39,7 @@ class Way(msgspec.Struct, kw_only=True):
     command: str
     worked: int
     failed: int
-    last: Act
+    last: AgentAction
     why: str = ""
 
 
@@ -53,13 +53,13 @@ class Fix(msgspec.Struct, kw_only=True):
         between: the files written and the commands that worked between ``met`` and ``mended``.
     """
 
-    met: Act
+    met: AgentAction
     alike: float
-    mended: Act | None = None
-    between: list[Act] = []
+    mended: AgentAction | None = None
+    between: list[AgentAction] = []
 
     @property
-    def acts(self) -> list[Act]:
+    def acts(self) -> list[AgentAction]:
         """The failed command, the actions after it and the run that worked, in order."""
         return [self.met, *self.between, *([self.mended] if self.mended else [])]
 
@@ -81,7 +81,7 @@ class Fix(msgspec.Struct, kw_only=True):
         return f"{worked} when run again" if self.again else worked
 
 
-def _description(act: Act) -> str:
+def _description(act: AgentAction) -> str:
     return (
         f"edited `{act.path}`"
         if act.path
@@ -92,12 +92,12 @@ def _description(act: Act) -> str:
 
 
 def how(
-    actions: Actions,
+    actions: ActionIndex,
     memories: list[str],
     asked: str,
     stands: Stands,
     turns: Iterable[tuple[str, str, str]] = (),
-) -> list[Way]:
+) -> list[CommandRuns]:
     """Find the commands by which something was done.
 
     Args:
@@ -112,7 +112,7 @@ def how(
     words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL][
         :_MAX_WORDS
     ]
-    found: dict[str, Way] = {}
+    found: dict[str, CommandRuns] = {}
     share: dict[str, float] = {}
     for act in actions.runs(memories, words):
         if stands(act):
@@ -134,16 +134,16 @@ def how(
     )
 
 
-def _count(found: dict[str, Way], act: Act, why: str) -> None:
+def _count(found: dict[str, CommandRuns], act: AgentAction, why: str) -> None:
     way = found.setdefault(
-        act.command, Way(command=act.command, worked=0, failed=0, last=act, why=why)
+        act.command, CommandRuns(command=act.command, worked=0, failed=0, last=act, why=why)
     )
     way.worked, way.failed = way.worked + (not act.failed), way.failed + act.failed
     if way.last.failed and not act.failed:
         way.last = act
 
 
-def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> list[Fix]:
+def fix(actions: ActionIndex, memories: list[str], error: str, stands: Stands) -> list[Fix]:
     """Find where an error occurred and what fixed it.
 
     Args:
@@ -182,7 +182,7 @@ def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> li
     return sorted(once.values(), key=lambda one: (one.mended is None, -one.alike, -one.met.at))
 
 
-def mend(actions: Actions, one: Fix) -> None:
+def mend(actions: ActionIndex, one: Fix) -> None:
     """Set ``mended`` and ``between`` of a fix.
 
     The fix is the next run of the same command in the session that worked, else the next run of a
@@ -201,7 +201,7 @@ def mend(actions: Actions, one: Fix) -> None:
         one.between = list({act.path or act.command or act.place: act for act in done}.values())
 
 
-def _is_variant(act: Act, of: Act) -> bool:
+def _is_variant(act: AgentAction, of: AgentAction) -> bool:
     """Whether two commands run the same program and have at least half of their words in common."""
     program, words, others = (
         of.head.partition(" ")[0],
@@ -213,7 +213,9 @@ def _is_variant(act: Act, of: Act) -> bool:
     )
 
 
-def blame(actions: Actions, memories: list[str], path: str, stands: Stands) -> list[Act]:
+def blame(
+    actions: ActionIndex, memories: list[str], path: str, stands: Stands
+) -> list[AgentAction]:
     """Find the turns that wrote to a path.
 
     Args:
@@ -224,7 +226,7 @@ def blame(actions: Actions, memories: list[str], path: str, stands: Stands) -> l
     Returns:
         The last write of each turn, newest first.
     """
-    turns: dict[tuple[str, str, str], Act] = {}
+    turns: dict[tuple[str, str, str], AgentAction] = {}
     for act in actions.of_path(memories, work.within(path)):
         if stands(act):
             turns.setdefault((act.agent, act.session, act.turn), act)

@@ -44,7 +44,7 @@ _MAX_ACTS = 400  # per turn
 _BUSY_S = 10.0
 
 
-class Act(msgspec.Struct, kw_only=True):
+class AgentAction(msgspec.Struct, kw_only=True):
     """One action of an agent: it ran ``command`` or wrote to ``path``; the other one is empty.
 
     Attributes:
@@ -85,7 +85,7 @@ _COLUMNS = (
 _FROM = "acts a JOIN turns t ON t.id=a.turn"
 
 
-class Actions:
+class ActionIndex:
     """The actions of one home folder. An object must not be shared between threads."""
 
     def __init__(self, home: Home) -> None:
@@ -189,17 +189,17 @@ class Actions:
         """(agent, session, turn) of every stored turn."""
         return set(self._read("SELECT agent, session, turn FROM turns"))
 
-    def of_command(self, memories: list[str], command: str) -> list[Act]:
+    def of_command(self, memories: list[str], command: str) -> list[AgentAction]:
         """All runs of exactly this command, newest first."""
         return self._acts(memories, "a.command=?", [command])
 
-    def of_path(self, memories: list[str], name: str) -> list[Act]:
+    def of_path(self, memories: list[str], name: str) -> list[AgentAction]:
         """All writes to a file or folder with this path or end of a path, newest first."""
         like = _like(name)
         where = "a.path<>'' AND (a.path=? OR a.path LIKE ? ESCAPE '!' OR a.path LIKE ? ESCAPE '!')"
         return self._acts(memories, where, [name, f"%/{like}", f"{like}/%"])
 
-    def of_sign(self, memories: list[str], signs: Iterable[str]) -> list[Act]:
+    def of_sign(self, memories: list[str], signs: Iterable[str]) -> list[AgentAction]:
         """All failures with one of these signatures (``work.signature``), newest first."""
         names = list(signs)
         marks = ",".join("?" * len(names))
@@ -209,7 +209,7 @@ class Actions:
 
     def failures(
         self, memories: list[str], words: Iterable[str], limit: int = 500
-    ) -> list[tuple[Act, str]]:
+    ) -> list[tuple[AgentAction, str]]:
         """(action, signature) of failures with any of *words* in their signature, newest first."""
         terms = list(words)
         where, values = _in(memories)
@@ -221,7 +221,9 @@ class Actions:
         rows = self._read(query, [*(f"%{_like(term)}%" for term in terms), *values, limit])
         return [(_act(row[:-1]), row[-1]) for row in rows]
 
-    def runs(self, memories: list[str], words: Iterable[str], limit: int = 5000) -> list[Act]:
+    def runs(
+        self, memories: list[str], words: Iterable[str], limit: int = 5000
+    ) -> list[AgentAction]:
         """Runs of commands that contain any of *words*, newest first."""
         terms = list(words)
         either = " OR ".join("a.command LIKE ? ESCAPE '!'" for _ in terms) or "0"
@@ -229,17 +231,17 @@ class Actions:
             memories, f"a.command<>'' AND ({either})", [f"%{_like(term)}%" for term in terms], limit
         )
 
-    def that_worked(self, memories: list[str], limit: int = 20_000) -> list[Act]:
+    def that_worked(self, memories: list[str], limit: int = 20_000) -> list[AgentAction]:
         """Runs of all commands that did not fail, newest first."""
         return self._acts(memories, "a.command<>'' AND NOT a.failed", [], limit)
 
-    def of_turn(self, agent: str, session: str, turn: str) -> list[Act]:
+    def of_turn(self, agent: str, session: str, turn: str) -> list[AgentAction]:
         """The actions of a turn, in order."""
         return self._acts([], "t.agent=? AND t.session=? AND t.turn=?", [agent, session, turn])[
             ::-1
         ]
 
-    def after(self, act: Act) -> list[Act]:
+    def after(self, act: AgentAction) -> list[AgentAction]:
         """The actions of the same session after *act*, in order."""
         found = self._acts(
             [], "t.agent=? AND t.session=? AND t.at>=?", [act.agent, act.session, act.at], 5000
@@ -250,14 +252,14 @@ class Actions:
         """The written paths that end with *name* or are in a folder with that name."""
         return {act.path for act in self.of_path(memories, name)}
 
-    def took_in_outside(self, act: Act) -> bool:
+    def took_in_outside(self, act: AgentAction) -> bool:
         """Whether the session had read content from outside the machine before *act* ended."""
         query = "SELECT 1 FROM turns WHERE agent=? AND session=? AND at<=? AND outside LIMIT 1"
         return any(self._read(query, (act.agent, act.session, act.at)))
 
     def _acts(
         self, memories: list[str], what: str, values: list[Any], limit: int = 2000
-    ) -> list[Act]:
+    ) -> list[AgentAction]:
         where, more = _in(memories)
         query = (
             f"SELECT {_COLUMNS} FROM {_FROM} WHERE {what} AND {where} "
@@ -335,9 +337,11 @@ def _whole(value: object) -> object:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def _act(row: tuple[Any, ...]) -> Act:
-    values = dict(zip(Act.__struct_fields__, row))
-    return Act(**values | {"outside": bool(values["outside"]), "failed": bool(values["failed"])})
+def _act(row: tuple[Any, ...]) -> AgentAction:
+    values = dict(zip(AgentAction.__struct_fields__, row))
+    return AgentAction(
+        **values | {"outside": bool(values["outside"]), "failed": bool(values["failed"])}
+    )
 
 
 def _in(memories: list[str]) -> tuple[str, list[str]]:

@@ -166,7 +166,7 @@ _CHANGING = (
 _TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")
 
 
-class Command(msgspec.Struct, frozen=True):
+class ComparedCommand(msgspec.Struct, frozen=True):
     """A command in the form in which runs of it are compared.
 
     Attributes:
@@ -236,7 +236,7 @@ def runs(tool: str, given: str) -> bool:
     return tool.lower() in SHELLS and "apply_patch" not in given[:200] and bool(given.strip())
 
 
-def command(tool: str, given: str, *roots: str) -> Command | None:
+def command(tool: str, given: str, *roots: str) -> ComparedCommand | None:
     """The command that a tool call ran; None if it ran none that could be run again.
 
     Args:
@@ -247,7 +247,7 @@ def command(tool: str, given: str, *roots: str) -> Command | None:
     return of_line(given, *roots) if runs(tool, given) else None
 
 
-def of_line(line: str, *roots: str) -> Command | None:
+def of_line(line: str, *roots: str) -> ComparedCommand | None:
     """Parse a command line.
 
     Args:
@@ -282,7 +282,7 @@ def of_line(line: str, *roots: str) -> Command | None:
     if not heads:
         return None
     is_masked = any(operator not in ("&&", "(", ")") for operator in operators)
-    return Command(
+    return ComparedCommand(
         text,
         (changing or heads)[-1],
         is_masked,

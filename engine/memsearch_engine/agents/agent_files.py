@@ -106,7 +106,7 @@ class MemoriesPart(Protocol):
         """
 
 
-class NativeSection(msgspec.Struct):
+class AgentFileSection(msgspec.Struct):
     """A list item of an agent file, or the text between two headings or lists.
 
     Attributes:
@@ -131,7 +131,7 @@ class NativeSection(msgspec.Struct):
     contradicted_why: str = ""
 
 
-class NativeMemory(msgspec.Struct):
+class AgentFile(msgspec.Struct):
     """The current state of one agent file.
 
     Attributes:
@@ -149,7 +149,7 @@ class NativeMemory(msgspec.Struct):
     modified: str
     size: int
     lines: int = 0
-    sections: list[NativeSection] = []
+    sections: list[AgentFileSection] = []
     orphaned: bool = False
     problem: str = ""
 
@@ -241,7 +241,7 @@ def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
     return tuple(stamped)
 
 
-def read(found: Found, home: Home) -> list[NativeMemory]:
+def read(found: Found, home: Home) -> list[AgentFile]:
     """Read the files and return their state."""
     caps = {os.path.realpath(path): readers[0][1].cap for path, readers in found.items()}
     return [_read(path, readers, home, caps) for path, readers in found.items()]
@@ -249,7 +249,7 @@ def read(found: Found, home: Home) -> list[NativeMemory]:
 
 def _read(
     path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[str, Cap]
-) -> NativeMemory:
+) -> AgentFile:
     """Read one file.
 
     Args:
@@ -295,11 +295,11 @@ def _read(
 
 def _memory(
     path: str, readers: list[tuple[str, Source]], modified: str, size: int, **more: object
-) -> NativeMemory:
+) -> AgentFile:
     first = readers[0][1]
     agents = [agent for agent, _ in readers]
     scope = "everywhere" if first.everywhere else "project"
-    return NativeMemory(path, first.title, agents, first.author, scope, modified, size, **more)  # type: ignore[arg-type]
+    return AgentFile(path, first.title, agents, first.author, scope, modified, size, **more)  # type: ignore[arg-type]
 
 
 def _left_out(text: str, cap: Cap) -> set[int]:
@@ -387,7 +387,7 @@ def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:
     return any(re.search(way, visible) for way in ways)
 
 
-def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:
+def _sections(path: str, text: str, home: Home) -> Iterator[AgentFileSection]:
     """Yield list items, and texts between headings and lists, without front matter and comments."""
     lines = text.split("\n")
     counts: dict[str, int] = {}
@@ -397,7 +397,7 @@ def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:
             continue
         count = counts[words] = counts.get(words, 0) + 1
         name = digest("native", path, words, *([str(count)] if count > 1 else []), size=6)
-        yield NativeSection(
+        yield AgentFileSection(
             name, words, [redact(heading, home)[0] for heading in trail], first + 1, stop, []
         )
 
@@ -450,7 +450,7 @@ def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[lis
         yield [name for _, name in trail], *text
 
 
-def as_entries(memories: Iterable[NativeMemory], root: str) -> Iterator[str]:
+def as_entries(memories: Iterable[AgentFile], root: str) -> Iterator[str]:
     """Yield the sections as entries for the index, each below a heading with its origin."""
     for memory in memories:
         for section in memory.sections:
@@ -464,7 +464,7 @@ def as_entries(memories: Iterable[NativeMemory], root: str) -> Iterator[str]:
             )
 
 
-def titles(memory: NativeMemory) -> str:
+def titles(memory: AgentFile) -> str:
     """Return the names of the file's agents for people, shortened if there are many."""
     named = [agent_registry.agent(agent).title for agent in memory.agents]
     return ", ".join(named[:_NAMED]) + (

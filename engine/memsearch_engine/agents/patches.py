@@ -61,7 +61,7 @@ class Patch(msgspec.Struct, frozen=True):
         return self.before != self.after
 
 
-class Kept(msgspec.Struct):
+class WrittenFile(msgspec.Struct):
     """A file as we wrote it, and its earlier content (base64)."""
 
     path: str
@@ -83,7 +83,7 @@ class Record(msgspec.Struct):
     agent: str
     version: str
     at: float
-    files: list[Kept]
+    files: list[WrittenFile]
 
 
 def read(path: str | os.PathLike[str]) -> bytes | None:
@@ -139,7 +139,7 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
     first = {item.path: item for item in old.files} if old else {}
     files = dict(first)
     for patch in wanted:
-        item = Kept(patch.path, None, _encode(patch.after))
+        item = WrittenFile(patch.path, None, _encode(patch.after))
         if patch.path in first:
             old_one = first[patch.path]
             item.before, item.link = old_one.before, old_one.link
@@ -244,7 +244,7 @@ def revert(
     installed = record(home, agent)
     if installed is None:
         return []
-    planned: list[tuple[Kept, Patch]] = []
+    planned: list[tuple[WrittenFile, Patch]] = []
     for file in reversed(installed.files):
         before, after = _decode(file.before), _decode(file.after)
         if file.link:
@@ -295,7 +295,7 @@ def record(home: Home, agent: str) -> Record | None:
         ) from error
 
 
-def was_edited(kept: Kept) -> bool:
+def was_edited(kept: WrittenFile) -> bool:
     """Return whether a file was changed or deleted after we wrote it."""
     try:
         return safe_files.read(kept.path, _MAX_FILE) != _decode(kept.after)

@@ -19,7 +19,7 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.journal.instructions import instructs
-from memsearch_engine.journal.model import Waits
+from memsearch_engine.journal.model import QuarantineReason
 
 #: Variables that any agent may set for the processes that it starts (https://agents.md and the
 #: agents' own shells). For the last two, only some values count.
@@ -68,15 +68,15 @@ def named(client: str, environment: Mapping[str, str] = os.environ) -> Author:
     return at_work or Author(_NAME.sub("-", client).strip("-.")[:40] or "agent")
 
 
-def doubt(home: Home, author: Author, root: str, text: str) -> Waits | None:
+def doubt(home: Home, author: Author, root: str, text: str) -> QuarantineReason | None:
     """Return why a text by an agent is quarantined; None if it is not.
 
     Args:
         root: the project's folder.
     """
     if instructs(text):
-        return Waits.SUSPECT
-    return Waits.OUTSIDE if _took_outside(home, author, root) else None
+        return QuarantineReason.SUSPECT
+    return QuarantineReason.OUTSIDE if _took_outside(home, author, root) else None
 
 
 def _took_outside(home: Home, author: Author, root: str) -> bool:

@@ -29,7 +29,7 @@ from memsearch_engine.journal.turns import names_of
 _MAX_TOKENS = 6000  # the longest input of a summary of one turn
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ImportSelection(msgspec.Struct, frozen=True):
     """Selects the turns to import.
 
     Attributes:
@@ -71,14 +71,14 @@ class Count(msgspec.Struct):
     last_day: str = ""
 
 
-class Work(msgspec.Struct, frozen=True):
+class SessionTurns(msgspec.Struct, frozen=True):
     """The new turns of a session."""
 
     where: Session
     turns: list[str]
 
 
-class Plan(msgspec.Struct):
+class ImportPlan(msgspec.Struct):
     """The plan of an import.
 
     Attributes:
@@ -92,7 +92,7 @@ class Plan(msgspec.Struct):
     """
 
     counts: dict[str, Count]
-    work: list[tuple[str, Work]]
+    work: list[tuple[str, SessionTurns]]
     failed: list[tuple[str, str]]
     gone: dict[str, int]
     passed_over: dict[str, dict[str, int]] = {}
@@ -127,18 +127,18 @@ def plan(
     home: Home,
     pipeline: CapturePipeline,
     folders: AgentFolders,
-    choice: Choice,
+    choice: ImportSelection,
     progress: Progress | None = None,
     *,
     changed_only: bool = False,
-) -> Plan:
+) -> ImportPlan:
     """Read all sessions of the chosen agents, and count their turns. Only the ledger is written.
 
     Args:
         progress: called with phase, done and total.
         changed_only: skip sessions that are as the ledger last recorded them.
     """
-    made = Plan({agent: Count() for agent in choice.agents}, [], [], {})
+    made = ImportPlan({agent: Count() for agent in choice.agents}, [], [], {})
     found = [
         where for agent in choice.agents for where in all_sessions(agent, folders, made.failed)
     ]
@@ -177,8 +177,8 @@ def _count(
     home: Home,
     pipeline: CapturePipeline,
     conversation: Conversation,
-    choice: Choice,
-    made: Plan,
+    choice: ImportSelection,
+    made: ImportPlan,
     planned: set[str],
 ) -> None:
     where = conversation.where
@@ -263,13 +263,13 @@ def _count(
     pipeline.ledger.note(notes)
     count.sessions += 1
     if new:
-        made.work.append((start, Work(where, new)))
+        made.work.append((start, SessionTurns(where, new)))
 
 
 def run(
     pipeline: CapturePipeline,
-    made: Plan,
-    choice: Choice,
+    made: ImportPlan,
+    choice: ImportSelection,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> ImportReport:

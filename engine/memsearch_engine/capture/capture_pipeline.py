@@ -12,13 +12,13 @@ from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 
 import msgspec
 
-from memsearch_engine.actions.index import Actions
+from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import Session, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
-from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
+from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn, TurnOutcome
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
@@ -28,7 +28,7 @@ from memsearch_engine.core.repository import current_branch
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.injection import injection_log, usage
 from memsearch_engine.journal.instructions import orders
-from memsearch_engine.journal.model import Anchor, Waits, branch_said
+from memsearch_engine.journal.model import Anchor, QuarantineReason, branch_said
 from memsearch_engine.journal.parse import turn_id
 from memsearch_engine.journal.write import Journal, Skipped
 
@@ -44,7 +44,7 @@ class CapturedTurn(msgspec.Struct, frozen=True):
         written: whether an entry was added now.
     """
 
-    outcome: Outcome
+    outcome: TurnOutcome
     memory: str = ""
     entry_id: str = ""
     written: bool = False
@@ -59,9 +59,9 @@ class CapturePipeline:
         self.home = home
         self.journal = journal or Journal(home)
         self.settings = settings or Settings()
-        self.ledger = Ledger(home)
+        self.ledger = CaptureLedger(home)
         self.archive = Archive(home) if self.settings.evidence.enabled else None
-        self.actions = Actions(home)
+        self.actions = ActionIndex(home)
 
     def close(self) -> None:
         """Close what the pipeline has opened."""
@@ -109,7 +109,7 @@ class CapturePipeline:
         anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent, where.kind, where.path)
         body = extract(clean)
         marks: dict[str, str] = (
-            {"trust": Waits.OUTSIDE if turn.outside else Waits.SUSPECT}
+            {"trust": QuarantineReason.OUTSIDE if turn.outside else QuarantineReason.SUSPECT}
             if turn.outside or orders(body)
             else {}
         )

@@ -28,7 +28,7 @@ _ALARM_S = 900.0
 _DONE = ("captured", "trivial", "ours", "deleted", "homeless")
 
 
-class Share(msgspec.Struct):
+class DayCoverage(msgspec.Struct):
     """Counts of the turns of one agent on one day. ``seen`` is the sum of the other outcomes.
 
     Attributes:
@@ -70,7 +70,7 @@ class Coverage(msgspec.Struct):
     waiting: int
     failed: int
     orphaned: int
-    days: list[Share]
+    days: list[DayCoverage]
     alarms: list[str]
 
 
@@ -173,12 +173,12 @@ def _reconcile(
     return whole
 
 
-def shares(pipeline: CapturePipeline, since_day: str = "") -> list[Share]:
+def shares(pipeline: CapturePipeline, since_day: str = "") -> list[DayCoverage]:
     """Return the coverage by agent and day, newest day first, since each agent's capture began."""
-    found: dict[tuple[str, str], Share] = {}
+    found: dict[tuple[str, str], DayCoverage] = {}
     since = pipeline.ledger.captured_since()
     for agent, day, outcome, count in pipeline.ledger.counts_since(since, since_day):
-        share = found.setdefault((agent, day), Share(agent, day))
+        share = found.setdefault((agent, day), DayCoverage(agent, day))
         share.seen += count
         if outcome in ("captured", "deleted"):
             share.captured += count

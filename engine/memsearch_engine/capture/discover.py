@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from memsearch_engine.capture.backfill import Choice, plan
+from memsearch_engine.capture.backfill import ImportSelection, plan
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.home import AgentFolders, Home
@@ -20,7 +20,7 @@ _VERSION = re.compile(r"\d+\.\d+[\w.-]*")
 _ASK_S = 6.0
 
 
-class Here(msgspec.Struct):
+class FoundAgent(msgspec.Struct):
     """An agent on this machine, and the number of its turns for each outcome.
 
     Attributes:
@@ -67,7 +67,7 @@ def discover(
     *,
     versions: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
-) -> list[Here]:
+) -> list[FoundAgent]:
     """Return one row for each agent. Only sessions that changed since the last call are read.
 
     Args:
@@ -76,7 +76,14 @@ def discover(
     """
     pipeline = CapturePipeline(home)
     try:
-        plan(home, pipeline, folders, Choice(agent_registry.names()), progress, changed_only=True)
+        plan(
+            home,
+            pipeline,
+            folders,
+            ImportSelection(agent_registry.names()),
+            progress,
+            changed_only=True,
+        )
         sessions = list(pipeline.ledger.sessions().values())
         counts = pipeline.ledger.counts()
     finally:
@@ -95,7 +102,7 @@ def discover(
                 outcomes[outcome] += number
         newest = max(mine, key=lambda seen: seen.modified, default=None)
         rows.append(
-            Here(
+            FoundAgent(
                 agent=agent,
                 program=path,
                 version=asked[agent],

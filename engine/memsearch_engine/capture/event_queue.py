@@ -44,7 +44,7 @@ _BEGAN_BEFORE_S = 3600.0
 _NEWEST = 50  # events that are searched for the start of a session that has just sent a prompt
 
 
-class Outcome(msgspec.Struct):
+class QueueOutcome(msgspec.Struct):
     """The result of processing the queue.
 
     Attributes:
@@ -62,7 +62,7 @@ class Outcome(msgspec.Struct):
     opened: list[str] = []
 
 
-class Event(msgspec.Struct):
+class HookEvent(msgspec.Struct):
     """An event of a hook.
 
     Attributes:
@@ -88,7 +88,7 @@ class Event(msgspec.Struct):
     source: str = ""
 
 
-def events(home: Home, newest: int = 0) -> Iterator[Event]:
+def events(home: Home, newest: int = 0) -> Iterator[HookEvent]:
     """Yield the events in order of arrival. An invalid file is renamed to ``*.bad``.
 
     Args:
@@ -107,7 +107,7 @@ def events(home: Home, newest: int = 0) -> Iterator[Event]:
         try:
             record = json.loads(safe_files.read(path, MAX_EVENT))
             yield _checked(
-                Event(
+                HookEvent(
                     str(path),
                     record["agent"],
                     record["event"],
@@ -138,7 +138,7 @@ def note_starts(home: Home, agent: str, session: str) -> None:
             _note_start(home, event)
 
 
-def _note_start(home: Home, event: Event) -> None:
+def _note_start(home: Home, event: HookEvent) -> None:
     if event.source in ("compact", "clear"):
         injection_log.record_compaction(home, event.at, event.agent, event.session, event.cwd)
     if event.context:
@@ -147,7 +147,7 @@ def _note_start(home: Home, event: Event) -> None:
         )
 
 
-def _checked(event: Event) -> Event:
+def _checked(event: HookEvent) -> HookEvent:
     """Return *event*.
 
     Raises:
@@ -191,14 +191,16 @@ def bad(home: Home) -> list[tuple[str, str]]:
     return found
 
 
-def work(home: Home, journal: Journal | None = None, settings: Settings | None = None) -> Outcome:
+def work(
+    home: Home, journal: Journal | None = None, settings: Settings | None = None
+) -> QueueOutcome:
     """Process every event that can be processed now, unless another process does it.
 
     Args:
         settings: if ``capture.enabled`` is off, events are deleted and nothing is read or written.
     """
     journal = journal or Journal(home)
-    outcome = Outcome(waiting=[], memories=[], opened=[])
+    outcome = QueueOutcome(waiting=[], memories=[], opened=[])
     if not home.inbox.is_dir():
         return outcome
     held = lock(home.inbox)
@@ -257,7 +259,7 @@ def drop_of(home: Home, agent: str) -> int:
     )
 
 
-def _work(pipeline: CapturePipeline, outcome: Outcome) -> None:
+def _work(pipeline: CapturePipeline, outcome: QueueOutcome) -> None:
     try:
         for event in events(pipeline.home):
             try:
@@ -307,7 +309,7 @@ def _has_plugin(agent: str, pipeline: CapturePipeline, since: float) -> bool:
     return found
 
 
-def _take(event: Event, pipeline: CapturePipeline, outcome: Outcome) -> tuple[bool, str]:
+def _take(event: HookEvent, pipeline: CapturePipeline, outcome: QueueOutcome) -> tuple[bool, str]:
     age = time.time() - event.at
     if event.agent not in agent_registry.names():
         return True, ""

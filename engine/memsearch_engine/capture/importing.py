@@ -45,7 +45,7 @@ class Import:
         if not summarize:
             self._settings.capture.summarize.provider, self._settings.plugins = "extractive", {}
         names = agents or tuple(backfill.agents_here(scope.folders))
-        self._choice = backfill.Choice(names, since, into, orphans)
+        self._choice = backfill.ImportSelection(names, since, into, orphans)
         self._keeper = CapturePipeline(scope.home, settings=self._settings)
 
     def __enter__(self) -> Import:
@@ -67,7 +67,7 @@ class Import:
         """Return what writes an agent's notes: ``extractive``, ``native`` or a provider."""
         return summaries.chosen(self._settings, agent).provider
 
-    def plan(self, progress: Progress | None = None) -> backfill.Plan:
+    def plan(self, progress: Progress | None = None) -> backfill.ImportPlan:
         """Read every session, and count what would be written. No note is written.
 
         Args:
@@ -79,7 +79,7 @@ class Import:
 
     def run(
         self,
-        plan: backfill.Plan,
+        plan: backfill.ImportPlan,
         progress: Progress | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> backfill.ImportReport:

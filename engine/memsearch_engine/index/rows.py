@@ -77,7 +77,7 @@ class Row(msgspec.Struct):
         id: catalog id; it changes when the catalog is built again.
         embedded: the embedded text without the prompt.
         asked: the prompt that is embedded and searched with it.
-        stale: ``gone``, ``partly``, ``moved`` or '' (``staleness.finding.Standing``).
+        stale: ``gone``, ``partly``, ``moved`` or '' (``staleness.finding.NoteStaleness``).
         stale_why: a remark on the stale references.
         unmerged: the branch of its commit if it was not merged; else empty.
     """

@@ -21,7 +21,7 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog, IndexedEntry, KnownFile
 from memsearch_engine.index.chunk import asked_before, chunks_of, text_of
 from memsearch_engine.index.rows import LONGTERM_KINDS
-from memsearch_engine.journal.files import DayFile, Listing, list_files
+from memsearch_engine.journal.files import DayFile, FolderListing, list_files
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import list_shared
@@ -206,7 +206,7 @@ def _prompts(context: _Context, entries: list[Entry]) -> dict[str, str]:
 # -- excluded files
 
 
-def _included(listing: Listing, root: str, settings: Settings, own: bool) -> list[DayFile]:
+def _included(listing: FolderListing, root: str, settings: Settings, own: bool) -> list[DayFile]:
     """Return the files that neither the settings nor ignore files exclude."""
     patterns = list(settings.indexing.exclude)
     if own and not patterns:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Embedding, Milvus
+from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSettings
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder, ordinary
@@ -25,7 +25,7 @@ from memsearch_engine.index.stores.base import NoStore, Store, StoreBusy
 from memsearch_engine.index.vectors.database import VectorDatabase, remove
 from memsearch_engine.index.vectors.difference import Difference, Wanted
 from memsearch_engine.index.vectors.embeddings import EmbeddingStore
-from memsearch_engine.index.vectors.ledger import Ledger
+from memsearch_engine.index.vectors.ledger import VectorLedger
 from memsearch_engine.index.vectors.search import (
     CachedSearch,
     Neighbours,
@@ -42,15 +42,15 @@ _TAKEN_BACK = 0.8
 _COMPLETE = "complete.json"
 
 
-def complete_indexes(home: Home) -> dict[str, Embedding]:
+def complete_indexes(home: Home) -> dict[str, EmbeddingSettings]:
     """Return fingerprint -> settings of the indexes on disk that were completed once.
 
     The newest index comes first.
     """
-    found: list[tuple[float, str, Embedding]] = []
+    found: list[tuple[float, str, EmbeddingSettings]] = []
     for file in home.index.glob(f"*/{_COMPLETE}"):
         try:
-            made_with = msgspec.json.decode(file.read_bytes(), type=Embedding)
+            made_with = msgspec.json.decode(file.read_bytes(), type=EmbeddingSettings)
         except (OSError, msgspec.DecodeError):
             continue
         found.append((file.stat().st_mtime, file.parent.name, made_with))
@@ -73,7 +73,7 @@ class VectorIndex:
     def __init__(
         self,
         home: Home,
-        milvus: Milvus,
+        milvus: MilvusSettings,
         embedder: Embedder,
         *,
         beside: bool = False,
@@ -98,7 +98,7 @@ class VectorIndex:
         self.folder.mkdir(exist_ok=True)
         self._database = VectorDatabase(self.folder / "vectors.db")
         self.embeddings = EmbeddingStore(self._database)
-        self.ledger = Ledger(self._database)
+        self.ledger = VectorLedger(self._database)
         self._behind: set[str] = set()  # collections that lack a change of the notes
         self._left_out: set[str] = set()  # collections too large for Milvus Lite
         self._verified: set[str] = set()  # collections compared with the ledger since the opening
@@ -215,9 +215,9 @@ class VectorIndex:
 
         They belong to models that are no longer used, or to versions before 0.5.
         """
-        from memsearch_engine.index.stores.server import Server
+        from memsearch_engine.index.stores.server import MilvusServerStore
 
-        if not isinstance(self.store, Server):
+        if not isinstance(self.store, MilvusServerStore):
             return []
         return self.store.drop_others(self._home, {self._name})
 
@@ -228,7 +228,7 @@ class VectorIndex:
         """Whether the index was completed once, so that it can serve while another one is built."""
         return (self.folder / _COMPLETE).is_file()
 
-    def set_complete(self, made_with: Embedding) -> None:
+    def set_complete(self, made_with: EmbeddingSettings) -> None:
         """Store that the index is complete, with its settings (without the API key)."""
         settings = msgspec.structs.replace(made_with, api_key="")
         Home.put(self.folder / _COMPLETE, msgspec.json.encode(settings))

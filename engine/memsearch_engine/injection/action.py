@@ -19,18 +19,18 @@ import msgspec
 
 from memsearch_engine.actions import answers, work
 from memsearch_engine.actions.answers import Fix
-from memsearch_engine.actions.index import Act, Actions
+from memsearch_engine.actions.index import ActionIndex, AgentAction
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import plain
-from memsearch_engine.core.settings import Recall
+from memsearch_engine.core.settings_schema import RecallSettings
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import injection_log, notes
-from memsearch_engine.injection.prompt import Telling
+from memsearch_engine.injection.prompt import PromptInjection
 from memsearch_engine.injection.session_start import fenced, unfenced
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.origin import Origin
@@ -118,7 +118,7 @@ class ActionAdviser:
     ) -> None:
         self.home, self.project, self.catalog, self.space = home, project, catalog, space
         self.agent, self.session, self.overrides = agent, session, overrides
-        self.actions = Actions(home)
+        self.actions = ActionIndex(home)
         self.files = notes.NoteFiles(project.memory, origin)
         self.memories = [project.memory]
 
@@ -167,7 +167,7 @@ class ActionAdviser:
 
     # -- commands
 
-    def _known_to_fail(self, command: work.Command) -> Iterator[Advice]:
+    def _known_to_fail(self, command: work.ComparedCommand) -> Iterator[Advice]:
         runs = self.actions.of_command(self.memories, command.text)
         if not runs or not runs[0].failed or runs[0].session == self.session:
             return
@@ -190,7 +190,7 @@ class ActionAdviser:
             command.text,
         )
 
-    def _naming_command(self, command: work.Command) -> Iterator[Advice]:
+    def _naming_command(self, command: work.ComparedCommand) -> Iterator[Advice]:
         words = command.head.split()
         if len(words) < 2:  # a program alone is in every other note
             return
@@ -328,8 +328,8 @@ class ActionAdviser:
 
 
 def select(
-    home: Home, limits: Recall, found: Iterable[Advice], agent: str, session: str
-) -> tuple[Telling, list[injection_log.InjectedNote]]:
+    home: Home, limits: RecallSettings, found: Iterable[Advice], agent: str, session: str
+) -> tuple[PromptInjection, list[injection_log.InjectedNote]]:
     """Choose the first advice that this session has not had, within its budget.
 
     Returns:
@@ -353,15 +353,15 @@ def select(
         text, _ = fenced(f"{_HEAD[one.about]}\n- {said} [mem:{one.entry}]", home)
         tokens = estimate(text)
         if tokens + before.tokens > limits.session_tokens:
-            return Telling(reason="the session's budget is spent"), []
+            return PromptInjection(reason="the session's budget is spent"), []
         why, words = redact(one.why, home)[0], redact(" ".join(sorted(terms)), home)[0]
         told = injection_log.InjectedNote(
             entry=one.entry, tokens=tokens, confidence=1.0, why=why, terms=words.split()
         )
-        return Telling(
+        return PromptInjection(
             text=text, tokens=tokens, line=redact(f"[memsearch] {_quoted(said)}", home)[0]
         ), [told]
-    return Telling(reason="nothing specific is known about it"), []
+    return PromptInjection(reason="nothing specific is known about it"), []
 
 
 def _was_rephrased(fix: Fix) -> bool:
@@ -391,7 +391,7 @@ def _without(line: str, words: list[str]) -> str:
     return line
 
 
-def _day(act: Act) -> str:
+def _day(act: AgentAction) -> str:
     return datetime.fromtimestamp(act.at).date().isoformat()
 
 

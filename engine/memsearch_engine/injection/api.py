@@ -8,8 +8,8 @@ from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.search.scope import Scope
 
 if TYPE_CHECKING:
-    from memsearch_engine.injection.injection_log import Receipt
-    from memsearch_engine.injection.prompt import Telling
+    from memsearch_engine.injection.injection_log import InjectionRecord
+    from memsearch_engine.injection.prompt import PromptInjection
 
 _LONG_S = 24 * 3600.0
 _MIN_NAME = 8  # digits by which a note may be named
@@ -26,7 +26,7 @@ class Injections:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def preview(self, prompt: str, *, agent: str = "", session: str = "") -> Telling:
+    def preview(self, prompt: str, *, agent: str = "", session: str = "") -> PromptInjection:
         """What a session would be told at *prompt*, and why the other notes found would not be;
         nothing is told by asking.
 
@@ -36,11 +36,11 @@ class Injections:
         Raises:
             Unreachable: the service can't be started.
         """
-        from memsearch_engine.injection.prompt import Telling
+        from memsearch_engine.injection.prompt import PromptInjection
 
         return self._scope.call(
             "recall",
-            Telling,
+            PromptInjection,
             timeout_s=_LONG_S,
             place=self._scope.place_param,
             prompt=prompt,
@@ -49,15 +49,15 @@ class Injections:
             dry=True,
         )
 
-    def preview_after_compaction(self, agent: str, session: str) -> Telling:
+    def preview_after_compaction(self, agent: str, session: str) -> PromptInjection:
         """What a session would be told if it were compacted now: what it had noted that its agent's
         summary lacks.
         """
-        from memsearch_engine.injection.prompt import Telling
+        from memsearch_engine.injection.prompt import PromptInjection
 
         return self._scope.call(
             "carry_on",
-            Telling,
+            PromptInjection,
             timeout_s=_LONG_S,
             place=self._scope.place_param,
             agent=agent,
@@ -65,7 +65,7 @@ class Injections:
             dry=True,
         )
 
-    def log(self, session: str = "", limit: int = 50) -> list[Receipt]:
+    def log(self, session: str = "", limit: int = 50) -> list[InjectionRecord]:
         """What sessions were told unasked, newest first, and what came of it."""
         from memsearch_engine.injection.injection_log import records
 

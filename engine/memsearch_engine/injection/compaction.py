@@ -17,7 +17,7 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Row
 from memsearch_engine.injection import injection_log, notes
-from memsearch_engine.injection.prompt import Telling
+from memsearch_engine.injection.prompt import PromptInjection
 from memsearch_engine.injection.session_start import fenced, unfenced
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.origin import Origin
@@ -54,7 +54,7 @@ def carried(
     summary: str,
     turn_of: Callable[[str, str, str], Turn | None],
     max_tokens: int,
-) -> tuple[Telling, list[injection_log.InjectedNote]]:
+) -> tuple[PromptInjection, list[injection_log.InjectedNote]]:
     """Build the text that is injected when a session continues after a context compaction.
 
     Args:
@@ -107,7 +107,9 @@ def carried(
         if kept:
             told.append((one.row, kept))
     if not told and not any(tail):
-        return Telling(reason="the summary has it all, or nothing of this session was noted"), []
+        return PromptInjection(
+            reason="the summary has it all, or nothing of this session was noted"
+        ), []
     body = [f"- {row.time}: {' '.join(lines)} {_name(row)}" for row, lines in reversed(told)]
     text, _ = fenced(unfenced(plain("\n".join([_HEAD, *body, *filter(None, tail)]))), home)
     given = [
@@ -120,7 +122,7 @@ def carried(
         )
         for row, lines in told
     ]
-    return Telling(text=text, tokens=estimate(text)), given
+    return PromptInjection(text=text, tokens=estimate(text)), given
 
 
 def _name(row: Row) -> str:

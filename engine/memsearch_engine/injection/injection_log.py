@@ -277,7 +277,7 @@ def demotions(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
         return [(entry, set(terms.split())) for entry, terms in db.execute(query, names)]
 
 
-class Receipt(msgspec.Struct, kw_only=True):
+class InjectionRecord(msgspec.Struct, kw_only=True):
     """One record of the log: a text that a session was given.
 
     Attributes:
@@ -307,7 +307,7 @@ class Receipt(msgspec.Struct, kw_only=True):
         return line.removeprefix("- ").replace(cite, "").strip()
 
 
-def records(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
+def records(home: Home, session: str = "", limit: int = 50) -> list[InjectionRecord]:
     """Records of the log, newest first.
 
     Args:
@@ -342,7 +342,7 @@ def records(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
                 for entry, size, sure, why, terms, outcome in db.execute(query, (agent, of, at))
             ]
             found.append(
-                Receipt(
+                InjectionRecord(
                     at=at,
                     agent=agent,
                     session=of,

@@ -16,7 +16,7 @@ from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.own_prompts import is_ours
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import plain
-from memsearch_engine.core.settings import Recall
+from memsearch_engine.core.settings_schema import RecallSettings
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
@@ -75,7 +75,7 @@ class Considered(msgspec.Struct, kw_only=True):
     held: str = ""
 
 
-class Telling(msgspec.Struct, kw_only=True):
+class PromptInjection(msgspec.Struct, kw_only=True):
     """What is injected at one moment.
 
     Attributes:
@@ -145,14 +145,14 @@ def rate(
 
 def select(
     home: Home,
-    limits: Recall,
+    limits: RecallSettings,
     origin: Origin,
     memory: str,
     answer: Answer,
     prompt: str,
     agent: str,
     session: str,
-) -> tuple[Telling, list[injection_log.InjectedNote]]:
+) -> tuple[PromptInjection, list[injection_log.InjectedNote]]:
     """Choose the notes of *answer* that are injected into this session now.
 
     Args:
@@ -165,7 +165,7 @@ def select(
     terms = set(analyze.query_terms(prompt))
     selection = _Selection(home, limits, notes.NoteFiles(memory, origin), answer, terms)
     selection.begin(agent, session)
-    injection = Telling()
+    injection = PromptInjection()
     for hit in answer.hits:
         considered = Considered(
             id=hit.id,
@@ -206,7 +206,12 @@ class _Selection:
     """
 
     def __init__(
-        self, home: Home, limits: Recall, files: notes.NoteFiles, answer: Answer, terms: set[str]
+        self,
+        home: Home,
+        limits: RecallSettings,
+        files: notes.NoteFiles,
+        answer: Answer,
+        terms: set[str],
     ) -> None:
         self.home, self.limits, self.files, self.answer, self.terms = (
             home,

@@ -58,7 +58,7 @@ class DayFile(msgspec.Struct, frozen=True):
         return cls(path, day_of(path), info.st_mtime_ns, info.st_size)
 
 
-class Listing(msgspec.Struct):
+class FolderListing(msgspec.Struct):
     """Files of a folder. ``complete`` is False if a folder could not be read: a missing file then
     proves nothing.
     """
@@ -109,16 +109,16 @@ def _copied(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def list_files(root: str | os.PathLike[str]) -> Listing:
+def list_files(root: str | os.PathLike[str]) -> FolderListing:
     """All markdown files under *root* (or *root* itself, if it is a file), sorted by path."""
-    listing = Listing([], [])
+    listing = FolderListing([], [])
     root = os.path.abspath(root)
     try:
         safe_files.real(root)
         if os.path.isdir(root):
             os.close(safe_files.open_folder(root))
     except OSError as error:
-        return Listing([], [(root, error.strerror or str(error))], complete=False)
+        return FolderListing([], [(root, error.strerror or str(error))], complete=False)
     if os.path.isfile(root):
         _add(listing, root)
         return listing
@@ -159,7 +159,7 @@ def list_files(root: str | os.PathLike[str]) -> Listing:
     return listing
 
 
-def _add(listing: Listing, path: str) -> None:
+def _add(listing: FolderListing, path: str) -> None:
     try:
         info = os.stat(path)
     except FileNotFoundError:
@@ -181,7 +181,7 @@ def list_days(memory: str | os.PathLike[str]) -> list[DayFile]:
     return sorted(dated(list_files(memory)), key=lambda f: (f.day, f.path), reverse=True)
 
 
-def dated(listing: Listing) -> Iterator[DayFile]:
+def dated(listing: FolderListing) -> Iterator[DayFile]:
     """The day files of a listing, without copies."""
     return (file for file in listing.files if file.day and not original_of(file.path))
 

@@ -14,7 +14,7 @@ import msgspec
 from memsearch_engine.core import agent_registry
 
 
-class Waits(StrEnum):
+class QuarantineReason(StrEnum):
     """Why a note is quarantined: this home did not write it, it contains outside content, it reads
     like an instruction, or its file contradicts a decision. OUTSIDE and SUSPECT are values of
     the ``trust`` mark.
@@ -26,7 +26,7 @@ class Waits(StrEnum):
     SUSPECT = "suspect"
 
 
-UNTRUSTED = (Waits.OUTSIDE, Waits.SUSPECT)
+UNTRUSTED = (QuarantineReason.OUTSIDE, QuarantineReason.SUSPECT)
 #: The value of the ``trust`` mark of a note that the owner has looked at.
 RELEASED = "released"
 #: The mark of an entry whose text was changed in two places, and the one of the text that waits

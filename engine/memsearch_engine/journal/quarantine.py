@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.instructions import orders
-from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Entry, Waits
+from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Entry, QuarantineReason
 from memsearch_engine.journal.origin import Origin, Verdict
 
 
 def held_back(
     origin: Origin, memory: str, entries: list[Entry], path: str
-) -> list[tuple[Entry, Waits, list[str]]]:
+) -> list[tuple[Entry, QuarantineReason, list[str]]]:
     """Quarantined *entries* of a file, each with the reason and its lines that read like
     instructions. Raises Unreachable.
     """
@@ -20,12 +20,20 @@ def held_back(
     for entry in entries:
         if entry.id in wrong:  # whatever its marks say; what was refused is not asked about again
             if wrong[entry.id] is not Verdict.REFUSED:
-                found.append((entry, Waits.CONTRADICTS, orders(entry.body, his_words=False)))
+                found.append(
+                    (entry, QuarantineReason.CONTRADICTS, orders(entry.body, his_words=False))
+                )
             continue
         if CONFLICT_OF in entry.marks:
             continue  # another decision: which of two texts holds
         mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
         if entry.id not in released and (mark in UNTRUSTED or lines or entry.id in arrived):
-            why = Waits(mark) if mark in UNTRUSTED else Waits.SUSPECT if lines else Waits.ARRIVED
+            why = (
+                QuarantineReason(mark)
+                if mark in UNTRUSTED
+                else QuarantineReason.SUSPECT
+                if lines
+                else QuarantineReason.ARRIVED
+            )
             found.append((entry, why, lines))
     return found

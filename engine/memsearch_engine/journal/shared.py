@@ -18,7 +18,7 @@ from pathlib import Path
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import SHARED_FOLDER, author_of, find, shared_beside
 from memsearch_engine.core.repository import at_commit, head_of
-from memsearch_engine.journal.files import DayFile, Listing, dated, list_files
+from memsearch_engine.journal.files import DayFile, FolderListing, dated, list_files
 from memsearch_engine.journal.parse import parse
 
 #: Marks of a shared note.
@@ -39,20 +39,20 @@ def belongs(path: str, memory: str) -> bool:
     return path.startswith(memory + os.sep) or is_in(path, memory)
 
 
-def list_shared(folder: str) -> Listing:
+def list_shared(folder: str) -> FolderListing:
     """The shared note files of a project: with a day and an author, and no links, since others
     write in that folder. Anything else is reported as a problem and not read.
     """
     if not folder or not os.path.lexists(folder):
-        return Listing([], [])
+        return FolderListing([], [])
     if os.path.islink(folder):
-        return Listing(
+        return FolderListing(
             [],
             [(folder, "a link: shared notes are read from a folder of the project's own")],
             complete=False,
         )
     found = list_files(folder)
-    listing = Listing([], list(found.problems), found.complete)
+    listing = FolderListing([], list(found.problems), found.complete)
     for file in found.files:
         if os.path.islink(file.path):
             listing.problems.append((file.path, "a link: no shared note is read from it"))
@@ -65,7 +65,7 @@ def list_shared(folder: str) -> Listing:
     return listing
 
 
-def list_notes(memory: str) -> Listing:
+def list_notes(memory: str) -> FolderListing:
     """The files of both folders, own notes first. A fresh clone may have shared notes only."""
     folder = shared_beside(memory)
     if not os.path.lexists(folder):
@@ -74,7 +74,7 @@ def list_notes(memory: str) -> Listing:
     if not os.path.lexists(memory):
         return shared
     own = list_files(memory)
-    return Listing(
+    return FolderListing(
         [*own.files, *shared.files],
         [*own.problems, *shared.problems],
         own.complete and shared.complete,

@@ -26,7 +26,7 @@ _TAIL = 4096
 _MAX_LINES = 40  # of comments between a heading and an anchor
 
 
-class _File(msgspec.Struct):
+class _DayTurns(msgspec.Struct):
     mtime_ns: int
     size: int
     tail: bytes
@@ -38,7 +38,7 @@ class KnownTurns:
 
     def __init__(self, memory: str) -> None:
         self._memory = memory
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, _DayTurns] = {}
 
     def has(
         self,
@@ -92,7 +92,7 @@ class KnownTurns:
             )
             keys = known.keys if known and grown else set()
             keys |= _scan(data, end if grown else 0, file.day)
-            self._files[file.path] = _File(file.mtime_ns, len(data), data[-_TAIL:], keys)
+            self._files[file.path] = _DayTurns(file.mtime_ns, len(data), data[-_TAIL:], keys)
 
 
 def _scan(data: bytes, start: int, day: str) -> set[str]:

@@ -11,7 +11,7 @@ from memsearch_engine.core.settings import load
 from memsearch_engine.longterm import forgetting, injected, learned, review, workspace
 from memsearch_engine.longterm.changes import Hunk
 from memsearch_engine.longterm.forgetting import Trash
-from memsearch_engine.longterm.learned import Learned
+from memsearch_engine.longterm.learned import SessionMemoryUsage
 from memsearch_engine.longterm.review import Proposal
 from memsearch_engine.longterm.store import SessionMemories, SessionMemory, note_read
 from memsearch_engine.search.scope import Scope
@@ -110,7 +110,9 @@ class LongTerm:
             note_read(self._home, found.agent, found.session)
         return found
 
-    def overview(self, *, forgotten: bool = False, everything: bool = False) -> list[Learned]:
+    def overview(
+        self, *, forgotten: bool = False, everything: bool = False
+    ) -> list[SessionMemoryUsage]:
         """The session memories of this project, with their use and the day on which they expire.
 
         Args:

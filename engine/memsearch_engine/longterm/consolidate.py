@@ -50,7 +50,7 @@ _HITS = 200
 _NOTES = 200  # notes of a session that are checked for a newer version
 
 
-class Result(msgspec.Struct):
+class ConsolidationResult(msgspec.Struct):
     """The result of a consolidation.
 
     Attributes:
@@ -76,7 +76,7 @@ def run(
     pinned: Set[str] = frozenset(),
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
-) -> Result:
+) -> ConsolidationResult:
     """Consolidate if there is anything new.
 
     Args:
@@ -90,11 +90,11 @@ def run(
     jobs = Jobs(home, clock)
     claim = jobs.claim("consolidate", "all", clock(), cooldown_s=COOLDOWN_S, force=force)
     if isinstance(claim, Refusal):
-        return Result("skipped", str(claim))
+        return ConsolidationResult("skipped", str(claim))
     run_ = _Run(home, settings, jobs, claim, pinned, stop, clock)
     try:
         return jobs.attempt(
-            claim, run_.work, lambda error: Result("failed", error, tokens=run_.tokens)
+            claim, run_.work, lambda error: ConsolidationResult("failed", error, tokens=run_.tokens)
         )
     finally:
         shutil.rmtree(home.longterm_staging, ignore_errors=True)
@@ -175,7 +175,7 @@ class _Run:
         self.tokens = 0
         self.ends = time.monotonic() + settings.longterm.run_minutes * 60
 
-    def work(self, lost: Callable[[], bool]) -> Result:
+    def work(self, lost: Callable[[], bool]) -> ConsolidationResult:
         """Consolidate. *lost* says whether another process took the job over."""
         self.lost = lost
         selected = self.store.select(self.settings.longterm.memories, self.pinned)
@@ -188,9 +188,13 @@ class _Run:
             why = "nothing new since the last consolidation" + (
                 "; its changes wait for review" if waiting else ""
             )
-            return self._end(selected, Result("unchanged", why, waiting.id if waiting else 0))
+            return self._end(
+                selected, ConsolidationResult("unchanged", why, waiting.id if waiting else 0)
+            )
         if not selected and not facts(self.home) and not self._has_artifacts():
-            return self._finish(selected, Result("unchanged", "no session has taught anything yet"))
+            return self._finish(
+                selected, ConsolidationResult("unchanged", "no session has taught anything yet")
+            )
         self._overlay(waiting)
         text = workspace.diff_text(changes)
         (self.folder / workspace.DIFF).write_text(text, encoding="utf-8", errors="replace")
@@ -380,7 +384,7 @@ class _Run:
         finally:
             registry.close()
 
-    def _conclude(self, selected: list[SessionMemory]) -> Result:
+    def _conclude(self, selected: list[SessionMemory]) -> ConsolidationResult:
         if not self.jobs.heartbeat(self.claim):
             raise ModelError("another process took the job over", again=True)
         # compared with the files at the start: text that the owner wrote since then stays
@@ -394,7 +398,7 @@ class _Run:
             self.settings.longterm.consolidate.provider,
             self.tokens,
         )
-        result = Result(
+        result = ConsolidationResult(
             "unchanged", "nothing had to change", 0, len(hunks), len(selected), self.tokens
         )
         suspect = any(orders("\n".join(hunk.after)) for hunk in hunks)
@@ -410,7 +414,9 @@ class _Run:
             result.state, result.reason = "review", "`memsearch longterm review` shows the changes"
         return self._finish(selected, result)
 
-    def _finish(self, selected: list[SessionMemory], result: Result) -> Result:
+    def _finish(
+        self, selected: list[SessionMemory], result: ConsolidationResult
+    ) -> ConsolidationResult:
         """Write the evidence into the workspace, advance the baseline, end the job; in this order.
         The baseline is the text that was consolidated, not the current text.
         """
@@ -425,7 +431,9 @@ class _Run:
         self.baseline.commit(weighed | self.before)
         return self._end(selected, result)
 
-    def _end(self, selected: list[SessionMemory], result: Result) -> Result:
+    def _end(
+        self, selected: list[SessionMemory], result: ConsolidationResult
+    ) -> ConsolidationResult:
         result.memories = len(selected)
         outcome = result.state if self.asked else NOTHING_TO_DO
         self.jobs.finish(
@@ -463,29 +471,31 @@ class FileTools:
     def __init__(self, home: Home, folder: Path) -> None:
         self.home, self.folder = home, folder
 
-    def tools(self) -> list[tools.Tool]:
+    def tools(self) -> list[tools.ModelTool]:
         """The tools, as the model's API describes them."""
         return [
-            tools.Tool("list_files", "All files, with their sizes in bytes.", {}, self.list_files),
-            tools.Tool(
+            tools.ModelTool(
+                "list_files", "All files, with their sizes in bytes.", {}, self.list_files
+            ),
+            tools.ModelTool(
                 "read_file",
                 "Lines of a file, from first_line (counted from 1) on.",
                 {"path": "string", "first_line": "integer", "lines": "integer"},
                 self.read_file,
             ),
-            tools.Tool(
+            tools.ModelTool(
                 "search",
                 "Lines that contain a text, in all files, whatever its case.",
                 {"text": "string"},
                 self.search,
             ),
-            tools.Tool(
+            tools.ModelTool(
                 "write_file",
                 "Write a whole file.",
                 {"path": "string", "content": "string"},
                 self.write_file,
             ),
-            tools.Tool(
+            tools.ModelTool(
                 "replace_text",
                 "Replace a text that stands in a file exactly once.",
                 {"path": "string", "old": "string", "new": "string"},

@@ -31,7 +31,7 @@ Kind = Literal["project_review", "user_profile", "memory_to_skill"]
 _JSON = re.compile(r"\A\s*(?:```(?:json)?\s*\n)?(\{.*\})\s*(?:\n```)?\s*\Z", re.S)
 
 
-class Outcome(Protocol):
+class DraftingResult(Protocol):
     """The result of drafting. ``tokens``: tokens that the model used."""
 
     state: str
@@ -40,7 +40,7 @@ class Outcome(Protocol):
 
 T = TypeVar("T", Task, SkillTask)
 A = TypeVar("A")
-R = TypeVar("R", bound=Outcome)
+R = TypeVar("R", bound=DraftingResult)
 
 
 def enabled(settings: Settings, kind: Kind) -> tuple[str, Task | SkillTask] | None:

@@ -74,7 +74,7 @@ class ExtractionAnswer(msgspec.Struct, forbid_unknown_fields=True):
     rollout_slug: str | None = None
 
 
-class Standing(msgspec.Struct):
+class SessionCandidate(msgspec.Struct):
     """A session and why phase 1 would not read it now. ``reason``: '' if it would."""
 
     where: Session
@@ -87,7 +87,7 @@ class Standing(msgspec.Struct):
         return f"{self.where.agent}/{self.where.session}"
 
 
-class Outcome(msgspec.Struct):
+class ExtractionResult(msgspec.Struct):
     """The result of a run of phase 1."""
 
     succeeded: int = 0
@@ -106,7 +106,7 @@ def survey(
     only: str = "",
     since: float = 0.0,
     now: float = 0.0,
-) -> list[Standing]:
+) -> list[SessionCandidate]:
     """List every session with the reason why it is not read now, newest first. Only sessions that
     pass the checks of file metadata are opened.
 
@@ -124,7 +124,7 @@ def survey(
         for where in all_sessions(agent, folders):
             if only and where.session != only:
                 continue
-            standing = Standing(where, "", id_of(agent, where.session))
+            standing = SessionCandidate(where, "", id_of(agent, where.session))
             standing.memory = standing.memory if standing.memory in known else ""
             job = jobs.get(standing.key)
             idle = now - where.modified
@@ -178,7 +178,7 @@ def run(
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
-) -> Outcome:
+) -> ExtractionResult:
     """Read the sessions that are due.
 
     Args:
@@ -187,13 +187,13 @@ def run(
     """
     standings = survey(home, settings, folders, only=only, since=since, now=clock())
     due = [standing for standing in standings if not standing.reason][: limit or None]
-    outcome, lock = Outcome(failed=[]), threading.Lock()
+    outcome, lock = ExtractionResult(failed=[]), threading.Lock()
     known = Registry(home)
     try:
         with ThreadPoolExecutor(
             max(1, min(settings.longterm.parallel, len(due))), "extract"
         ) as pool:
-            work = _Work(
+            work = _ExtractionRun(
                 home,
                 settings,
                 known,
@@ -218,7 +218,7 @@ def run(
     return outcome
 
 
-class _Work:
+class _ExtractionRun:
     """The shared state of one run's threads."""
 
     def __init__(
@@ -228,7 +228,7 @@ class _Work:
         registry: Registry,
         cap: int,
         force: bool,
-        outcome: Outcome,
+        outcome: ExtractionResult,
         lock: threading.Lock,
         stop: Callable[[], bool] | None,
         clock: Callable[[], float],
@@ -237,7 +237,7 @@ class _Work:
         self.cap, self.force, self.outcome, self.lock, self.stop = cap, force, outcome, lock, stop
         self.jobs, self.store = Jobs(home, clock), SessionMemories(home, clock)
 
-    def one(self, standing: Standing) -> None:
+    def one(self, standing: SessionCandidate) -> None:
         """Claim a session, read it, and finish the job. An error fails only this job, not
         the run.
         """

@@ -23,7 +23,7 @@ def pinned(home: Home) -> set[str]:
         catalog.close()
 
 
-class Learned(msgspec.Struct):
+class SessionMemoryUsage(msgspec.Struct):
     """The memory of one session with its use. Days are ISO dates; '' for none.
 
     Attributes:
@@ -50,7 +50,7 @@ class Learned(msgspec.Struct):
     title: str
 
 
-def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
+def overview(home: Home, unused_days: float, now: float = 0.0) -> list[SessionMemoryUsage]:
     """Every session memory with its use and age, and the days on which it will be forgotten and
     deleted.
 
@@ -65,7 +65,7 @@ def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
         use = uses.get(memory.id)
         last = memory.last_used(use)
         rows.append(
-            Learned(
+            SessionMemoryUsage(
                 id=memory.id,
                 agent=memory.agent,
                 session=memory.session,

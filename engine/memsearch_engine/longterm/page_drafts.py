@@ -23,7 +23,7 @@ from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import reading
 from memsearch_engine.longterm.changes import Hunk, differences
 from memsearch_engine.longterm.drafting import Drafting, answered
-from memsearch_engine.longterm.page_review import Draft, pending
+from memsearch_engine.longterm.page_review import PageProposal, pending
 from memsearch_engine.longterm.pages import (
     FENCE,
     FILES,
@@ -58,7 +58,7 @@ class PageAnswer(msgspec.Struct, forbid_unknown_fields=True):
     content: str = ""
 
 
-class Result(msgspec.Struct):
+class PageDraftResult(msgspec.Struct):
     """The result of a request for changes of a page.
 
     Attributes:
@@ -91,7 +91,7 @@ def run(
     model: str = "",
     stop: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.time,
-) -> Result:
+) -> PageDraftResult:
     """Have changes of a page proposed; see ``Drafting``.
 
     Raises:
@@ -110,15 +110,15 @@ def run(
     )
     if not force and any(draft.page == page and draft.waiting for draft in pending(home, project)):
         # the owner was shown these changes: they are not replaced before a decision
-        return Result(page, "skipped", "changes wait for the owner's word")
+        return PageDraftResult(page, "skipped", "changes wait for the owner's word")
     return drafting.run(force=force)
 
 
-class _PageDrafting(Drafting[Task, PageAnswer, Result]):
+class _PageDrafting(Drafting[Task, PageAnswer, PageDraftResult]):
     page: Page
 
-    def result(self, state: str, reason: str) -> Result:
-        return Result(self.page, state, reason)
+    def result(self, state: str, reason: str) -> PageDraftResult:
+        return PageDraftResult(self.page, state, reason)
 
     def room(self) -> int:
         # a model must not read lines that came with a clone
@@ -151,7 +151,7 @@ class _PageDrafting(Drafting[Task, PageAnswer, Result]):
     def parsed(self, text: str) -> PageAnswer:
         return parsed(text)
 
-    def take(self, answer: PageAnswer, material: Material) -> Result:
+    def take(self, answer: PageAnswer, material: Material) -> PageDraftResult:
         if answer.action == "none" or not answer.content.strip():
             return self.result("unchanged", answer.reason[:300])
         after, left_out = checked(self.home, answer.content, self.page, material)
@@ -163,7 +163,7 @@ class _PageDrafting(Drafting[Task, PageAnswer, Result]):
             hunk.number, hunk.memories = number, sorted(sessions - {""})
         if not allowed:
             return self.result("unchanged", "nothing of it could be proposed")
-        draft = Draft(
+        draft = PageProposal(
             at=self.clock(),
             hunks=allowed,
             id=uuid.uuid4().hex[:12],
@@ -171,11 +171,11 @@ class _PageDrafting(Drafting[Task, PageAnswer, Result]):
             reason=plain(answer.reason)[:300],
         )
         self.writes = (lambda db: self._store(db, draft)), SCHEMA
-        found = Result(self.page, "review", draft.reason, len(allowed))
+        found = PageDraftResult(self.page, "review", draft.reason, len(allowed))
         found.left_out = left_out + len(hunks) - sum(hunk in hunks for hunk in allowed)
         return found
 
-    def _store(self, db: sqlite3.Connection, draft: Draft) -> None:
+    def _store(self, db: sqlite3.Connection, draft: PageProposal) -> None:
         db.execute(
             "INSERT OR REPLACE INTO living_waiting (project, page, body) VALUES (?,?,?)",
             (self.project.id, self.page, msgspec.json.encode(draft)),

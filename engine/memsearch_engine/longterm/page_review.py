@@ -31,7 +31,7 @@ from memsearch_engine.longterm.pages import (
 _VERSIONS = 20  # versions of a page that can be undone
 
 
-class Draft(Proposed, kw_only=True):
+class PageProposal(Proposed, kw_only=True):
     """A proposal for a page.
 
     Attributes:
@@ -44,16 +44,16 @@ class Draft(Proposed, kw_only=True):
     reason: str
 
 
-def pending(home: Home, project: Project) -> list[Draft]:
+def pending(home: Home, project: Project) -> list[PageProposal]:
     """The pending proposals of a project."""
     with using(home, SCHEMA) as db:
         rows = db.execute(
             "SELECT body FROM living_waiting WHERE project=? ORDER BY page", (project.id,)
         ).fetchall()
-    return [msgspec.json.decode(body, type=Draft) for (body,) in rows]
+    return [msgspec.json.decode(body, type=PageProposal) for (body,) in rows]
 
 
-class PageReview(Review[Draft]):
+class PageReview(Review[PageProposal]):
     """Decides on the proposal for one page. Each accepted change can be undone."""
 
     listing = "memsearch pages show"
@@ -76,12 +76,12 @@ class PageReview(Review[Draft]):
         """The path of the page."""
         return self.path
 
-    def pending(self) -> Draft | None:
+    def pending(self) -> PageProposal | None:
         """The pending proposal for the page."""
         found = pending(self.home, self.project)
         return next((draft for draft in found if draft.page == self.page), None)
 
-    def store(self, proposal: Draft) -> None:
+    def store(self, proposal: PageProposal) -> None:
         """Store the decisions. A proposal without open changes is deleted."""
         with using(self.home, SCHEMA) as db, transaction(db):
             if proposal.waiting:
@@ -92,7 +92,7 @@ class PageReview(Review[Draft]):
             else:
                 db.execute("DELETE FROM living_waiting WHERE project=? AND page=?", self._key)
 
-    def reopen(self, draft: Draft) -> bool:
+    def reopen(self, draft: PageProposal) -> bool:
         """Make rejected changes pending again. Returns False if other changes are pending
         by now.
         """

@@ -18,8 +18,8 @@ from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.longterm import injected, page_drafts
 from memsearch_engine.longterm import pages as documents
 from memsearch_engine.longterm.changes import Hunk
-from memsearch_engine.longterm.page_drafts import Result
-from memsearch_engine.longterm.page_review import Draft, PageReview
+from memsearch_engine.longterm.page_drafts import PageDraftResult
+from memsearch_engine.longterm.page_review import PageProposal, PageReview
 from memsearch_engine.longterm.pages import Page, PageState, Spot
 from memsearch_engine.search.scope import Scope
 
@@ -42,7 +42,7 @@ class Pages:
     def __init__(self, scope: Scope) -> None:
         self._scope, self._home = scope, scope.home
 
-    def review(self, page: Page, *, provider: str = "", model: str = "") -> Result:
+    def review(self, page: Page, *, provider: str = "", model: str = "") -> PageDraftResult:
         """Have a model propose changes now, whatever the pause.
 
         Args:
@@ -83,7 +83,7 @@ class Pages:
             chosen[0] if chosen else "",
         )
 
-    def draft(self, page: Page) -> Draft | None:
+    def draft(self, page: Page) -> PageProposal | None:
         """The proposal that is pending review."""
         return self._review(page).pending()
 
@@ -115,7 +115,7 @@ class Pages:
         self._refresh_injected()
         return done
 
-    def reopen(self, draft: Draft) -> bool:
+    def reopen(self, draft: PageProposal) -> bool:
         """Make rejected changes pending again. Returns False if other changes are pending
         by now.
         """

@@ -43,8 +43,8 @@ class RunReport(msgspec.Struct):
     """
 
     forgotten: list[str]
-    extracted: extract.Outcome | None = None
-    consolidated: consolidate.Result | None = None
+    extracted: extract.ExtractionResult | None = None
+    consolidated: consolidate.ConsolidationResult | None = None
 
 
 def run(
@@ -94,7 +94,7 @@ def run(
         if phase in (0, 2) and _others_read(home, clock()):
             # the process that reads the last session consolidates, so that all sessions go into the
             # same change
-            report.consolidated = consolidate.Result(
+            report.consolidated = consolidate.ConsolidationResult(
                 "skipped", "sessions are being read by another process"
             )
         elif phase in (0, 2) and not (stop and stop()):
@@ -181,7 +181,7 @@ class Failed(msgspec.Struct):
     stolen: int
 
 
-class Waiting(msgspec.Struct):
+class PendingProposal(msgspec.Struct):
     """The pending proposal.
 
     Attributes:
@@ -207,7 +207,7 @@ class LongTermStatus(msgspec.Struct):
     reasons: dict[str, int]
     failed: list[Failed]
     consolidation: Job | None
-    review: Waiting | None
+    review: PendingProposal | None
     memories: int
     today_tokens: int
     daily_tokens: int
@@ -252,7 +252,7 @@ def status(
             if job.state == "error"
         ],
         consolidation=jobs.get("consolidate", "all"),
-        review=Waiting(waiting.id, len(waiting.waiting)) if waiting else None,
+        review=PendingProposal(waiting.id, len(waiting.waiting)) if waiting else None,
         memories=len([m for m in SessionMemories(home).all() if not m.forgotten]),
         today_tokens=used,
         daily_tokens=limits.daily_tokens,

@@ -17,7 +17,7 @@ from memsearch_engine.capture.clean import without_secrets
 from memsearch_engine.core.errors import MemsearchError, SettingsError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.tokens import estimate
-from memsearch_engine.core.llm.tools import Tool
+from memsearch_engine.core.llm.tools import ModelTool
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.index.catalog import Catalog
@@ -141,19 +141,19 @@ def _shown(material: Material, day: str, entry: Entry) -> str:
     )
 
 
-def tools_for(material: Material) -> list[Tool]:
+def tools_for(material: Material) -> list[ModelTool]:
     """The read-only tools of a model: search notes by words, read one note, read the conversation
     behind a note.
     """
     return [
-        Tool(
+        ModelTool(
             "search",
             "Notes of the project that have these words, best first.",
             {"words": "string"},
             _Search(material),
         ),
-        Tool("expand", "A whole note by its id.", {"id": "string"}, _Expand(material)),
-        Tool(
+        ModelTool("expand", "A whole note by its id.", {"id": "string"}, _Expand(material)),
+        ModelTool(
             "transcript",
             "The conversation that a note came from, by the note's id.",
             {"id": "string"},

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from memsearch_engine.actions.index import Actions
+from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.core.errors import SettingsError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
@@ -73,7 +73,7 @@ class SkillsAnswer(msgspec.Struct, forbid_unknown_fields=True):
     skills: list[Drafted]
 
 
-class Result(msgspec.Struct):
+class SkillDraftResult(msgspec.Struct):
     """The result of a run.
 
     Attributes:
@@ -100,7 +100,7 @@ def distill(
     model: str = "",
     stop: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.time,
-) -> Result:
+) -> SkillDraftResult:
     """Have skills drafted from recurring procedures; see ``Drafting``.
 
     Args:
@@ -127,11 +127,11 @@ def distill(
     return drafting.run(force=force)
 
 
-class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, Result]):
+class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, SkillDraftResult]):
     kind = TASK
 
-    def result(self, state: str, reason: str) -> Result:
-        return Result(state, reason)
+    def result(self, state: str, reason: str) -> SkillDraftResult:
+        return SkillDraftResult(state, reason)
 
     def room(self) -> int:
         return max(1000, self.settings.documents.input_tokens * 3 // 4)
@@ -168,9 +168,9 @@ class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, Result]):
     def parsed(self, text: str) -> SkillsAnswer:
         return answered(text, SkillsAnswer)
 
-    def take(self, answer: SkillsAnswer, material: Material) -> Result:
-        found = Result("unchanged", "nothing that recurs is worth a skill")
-        with contextlib.closing(Actions(self.home)) as actions:
+    def take(self, answer: SkillsAnswer, material: Material) -> SkillDraftResult:
+        found = SkillDraftResult("unchanged", "nothing that recurs is worth a skill")
+        with contextlib.closing(ActionIndex(self.home)) as actions:
             confirmed = _confirmer(actions, self.project)
         for drafted in answer.skills[:_MAX_SKILLS]:
             name = slug_of(drafted.name)
@@ -224,7 +224,7 @@ class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, Result]):
 
 def _recurring(home: Home, project: Project) -> list[str]:
     sessions: dict[str, set[str]] = {}
-    with contextlib.closing(Actions(home)) as actions:
+    with contextlib.closing(ActionIndex(home)) as actions:
         for act in actions.that_worked([project.memory]):
             if not act.outside:
                 sessions.setdefault(act.command, set()).add(act.session)
@@ -234,7 +234,7 @@ def _recurring(home: Home, project: Project) -> list[str]:
     return [f"{count}  {redact(plain(command), home)[0][:200]}" for count, command in often]
 
 
-def _confirmer(actions: Actions, project: Project) -> Callable[[str], bool]:
+def _confirmer(actions: ActionIndex, project: Project) -> Callable[[str], bool]:
     """Return a function that says whether a command has succeeded in this project. Text in <angle
     brackets> matches anything.
     """

@@ -14,7 +14,7 @@ from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
 from memsearch_engine.injection.supersessions import Supersessions
 from memsearch_engine.longterm import skill_drafts, skills
-from memsearch_engine.longterm.skill_drafts import Result
+from memsearch_engine.longterm.skill_drafts import SkillDraftResult
 from memsearch_engine.longterm.skills import Candidate
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
@@ -36,7 +36,7 @@ class Skills:
 
     def distill(
         self, *, agent: str = "", provider: str = "", model: str = "", force: bool = True
-    ) -> Result:
+    ) -> SkillDraftResult:
         """Have a model draft skills from recurring procedures now.
 
         Args:

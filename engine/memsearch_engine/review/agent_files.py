@@ -8,7 +8,7 @@ import re
 from datetime import date
 
 from memsearch_engine.agents import agent_files
-from memsearch_engine.agents.agent_files import Found, NativeMemory, NativeSection
+from memsearch_engine.agents.agent_files import AgentFile, AgentFileSection, Found
 from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
 from memsearch_engine.injection.notes import mark_withheld
 from memsearch_engine.journal.disk import locked
@@ -23,7 +23,7 @@ _CHUNK = re.compile(r"[0-9a-f]{4,64}")
 _TAKEN = re.compile(r"\(native:([0-9a-f]{12})\)")
 
 
-class NativeMemories:
+class AgentFiles:
     """Memory files of agents: their auto memories, CLAUDE.md, AGENTS.md and the like. They are read
     and copied into notes, but never written.
 
@@ -35,7 +35,7 @@ class NativeMemories:
     def __init__(self, scope: Scope, notes: NoteWriter) -> None:
         self._scope, self._notes = scope, notes
 
-    def all(self, *, agent: str = "", compare: bool = False) -> list[NativeMemory]:
+    def all(self, *, agent: str = "", compare: bool = False) -> list[AgentFile]:
         """The memory files for this project (or for all), in the order in which their agents read
         them.
 
@@ -71,7 +71,7 @@ class NativeMemories:
                 )
         return memories
 
-    def get(self, name: str) -> tuple[NativeMemory, list[NativeSection]]:
+    def get(self, name: str) -> tuple[AgentFile, list[AgentFileSection]]:
         """Find a memory file or one of its sections.
 
         Args:
@@ -120,8 +120,8 @@ class NativeMemories:
         return found[0]
 
     def _by_chunk(
-        self, memories: list[NativeMemory], name: str
-    ) -> list[tuple[NativeMemory, list[NativeSection]]]:
+        self, memories: list[AgentFile], name: str
+    ) -> list[tuple[AgentFile, list[AgentFileSection]]]:
         """Find sections by the id of a search hit."""
         catalog = self._scope.catalog
         if catalog is None or not _CHUNK.fullmatch(name):
@@ -129,7 +129,7 @@ class NativeMemories:
         wanted = catalog.entries_of_chunk(name, "native")
         return [(m, [s]) for m in memories for s in m.sections if s.id in wanted]
 
-    def take(self, memory: NativeMemory, section: NativeSection) -> Note:
+    def take(self, memory: AgentFile, section: AgentFileSection) -> Note:
         """Copy a section into today's notes, with its source, at most once a day. This can be
         undone.
 
@@ -150,7 +150,7 @@ class NativeMemories:
                     raise UsageError(f"{section.id} was taken today")
             return self._take(memory, section)
 
-    def _take(self, memory: NativeMemory, section: NativeSection) -> Note:
+    def _take(self, memory: AgentFile, section: AgentFileSection) -> Note:
         path = agent_files.short(memory.path, self._scope.place.root).replace("`", "")
         under = f", under {' › '.join(section.trail)}" if section.trail else ""
         whose = f", of {agent_files.titles(memory)}" if memory.author == "agent" else ""

@@ -17,7 +17,7 @@ from memsearch_engine.journal.write import target_of
 from memsearch_engine.search.scope import Scope
 
 
-class Contested(msgspec.Struct, frozen=True):
+class TextConflict(msgspec.Struct, frozen=True):
     """A note and its other text. ``entry`` is None if the note itself was deleted since."""
 
     path: str
@@ -44,18 +44,18 @@ class Conflicts:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def all(self) -> list[Contested]:
+    def all(self) -> list[TextConflict]:
         """All conflicts, newest day first."""
         found = []
         for file, other in self._scope.every_entry():
             if of := other.marks.get(CONFLICT_OF):
                 entry = next((entry for entry in self._scope.read(file) if entry.id == of), None)
-                found.append(Contested(file.path, file.day, entry, other))
+                found.append(TextConflict(file.path, file.day, entry, other))
         return found
 
     def decide(
         self,
-        case: Contested,
+        case: TextConflict,
         keep: Literal["shown", "other", "both"],
         text: str | None = None,
     ) -> None:
@@ -84,7 +84,7 @@ class Conflicts:
         body = text if text is not None else case.other.body if keep == "other" else None
         self._scope.journal.decide(folder, shown, other, body)
 
-    def get(self, name: str) -> Contested:
+    def get(self, name: str) -> TextConflict:
         """The conflict of which the note's id, or the other text's id, begins with *name*. Raises
         NotFound.
         """

@@ -12,10 +12,10 @@ import msgspec
 from memsearch_engine.agents.patches import Patch
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.longterm.changes import Hunk
-from memsearch_engine.longterm.page_review import Draft
+from memsearch_engine.longterm.page_review import PageProposal
 from memsearch_engine.longterm.pages import Page
 from memsearch_engine.longterm.review import Proposal
-from memsearch_engine.review.item import MAX_LINES, Case, Line, Parts, Step, many
+from memsearch_engine.review.item import MAX_LINES, Line, Parts, ReviewItem, Step, many
 
 
 def _changes(hunk: Hunk) -> list[Line]:
@@ -36,7 +36,7 @@ def _sources(names: list[str]) -> list[Line]:
 # -- long-term memory
 
 
-def proposed(memory: Parts) -> list[Case]:
+def proposed(memory: Parts) -> list[ReviewItem]:
     """The proposed changes of the long-term memory."""
     learned = memory.longterm
     proposal = learned.pending()
@@ -55,7 +55,7 @@ def proposed(memory: Parts) -> list[Case]:
             names.append(f"{one.agent} {one.session[:13]} ({project})" if one else name)
         head: Line = [(paths, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")]
         found.append(
-            Case(
+            ReviewItem(
                 "longterm",
                 f"{proposal.id}/{hunk.number}",
                 f"{_sign(hunk)} {lines[0].lstrip('-*# ')}",
@@ -71,7 +71,7 @@ def proposed(memory: Parts) -> list[Case]:
 
 
 def decide_proposed(
-    memory: Parts, case: Case, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
     """Accept or reject a change of the long-term memory. Returns a message and the step that undoes
     it.
@@ -99,21 +99,21 @@ def propose_again(memory: Parts, before: dict[str, Any], numbers: list[int]) -> 
 # -- pages
 
 
-def pages(memory: Parts) -> list[Case]:
+def pages(memory: Parts) -> list[ReviewItem]:
     """The proposed changes of PROJECT.md and USER.md, and lines that nobody has accepted."""
     found = []
     for page in ("project", "user"):
         try:
             state = memory.pages.get(page)
         except MemsearchError as error:  # for example a link that leads out of the project
-            found.append(Case("unread", f"page/{page}", str(error), [[(str(error), "warn")]]))
+            found.append(ReviewItem("unread", f"page/{page}", str(error), [[(str(error), "warn")]]))
             continue
         name = os.path.basename(state.path)
         for hunk in state.waiting:
             head: Line = [(name, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")]
             lines = hunk.after or hunk.before
             found.append(
-                Case(
+                ReviewItem(
                     "page",
                     f"page/{name}/{hunk.number}",
                     f"{_sign(hunk)} {name}: {lines[0].lstrip('-*# ')}",
@@ -137,7 +137,7 @@ def pages(memory: Parts) -> list[Case]:
     return found
 
 
-def _strange(name: str, page: str, shown: tuple[Any, ...], more: int) -> Case:
+def _strange(name: str, page: str, shown: tuple[Any, ...], more: int) -> ReviewItem:
     """A case for lines of a page that the owner has not accepted."""
     detail: list[Line] = [
         [(name, "strong")],
@@ -148,10 +148,14 @@ def _strange(name: str, page: str, shown: tuple[Any, ...], more: int) -> Case:
     if more:
         detail.append([(f"and {more} more, which are shown when these are decided", "dim")])
     title = f"{name}: {many(len(shown), 'line')} that you have not accepted"
-    return Case("page", f"page/{name}/lines", title, detail, "release", subject=(page, 0, shown))
+    return ReviewItem(
+        "page", f"page/{name}/lines", title, detail, "release", subject=(page, 0, shown)
+    )
 
 
-def decide_page(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+def decide_page(
+    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+) -> tuple[str, Step | None]:
     """Decide on a change or on lines of a page. Returns a message and the step that undoes it."""
     page, number, seen = case.subject
     if not number:
@@ -180,14 +184,14 @@ def reopen_page(memory: Parts, page: Page, version: int, before: dict[str, Any] 
     """
     if version:
         memory.pages.undo(page, version)
-    waits = before is not None and memory.pages.reopen(msgspec.convert(before, Draft))
+    waits = before is not None and memory.pages.reopen(msgspec.convert(before, PageProposal))
     return "it waits again" if waits else "undone; other changes wait by now"
 
 
 # -- skills
 
 
-def skills(memory: Parts) -> list[Case]:
+def skills(memory: Parts) -> list[ReviewItem]:
     """The drafted skills that are not installed in their current form."""
     found = []
     for item in memory.skills.all():
@@ -197,11 +201,13 @@ def skills(memory: Parts) -> list[Case]:
             planned = memory.skills.planned(item.name)
         except MemsearchError as error:
             title, why = f"! {item.name}: {error}", [[(str(error), "warn")]]
-            found.append(Case("skill", f"skill/{item.name}", title, why, subject=(item.name, [])))
+            found.append(
+                ReviewItem("skill", f"skill/{item.name}", title, why, subject=(item.name, []))
+            )
             continue
         question = f"Install {item.name}, which this home did not draft? Type yes"
         found.append(
-            Case(
+            ReviewItem(
                 "skill",
                 f"skill/{item.name}",
                 f"{'+' if item.state == 'new' else '~'} {item.name}: {item.description}",
@@ -238,7 +244,9 @@ def _skill_lines(item: Any, planned: list[Patch]) -> list[Line]:
     return detail
 
 
-def decide_skill(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+def decide_skill(
+    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+) -> tuple[str, Step | None]:
     """Install or remove a skill. Returns a message and the step that undoes it."""
     name, planned = case.subject
     if not yes:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memsearch_engine.review.conflicts import Conflicts
     from memsearch_engine.review.repair import Repair
     from memsearch_engine.review.secrets import Secrets
-    from memsearch_engine.review.staleness import Ground
+    from memsearch_engine.review.staleness import Staleness
     from memsearch_engine.review.trust import Trust
 
 MAX_LINES = 40  # maximum lines of one piece of evidence
@@ -45,7 +45,7 @@ Kind = Literal[
 Step = list[Any]
 
 
-class Case(msgspec.Struct, frozen=True):
+class ReviewItem(msgspec.Struct, frozen=True):
     """One item to decide on.
 
     Attributes:
@@ -106,7 +106,7 @@ class Parts(Protocol):
     conflicts: Conflicts
     repair: Repair
     supersession: Supersession
-    staleness: Ground
+    staleness: Staleness
     secrets: Secrets
 
     def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import os
 
-from memsearch_engine.journal.model import Waits
+from memsearch_engine.journal.model import QuarantineReason
 from memsearch_engine.journal.write import Target
-from memsearch_engine.review.item import MAX_LINES, Case, Line, Parts, Step, Tone, many
-from memsearch_engine.review.trust import Held
+from memsearch_engine.review.item import MAX_LINES, Line, Parts, ReviewItem, Step, Tone, many
+from memsearch_engine.review.trust import QuarantinedNote
 
 _BODY_LINES = 12
 
 # -- quarantine
 
 
-def quarantined(memory: Parts) -> list[Case]:
+def quarantined(memory: Parts) -> list[ReviewItem]:
     """The quarantined notes. Notes of one file that were not written here form one case."""
     found = []
-    arrived: dict[str, list[Held]] = {}
+    arrived: dict[str, list[QuarantinedNote]] = {}
     for note in memory.trust.held():
-        if note.why is Waits.ARRIVED:
+        if note.why is QuarantineReason.ARRIVED:
             arrived.setdefault(note.path, []).append(note)
-        elif note.why is Waits.CONTRADICTS:
+        elif note.why is QuarantineReason.CONTRADICTS:
             found.append(_contradicting(note))
         else:
             found.append(_untrusted(note))
     return found + [_arrived(path, notes) for path, notes in arrived.items()]
 
 
-def _untrusted(note: Held) -> Case:
+def _untrusted(note: QuarantinedNote) -> ReviewItem:
     """A case for a note with outside content, or one that reads like an order."""
     outside = "took in content from outside (web, MCP)"
-    why = outside if note.why is Waits.OUTSIDE else "reads like an order to agents"
+    why = outside if note.why is QuarantineReason.OUTSIDE else "reads like an order to agents"
     whose = f"  shared by {note.author}" if note.author else ""
     detail: list[Line] = [
         [(note.title, "text")],
@@ -42,7 +42,7 @@ def _untrusted(note: Held) -> Case:
         [],
         [("no session is given it until you release it", "dim")],
     ]
-    return Case(
+    return ReviewItem(
         "held",
         note.path + note.entry_id,
         f"{note.day}  {note.title}",
@@ -54,7 +54,7 @@ def _untrusted(note: Held) -> Case:
     )
 
 
-def _contradicting(note: Held) -> Case:
+def _contradicting(note: QuarantinedNote) -> ReviewItem:
     """A case for a note that contradicts a decision of the owner in its file."""
     cause = (
         "a revert, a merge, a checkout or another program wrote the file; no session is given it"
@@ -69,7 +69,7 @@ def _contradicting(note: Held) -> Case:
         [(cause, "dim")],
         [(answers, "dim")],
     ]
-    return Case(
+    return ReviewItem(
         "held",
         note.path + note.entry_id,
         f"{note.day}  {note.title}",
@@ -81,7 +81,7 @@ def _contradicting(note: Held) -> Case:
     )
 
 
-def _arrived(path: str, notes: list[Held]) -> Case:
+def _arrived(path: str, notes: list[QuarantinedNote]) -> ReviewItem:
     """A case for the notes of one file that this home did not write."""
     author = notes[0].author
     why = (
@@ -102,7 +102,7 @@ def _arrived(path: str, notes: list[Held]) -> Case:
         [],
         [("no session is given them until you release them, as they are now", "dim")],
     ]
-    return Case(
+    return ReviewItem(
         "held",
         path,
         f"{notes[0].day or os.path.basename(path)}  {many(len(notes), 'note')} from elsewhere",
@@ -114,13 +114,13 @@ def _arrived(path: str, notes: list[Held]) -> Case:
 
 
 def decide_quarantined(
-    memory: Parts, case: Case, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
     """Release or refuse quarantined notes. Returns a message and the step that undoes it."""
     if isinstance(case.subject, str):
         return f"{many(memory.trust.release_files([case.subject]), 'note')} released", None
-    note: Held = case.subject
-    if note.why is Waits.CONTRADICTS:
+    note: QuarantinedNote = case.subject
+    if note.why is QuarantineReason.CONTRADICTS:
         if yes:
             (entry,) = memory.trust.accept([note.target])
             return "accepted as the file has it", [
@@ -161,7 +161,7 @@ def trust_again(memory: Parts, verb: str, path: str, name: str, hash_: str) -> s
 # -- conflicts
 
 
-def conflicts(memory: Parts) -> list[Case]:
+def conflicts(memory: Parts) -> list[ReviewItem]:
     """Notes with texts from two machines or branches."""
     found = []
     for conflict in memory.conflicts.all():
@@ -175,7 +175,7 @@ def conflicts(memory: Parts) -> list[Case]:
         detail += [[], [("the other", "strong")]]
         detail += _against(other.body.splitlines(), first, "+", "good")
         found.append(
-            Case(
+            ReviewItem(
                 "conflict",
                 f"conflict/{conflict.path}/{conflict.id}",
                 f"{conflict.day}  {(shown or other).title}",
@@ -203,7 +203,7 @@ def _against(lines: list[str], others: list[str], sign: str, tone: Tone) -> list
 
 
 def decide_conflict(
-    memory: Parts, case: Case, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
     """Resolve a conflict. Returns a message and the step that undoes it."""
     memory.conflicts.decide(case.subject, "shown" if yes else "other", text)
@@ -213,7 +213,7 @@ def decide_conflict(
 # -- junk and repetitions
 
 
-def repairs(memory: Parts) -> list[Case]:
+def repairs(memory: Parts) -> list[ReviewItem]:
     """Junk, repetitions, and damage from a merge by lines."""
     found = []
     for finding in memory.repair.findings():
@@ -228,7 +228,7 @@ def repairs(memory: Parts) -> list[Case]:
             detail.append([(f"{len(others)} go; the one that stays gets their anchors", "dim")])
         usual = "merge" if others else "delete"
         found.append(
-            Case(
+            ReviewItem(
                 "repair",
                 finding.kind + "".join(note.entry_id for note in finding.notes),
                 f"{finding.kind}  {first.title}",
@@ -243,7 +243,7 @@ def repairs(memory: Parts) -> list[Case]:
 
 
 def decide_repair(
-    memory: Parts, case: Case, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
     """Carry out a repair or dismiss it. Returns a message and the step that undoes it."""
     if not yes:
@@ -256,7 +256,7 @@ def decide_repair(
 # -- secrets
 
 
-def secrets(memory: Parts) -> list[Case]:
+def secrets(memory: Parts) -> list[ReviewItem]:
     """Secrets in notes and archived conversations. Reading everything takes seconds."""
     places: dict[tuple[str, str], list[str]] = {}
     for place in memory.secrets.found():
@@ -272,7 +272,7 @@ def secrets(memory: Parts) -> list[Case]:
             [("removing it cannot be undone; change the secret itself too", "warn")],
         ]
         found.append(
-            Case(
+            ReviewItem(
                 "secret",
                 fingerprint,
                 f"{rule}  {len(where)} times",
@@ -287,7 +287,7 @@ def secrets(memory: Parts) -> list[Case]:
 
 
 def decide_secret(
-    memory: Parts, case: Case, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
     """Scrub or allow a secret. Returns a message and the step that undoes it."""
     rule, fingerprint = case.subject

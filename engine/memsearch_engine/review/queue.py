@@ -19,7 +19,7 @@ import msgspec
 from memsearch_engine.core.errors import Conflict, NotFound, UsageError
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.review import documents, notes, versions
-from memsearch_engine.review.item import Case, Decision, Kind, Parts, Step, undone
+from memsearch_engine.review.item import Decision, Kind, Parts, ReviewItem, Step, undone
 from memsearch_engine.search.scope import Scope
 
 #: Kind -> name of its group in commands, and its title.
@@ -38,7 +38,7 @@ GROUPS: dict[Kind, tuple[str, str]] = {
 }
 _MAX_DONE = 50
 
-Decider = Callable[[Parts, Case, bool, str | None], tuple[str, Step | None]]
+Decider = Callable[[Parts, ReviewItem, bool, str | None], tuple[str, Step | None]]
 _DECIDERS: dict[Kind, Decider] = {
     "longterm": documents.decide_proposed,
     "page": documents.decide_page,
@@ -65,7 +65,7 @@ _UNDOERS: dict[str, Callable[..., str]] = {
 }
 
 
-class Done(msgspec.Struct):
+class DecisionRecord(msgspec.Struct):
     """A decision that was carried out. ``step``: how it is undone; None if it cannot be."""
 
     at: float
@@ -79,7 +79,7 @@ class Done(msgspec.Struct):
 class _Record(msgspec.Struct):
     """The record file: decisions, skipped cases, and the last list, by project."""
 
-    done: list[Done] = []
+    done: list[DecisionRecord] = []
     left: list[str] = []
     listed: dict[str, list[tuple[str, str]]] = {}
 
@@ -97,7 +97,7 @@ class ReviewQueue:
 
     # -- listing
 
-    def cases(self, *, secrets: bool = False) -> list[Case]:
+    def cases(self, *, secrets: bool = False) -> list[ReviewItem]:
         """All cases, by kind.
 
         Args:
@@ -120,14 +120,14 @@ class ReviewQueue:
             *versions.stale(memory),
         ]
 
-    def numbered(self, *, secrets: bool = False) -> list[Case]:
+    def numbered(self, *, secrets: bool = False) -> list[ReviewItem]:
         """All cases. Their positions, from 1, are stored as numbers for ``named``."""
         found = self.cases(secrets=secrets)
         with self._changed() as record:
             record.listed[self._project] = [(case.key, case.seen) for case in found]
         return found
 
-    def named(self, names: Iterable[str], cases: Sequence[Case]) -> list[Case]:
+    def named(self, names: Iterable[str], cases: Sequence[ReviewItem]) -> list[ReviewItem]:
         """The cases that *names* refer to: numbers of the last list, ids, or groups.
 
         Raises:
@@ -136,7 +136,7 @@ class ReviewQueue:
         """
         listed = self._read().listed.get(self._project, [])
         by_key = {case.key: case for case in cases}
-        found: dict[str, Case] = {}
+        found: dict[str, ReviewItem] = {}
         for name in names:
             if name.isdecimal() and len(name) < 6:
                 chosen = [self._numbered(int(name), listed, by_key)]
@@ -149,8 +149,8 @@ class ReviewQueue:
         return list(found.values())
 
     def _numbered(
-        self, number: int, listed: Sequence[tuple[str, str]], by_key: dict[str, Case]
-    ) -> Case:
+        self, number: int, listed: Sequence[tuple[str, str]], by_key: dict[str, ReviewItem]
+    ) -> ReviewItem:
         if not 1 <= number <= len(listed):
             raise NotFound(f"no number {number} in the last list", "`memsearch review` lists again")
         key, seen = listed[number - 1]
@@ -163,7 +163,7 @@ class ReviewQueue:
 
     # -- deciding
 
-    def decide(self, case: Case, accept: bool, text: str | None = None) -> Decision:
+    def decide(self, case: ReviewItem, accept: bool, text: str | None = None) -> Decision:
         """Carry out a decision.
 
         Args:
@@ -177,14 +177,14 @@ class ReviewQueue:
         if case.kind not in _DECIDERS or not (case.yes if accept else case.no):
             raise UsageError(f"{case.title!r} cannot be {'accepted' if accept else 'rejected'}")
         said, step = _DECIDERS[case.kind](self._memory, case, accept, text)
-        done = Done(time.time(), self._project, case.kind, case.title, said, step)
+        done = DecisionRecord(time.time(), self._project, case.kind, case.title, said, step)
         with self._changed() as record:
             record.done = [*record.done, done][-_MAX_DONE:]
             if step and step[0] == "again":
                 record.left.append(case.key)
         return Decision(said, partial(self._take_back, done) if step else None)
 
-    def undo(self) -> tuple[Done, str]:
+    def undo(self) -> tuple[DecisionRecord, str]:
         """Undo the last decision of this project that can be undone.
 
         Returns:
@@ -201,7 +201,7 @@ class ReviewQueue:
             )
         return done[-1], self._take_back(done[-1])
 
-    def _take_back(self, done: Done) -> str:
+    def _take_back(self, done: DecisionRecord) -> str:
         assert done.step is not None
         verb, *arguments = done.step
         said = _UNDOERS[verb](self._memory, *arguments)

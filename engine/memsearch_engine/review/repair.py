@@ -83,7 +83,7 @@ class SeenNote(msgspec.Struct, frozen=True):
         return Target(self.path, self.entry_id, self.hash)
 
 
-class Finding(msgspec.Struct, frozen=True):
+class RepairCandidate(msgspec.Struct, frozen=True):
     """A possible repair.
 
     Attributes:
@@ -122,7 +122,7 @@ class Repair:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def findings(self, names: Iterable[str] = ()) -> list[Finding]:
+    def findings(self, names: Iterable[str] = ()) -> list[RepairCandidate]:
         """List possible repairs: vanished notes first, then junk, then repetitions. Pinned notes
         are never junk.
 
@@ -136,9 +136,9 @@ class Repair:
         for file, entry in self._scope.every_entry():
             note = SeenNote(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
             if deleted.get(entry.id) == entry.raw:
-                found.append(Finding("returned", [note], entry.title))
+                found.append(RepairCandidate("returned", [note], entry.title))
             elif junk := _junk(entry):
-                found.append(Finding(junk[0], [note], junk[1]))
+                found.append(RepairCandidate(junk[0], [note], junk[1]))
             elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
                 notes.setdefault(
                     author_of(file.path) or self._scope.memory_of(file.path), []
@@ -160,7 +160,7 @@ class Repair:
         """
         return str(self._scope.journal.history.set_aside())
 
-    def mend(self, finding: Finding) -> None:
+    def mend(self, finding: RepairCandidate) -> None:
         """Carry out a repair in one step of undo.
 
         Vanished notes are restored and merged ones are separated. Junk, and deleted notes that came
@@ -189,7 +189,7 @@ class Repair:
         else:
             self._scope.journal.delete(self._scope.memory_of(targets[0].path), targets)
 
-    def _vanished(self) -> list[Finding]:
+    def _vanished(self) -> list[RepairCandidate]:
         found = []
         for folder in dict.fromkeys(project.memory for project in self._scope.projects):
             for change in self._scope.journal.vanished(folder):
@@ -198,13 +198,13 @@ class Repair:
                     change.path, day_of(change.path), change.entry_id, "", change.title, text
                 )
                 found.append(
-                    Finding(
+                    RepairCandidate(
                         "vanished", [note], text.splitlines()[-1][:200] if text else "", change.seq
                     )
                 )
         return found
 
-    def _merged(self) -> list[Finding]:
+    def _merged(self) -> list[RepairCandidate]:
         """One finding for each file that was merged line by line."""
         found = []
         for file in self._scope.days():
@@ -223,7 +223,9 @@ class Repair:
                     text,
                 )
                 found.append(
-                    Finding("merged", [note], wrong.evidence[0], file=(document.data, wrong.data))
+                    RepairCandidate(
+                        "merged", [note], wrong.evidence[0], file=(document.data, wrong.data)
+                    )
                 )
         return found
 
@@ -257,7 +259,7 @@ def _shingles(words: list[str]) -> frozenset[int]:
     )
 
 
-def _repetitions(notes: list[SeenNote]) -> list[Finding]:
+def _repetitions(notes: list[SeenNote]) -> list[RepairCandidate]:
     sets = {
         i: _shingles(words)
         for i, note in enumerate(notes)
@@ -294,7 +296,9 @@ def _repetitions(notes: list[SeenNote]) -> list[Finding]:
                 reverse=True,
             )
             found.append(
-                Finding("duplicate", alike_notes, f"{least[top]:.0%} of their words in common")
+                RepairCandidate(
+                    "duplicate", alike_notes, f"{least[top]:.0%} of their words in common"
+                )
             )
     return found
 
@@ -303,7 +307,7 @@ def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
     return len(one & other) / len(one | other)
 
 
-def _chosen(found: Iterable[Finding], names: Iterable[str]) -> list[Finding]:
+def _chosen(found: Iterable[RepairCandidate], names: Iterable[str]) -> list[RepairCandidate]:
     """Filter findings by the ids of their notes, or by kind."""
     wanted = list(names)
     return [

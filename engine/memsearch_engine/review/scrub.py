@@ -31,7 +31,8 @@ from memsearch_engine.core.home import AgentFolders, Home, lock
 from memsearch_engine.core.migrations import Database, transaction, write_ahead
 from memsearch_engine.core.project_location import shared_beside
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Milvus, Settings
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import MilvusSettings
 from memsearch_engine.journal.disk import locked, replace
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.origin import Origin, key_of
@@ -41,7 +42,7 @@ from memsearch_engine.longterm import pages, skills, workspace
 from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.review.secret_forms import Forms
-from memsearch_engine.secrets.scan import Finding, find
+from memsearch_engine.secrets.scan import FoundSecret, find
 from memsearch_engine.service import launch
 
 _NOTE = "scrub.json"
@@ -85,7 +86,7 @@ class ScrubReport(msgspec.Struct):
 def survey(
     home: Home,
     projects: list[Project],
-    secrets: list[Finding],
+    secrets: list[FoundSecret],
     folders: AgentFolders,
     progress: Progress | None = None,
 ) -> ScrubReport:
@@ -99,7 +100,7 @@ def scrub(
     home: Home,
     settings: Settings,
     projects: list[Project],
-    secrets: list[Finding],
+    secrets: list[FoundSecret],
     folders: AgentFolders,
     progress: Progress | None = None,
 ) -> ScrubReport:
@@ -143,7 +144,9 @@ def interrupted(home: Home) -> list[str]:
         return []
 
 
-def known(home: Home, projects: list[Project], *, rule: str = "", entry: str = "") -> list[Finding]:
+def known(
+    home: Home, projects: list[Project], *, rule: str = "", entry: str = ""
+) -> list[FoundSecret]:
     """Secrets that the scanner finds in notes, archived conversations and long-term files, each
     once.
 
@@ -151,7 +154,7 @@ def known(home: Home, projects: list[Project], *, rule: str = "", entry: str = "
         rule: only secrets of this rule.
         entry: only secrets in the entry with this id.
     """
-    found: dict[str, Finding] = {}
+    found: dict[str, FoundSecret] = {}
     for text in _texts(home, projects, entry):
         for finding in find(text, home):
             if not rule or finding.rule == rule:
@@ -542,14 +545,14 @@ def _clean_backup(path: Path, forms: Forms) -> None:
     os.replace(made, path)
 
 
-def _drop_on_server(home: Home, milvus: Milvus) -> None:
+def _drop_on_server(home: Home, milvus: MilvusSettings) -> None:
     """Drop this home's collections, of all models, on a Milvus server. They are rebuilt from notes.
     Collections of other homes stay. Raises Unreachable.
     """
     from memsearch_engine.index.stores.milvus import reason_of
-    from memsearch_engine.index.stores.server import Server
+    from memsearch_engine.index.stores.server import MilvusServerStore
 
-    store = Server(milvus.uri, milvus.token, "")
+    store = MilvusServerStore(milvus.uri, milvus.token, "")
     try:
         store.drop_others(home, keep=())
     except Exception as error:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 from memsearch_engine.core.safe_text import plain
-from memsearch_engine.secrets.scan import Finding
+from memsearch_engine.secrets.scan import FoundSecret
 
 # a part of at least 24 characters of a long secret contains one of these seeds
 _SEED, _STEP = 16, 8
@@ -28,7 +28,7 @@ _MIN_LINE = 16  # of a secret over several lines, each of which may occur alone
 class Forms:
     """The forms to search for, and their replacements."""
 
-    def __init__(self, secrets: list[Finding]) -> None:
+    def __init__(self, secrets: list[FoundSecret]) -> None:
         found: dict[bytes, bytes] = {}
         self._long: list[tuple[bytes, list[tuple[int, bytes]], bytes]] = []
         for secret in secrets:

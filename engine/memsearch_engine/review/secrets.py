@@ -45,7 +45,7 @@ class Secrets:
         projects = self._scope.projects
         return audit(self._home, projects, scrub.documents(projects), progress)
 
-    def wanted(self, *, text: str = "", rule: str = "", entry: str = "") -> list[scan.Finding]:
+    def wanted(self, *, text: str = "", rule: str = "", entry: str = "") -> list[scan.FoundSecret]:
         """The secrets that a scrub would remove: *text* itself, or those that the scanner finds.
 
         Args:
@@ -62,12 +62,12 @@ class Secrets:
                 what = f"a text of fewer than {_MIN_TEXT} characters stands in too many places"
                 raise UsageError(what, "name more of it")
             scrub.check_text(self._scope.projects, text)
-            return [scan.Finding.of(self._home, "text", text)]
+            return [scan.FoundSecret.of(self._home, "text", text)]
         name = self._scope.section(entry).entry.id if entry else ""
         return scrub.known(self._home, self._scope.projects, rule=rule, entry=name)
 
     def survey(
-        self, wanted: list[scan.Finding], progress: Progress | None = None
+        self, wanted: list[scan.FoundSecret], progress: Progress | None = None
     ) -> scrub.ScrubReport:
         """Find the files that contain the secrets: ours (``left``) and others (``others``). Changes
         nothing.
@@ -75,7 +75,7 @@ class Secrets:
         return scrub.survey(self._home, self._scope.projects, wanted, self._scope.folders, progress)
 
     def scrub(
-        self, wanted: list[scan.Finding], progress: Progress | None = None
+        self, wanted: list[scan.FoundSecret], progress: Progress | None = None
     ) -> scrub.ScrubReport:
         """Remove secrets from all our files, then verify. This cannot be undone."""
         scope = self._scope

@@ -21,12 +21,12 @@ from memsearch_engine.search.scope import NoteWriter, Scope
 from memsearch_engine.search.sections import Section
 from memsearch_engine.service.answers import Verified
 from memsearch_engine.staleness import ask, references
-from memsearch_engine.staleness.finding import Finding, Standing
+from memsearch_engine.staleness.finding import NoteStaleness, ReferenceState
 
 _LONG_S = 24 * 3600.0
 
 
-class Checked(msgspec.Struct):
+class StalenessReport(msgspec.Struct):
     """The result of a check: the checked projects with their commits, and the stale notes, newest
     first.
     """
@@ -35,7 +35,7 @@ class Checked(msgspec.Struct):
     stale: list[Stale]
 
 
-class Ground:
+class Staleness:
     """Checks whether the files, symbols, settings, commands, commits and branches that notes name
     still exist.
 
@@ -47,7 +47,7 @@ class Ground:
     def __init__(self, scope: Scope, notes: NoteWriter) -> None:
         self._scope, self._notes = scope, notes
 
-    def verify(self, progress: Callable[[dict[str, Any]], None] | None = None) -> Checked:
+    def verify(self, progress: Callable[[dict[str, Any]], None] | None = None) -> StalenessReport:
         """Compare the notes of the project (or of all) with its repository now. The service does so
         whenever the repository changes.
 
@@ -66,7 +66,7 @@ class Ground:
             )
         except Unreachable:
             return self._here(progress)
-        return Checked(projects, self.stale())
+        return StalenessReport(projects, self.stale())
 
     def stale(self, limit: int = -1) -> list[Stale]:
         """The stale notes of the last check, newest first.
@@ -84,22 +84,22 @@ class Ground:
         ]
         return sorted(found, key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
 
-    def standing(self, name: str) -> Standing | None:
+    def standing(self, name: str) -> NoteStaleness | None:
         """The result of the last check of a note; None if the note was not checked or has changed
         since. Raises NotFound.
         """
         section = self._scope.section(name)
         return self.of(section)
 
-    def of(self, section: Section) -> Standing | None:
+    def of(self, section: Section) -> NoteStaleness | None:
         """``standing`` of a section that was read already."""
         return self._of(section.project or self._scope.project, section.entry)
 
-    def of_entry(self, entry: Entry, path: str) -> Standing | None:
+    def of_entry(self, entry: Entry, path: str) -> NoteStaleness | None:
         """``standing`` of an entry in a file."""
         return self._of(self._scope.project_of(path) or self._scope.project, entry)
 
-    def _of(self, project: Project, entry: Entry) -> Standing | None:
+    def _of(self, project: Project, entry: Entry) -> NoteStaleness | None:
         catalog = self._scope.catalog
         with contextlib.suppress(CatalogBroken):  # the note is readable without the catalog
             if catalog:
@@ -162,7 +162,7 @@ class Ground:
             section.entry.id, text, if_match=section.entry.hash, path=section.path
         )
 
-    def _stale_of(self, name: str) -> list[Finding]:
+    def _stale_of(self, name: str) -> list[ReferenceState]:
         standing = self.standing(name)
         if standing is None or not standing.stale:
             raise UsageError(
@@ -172,11 +172,11 @@ class Ground:
 
     # -- without the service
 
-    def _here(self, progress: Callable[[dict[str, Any]], None] | None) -> Checked:
+    def _here(self, progress: Callable[[dict[str, Any]], None] | None) -> StalenessReport:
         """Run the check in this process, from the files. Only the known history of the repositories
         is stored.
         """
-        checked = Checked([], [])
+        checked = StalenessReport([], [])
         for project in {p.id: p for p in self._scope.projects}.values():
             head, problem = "", ""
             try:
@@ -232,7 +232,7 @@ class Ground:
         return answer.head, found, answer.problem
 
 
-def _as_named(finding: Finding) -> str:
+def _as_named(finding: ReferenceState) -> str:
     """The new path, as short as the old one was written if that is unambiguous. The same name in
     another folder is written in full.
     """

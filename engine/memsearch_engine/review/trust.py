@@ -22,7 +22,7 @@ from memsearch_engine.core.projects import locate
 from memsearch_engine.core.repository import authors_of
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.history import Change
-from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, Waits
+from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, QuarantineReason
 from memsearch_engine.journal.origin import Verdict
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.quarantine import held_back
@@ -30,7 +30,7 @@ from memsearch_engine.journal.write import Target
 from memsearch_engine.search.scope import Scope
 
 
-class Held(msgspec.Struct, frozen=True):
+class QuarantinedNote(msgspec.Struct, frozen=True):
     """A quarantined note.
 
     Attributes:
@@ -46,7 +46,7 @@ class Held(msgspec.Struct, frozen=True):
     hash: str
     agent: str
     title: str
-    why: Waits
+    why: QuarantineReason
     lines: list[str]
     decision: str = ""
     conversation: str = ""
@@ -79,7 +79,7 @@ class Trust:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def held(self) -> list[Held]:
+    def held(self) -> list[QuarantinedNote]:
         """All quarantined notes, newest day first."""
         found = []
         origin = self._scope.journal.origin
@@ -92,10 +92,12 @@ class Trust:
                 origin, self._scope.memory_of(file.path), entries, file.path
             ):
                 contradicted = (
-                    self._decision_of(entry, file.day) if why is Waits.CONTRADICTS else ""
+                    self._decision_of(entry, file.day)
+                    if why is QuarantineReason.CONTRADICTS
+                    else ""
                 )
                 found.append(
-                    Held(
+                    QuarantinedNote(
                         file.path,
                         file.day,
                         entry.time,
@@ -111,7 +113,7 @@ class Trust:
                 )
         return found
 
-    def waits(self, name: str) -> Waits | None:
+    def waits(self, name: str) -> QuarantineReason | None:
         """Why a note is quarantined; None if it is not.
 
         Raises:
@@ -215,7 +217,7 @@ class Trust:
         keys = {
             (h.path, h.entry_id)
             for h in self.held()
-            if h.why is Waits.ARRIVED and os.path.realpath(h.path) in wanted
+            if h.why is QuarantineReason.ARRIVED and os.path.realpath(h.path) in wanted
         }
         found = {
             path: [e for e in read_day(path).entries if (path, e.id) in keys]
@@ -235,7 +237,7 @@ class Trust:
             The number of released notes, and the files.
         """
         files = []
-        for path in {h.path for h in self.held() if h.why is Waits.ARRIVED}:
+        for path in {h.path for h in self.held() if h.why is QuarantineReason.ARRIVED}:
             place = locate(os.path.dirname(path), self._scope.home)
             if authors_of(place.common_dir, os.path.relpath(path, place.root), path) == {
                 author.lower()
@@ -261,7 +263,7 @@ class Trust:
                 origin.take_back([entry.raw])
             else:
                 entry = self._scope.journal.mark(
-                    self._scope.memory_of(target.path), target, "trust", Waits.SUSPECT
+                    self._scope.memory_of(target.path), target, "trust", QuarantineReason.SUSPECT
                 )
                 # the mark is now the owner's decision
                 origin.answer(day_of(target.path), entry, True)
@@ -275,7 +277,7 @@ class Trust:
         if entry.anchor is None:
             return [
                 "model" if entry.marks.get("by") else "user",
-                *(["outside"] if entry.marks.get("trust") == Waits.OUTSIDE else []),
+                *(["outside"] if entry.marks.get("trust") == QuarantineReason.OUTSIDE else []),
             ]
         try:
             found = Transcripts(self._scope).conversation(entry, context=0)
@@ -284,7 +286,7 @@ class Trust:
             return [
                 "user",
                 "model",
-                *(["outside"] if entry.marks.get("trust") == Waits.OUTSIDE else []),
+                *(["outside"] if entry.marks.get("trust") == QuarantineReason.OUTSIDE else []),
             ]
 
     def _decided(self, entry: Entry) -> tuple[Change | None, bytes]:

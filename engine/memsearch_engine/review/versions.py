@@ -5,7 +5,7 @@ references.
 from __future__ import annotations
 
 from memsearch_engine.index.rows import Row
-from memsearch_engine.review.item import MAX_LINES, Case, Line, Parts, Step
+from memsearch_engine.review.item import MAX_LINES, Line, Parts, ReviewItem, Step
 from memsearch_engine.search.hits import Hit
 
 _MAX_STALE = 20  # maximum notes: a rewritten repository can make thousands stale
@@ -17,7 +17,7 @@ def _body(row: Row, limit: int = _BODY_LINES) -> list[Line]:
     return [[(f"  {line}", "text")] for line in Hit(0, 0.0, row).text.splitlines()[:limit]]
 
 
-def superseded(memory: Parts) -> list[Case]:
+def superseded(memory: Parts) -> list[ReviewItem]:
     """Pairs of notes in which the newer one probably supersedes the older one."""
     found = []
     for pair in memory.supersession.amendments():
@@ -29,7 +29,7 @@ def superseded(memory: Parts) -> list[Case]:
         effect = "a superseded note is found after the newer one, and sessions are given the newer"
         names = (pair.newer.entry_id, pair.older.entry_id)
         found.append(
-            Case(
+            ReviewItem(
                 "amends",
                 "/".join(names),
                 f"{pair.newer.day}  {pair.newer.title}",
@@ -43,7 +43,7 @@ def superseded(memory: Parts) -> list[Case]:
     return found
 
 
-def contradictions(memory: Parts) -> list[Case]:
+def contradictions(memory: Parts) -> list[ReviewItem]:
     """Names with two values in different notes, if no note mentions a change."""
     found = []
     for pair in memory.supersession.contradictions():
@@ -57,7 +57,7 @@ def contradictions(memory: Parts) -> list[Case]:
         names = (pair.newer.row.entry_id, pair.older.row.entry_id)
         values = f"{pair.older.written} or {pair.newer.written}?"
         found.append(
-            Case(
+            ReviewItem(
                 "contradicts",
                 f"contradicts/{pair.name}/{'/'.join(names)}",
                 f"{pair.newer.row.day}  {pair.name}: {values}",
@@ -71,7 +71,9 @@ def contradictions(memory: Parts) -> list[Case]:
     return found
 
 
-def decide_pair(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+def decide_pair(
+    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+) -> tuple[str, Step | None]:
     """Decide on a pair of notes. Returns a message and the step that undoes it."""
     newer, older = case.subject
     before = memory.supersession.amends(newer, older, yes)
@@ -85,7 +87,7 @@ def pair_again(memory: Parts, newer: str, older: str, before: bool | None) -> st
     return "it waits again"
 
 
-def stale(memory: Parts) -> list[Case]:
+def stale(memory: Parts) -> list[ReviewItem]:
     """The newest notes with references that are gone from the repository or have moved."""
     found = []
     for note in memory.staleness.stale(_MAX_STALE)[:_MAX_STALE]:
@@ -102,7 +104,7 @@ def stale(memory: Parts) -> list[Case]:
         effect += "" if has_gone else " changed then"
         effect += "; still true: it is not asked again for what changed before today"
         found.append(
-            Case(
+            ReviewItem(
                 "stale",
                 f"stale/{row.entry_id}",
                 f"{row.day}  {note.standing.words}",
@@ -116,7 +118,9 @@ def stale(memory: Parts) -> list[Case]:
     return found
 
 
-def decide_stale(memory: Parts, case: Case, yes: bool, text: str | None) -> tuple[str, Step | None]:
+def decide_stale(
+    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+) -> tuple[str, Step | None]:
     """Decide on a stale note. Returns a message and the step that undoes it."""
     ground, (name,) = memory.staleness, case.notes
     verb = ground.holds if not yes else ground.superseded if case.subject else ground.moved

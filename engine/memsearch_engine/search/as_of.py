@@ -47,7 +47,7 @@ def end_of(day: str) -> float:
         return math.inf if day > "1970" else 0.0
 
 
-class Then:
+class NotesAsOf:
     """The notes that have changed since the end of a day, as they were then.
 
     Args:
@@ -120,7 +120,7 @@ def put_back(
     catalog: Catalog | None,
     answer: Answer,
     request: SearchRequest,
-    then: Then,
+    then: NotesAsOf,
     projects: list[Project],
 ) -> None:
     """Change an answer from the current notes into the answer for an earlier day, in place.

@@ -14,7 +14,7 @@ from memsearch_engine.search.fuse import FUSIONS, fuse
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.rank import order
 from memsearch_engine.search.request import SearchRequest
-from memsearch_engine.search.retrieve import Candidates, IndexState, Sources, retrieve
+from memsearch_engine.search.retrieve import Candidates, IndexCompleteness, Sources, retrieve
 from memsearch_engine.search.spelling import absent
 from memsearch_engine.search.supersession import reorder
 
@@ -47,7 +47,7 @@ def _answer(sources: Sources, request: SearchRequest) -> Answer:
         return lexical.search(sources.catalog, sources.projects, request)
     if sources.vectors is None:
         return _by_words_alone(sources, request, "the index is not open yet")
-    state = IndexState.of(sources)
+    state = IndexCompleteness.of(sources)
     if request.mode == "hybrid" and state.is_incomplete and not state.embedded:
         reason = f"meaning is being made, for none of {state.total} chunks yet"
         return _by_words_alone(sources, request, reason, check_files=False)

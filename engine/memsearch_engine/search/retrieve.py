@@ -46,7 +46,7 @@ class Sources(NamedTuple):
         return next(project for project in self.projects if project.id == project_id)
 
 
-class IndexState(NamedTuple):
+class IndexCompleteness(NamedTuple):
     """How complete the vector index is.
 
     Attributes:
@@ -72,7 +72,7 @@ class IndexState(NamedTuple):
         return "the index has not taken in the newest changes yet" if self.is_behind else ""
 
     @classmethod
-    def of(cls, sources: Sources) -> IndexState:
+    def of(cls, sources: Sources) -> IndexCompleteness:
         """The state of the first model's index for the searched projects."""
         catalog, projects = sources.catalog, sources.projects
         assert sources.vectors is not None
@@ -126,7 +126,7 @@ class Candidates:
         left_out: counts the notes with an excluded word.
     """
 
-    state: IndexState
+    state: IndexCompleteness
     models: list[ModelResult]
     rows: dict[Key, Row]
     listed: set[Key]
@@ -144,7 +144,7 @@ class Candidates:
         return {key: DenseScores(*(model.found.get(key) for model in self.models)) for key in keys}
 
 
-def retrieve(sources: Sources, request: SearchRequest, state: IndexState) -> Candidates:
+def retrieve(sources: Sources, request: SearchRequest, state: IndexCompleteness) -> Candidates:
     """Retrieve the candidates, several times more than the hits that are requested.
 
     Args:
@@ -185,7 +185,9 @@ def _compares_all(request: SearchRequest) -> bool:
     return request.mode == "hybrid" and request.fusion == "weighted"
 
 
-def _models(sources: Sources, request: SearchRequest, state: IndexState) -> Iterator[ModelResult]:
+def _models(
+    sources: Sources, request: SearchRequest, state: IndexCompleteness
+) -> Iterator[ModelResult]:
     """The models to use, each with the embedded query."""
     assert sources.vectors is not None
     yield _asked(sources.vectors, sources.projects, request.text)
@@ -226,7 +228,7 @@ def _compared(model: ModelResult, projects: list[Project], keys: Set[Key]) -> di
 
 
 def _by_words(
-    sources: Sources, request: SearchRequest, state: IndexState, terms: list[str], count: int
+    sources: Sources, request: SearchRequest, state: IndexCompleteness, terms: list[str], count: int
 ) -> dict[Key, float]:
     """BM25 scores of the best chunks of each project."""
     index, catalog = sources.vectors, sources.catalog

@@ -132,7 +132,7 @@ _PHRASE = linear.compile(
 Span = tuple[int, int, str]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class FoundSecret(msgspec.Struct, frozen=True):
     """A secret and the rule that found it.
 
     Attributes:
@@ -146,7 +146,7 @@ class Finding(msgspec.Struct, frozen=True):
     fingerprint: str
 
     @classmethod
-    def of(cls, home: Home, rule: str, secret: str, start: int = 0) -> Finding:
+    def of(cls, home: Home, rule: str, secret: str, start: int = 0) -> FoundSecret:
         """The finding of *secret*, with its fingerprint in *home*."""
         return cls(rule, secret, start, fingerprint(home, secret))
 
@@ -158,10 +158,12 @@ class Finding(msgspec.Struct, frozen=True):
         return f"[REDACTED:{self.rule}:{self.fingerprint}]"
 
 
-def find(text: str, home: Home) -> list[Finding]:
+def find(text: str, home: Home) -> list[FoundSecret]:
     """Find every secret in *text* that the owner has not allowed, in the order of positions."""
     text = _HALF.sub("\ufffd", text)
-    found = [Finding.of(home, rule, text[start:stop], start) for start, stop, rule in _merged(text)]
+    found = [
+        FoundSecret.of(home, rule, text[start:stop], start) for start, stop, rule in _merged(text)
+    ]
     if found and (fine := allowed(home)):
         return [f for f in found if f.fingerprint not in fine and unkeyed(f.secret) not in fine]
     return found
@@ -202,7 +204,7 @@ def allow(home: Home, fingerprint: str, *, off: bool = False) -> None:
     Home.put(path, "".join(f"{line}\n" for line in sorted(lines)).encode("utf-8"))
 
 
-def redact(text: str, home: Home) -> tuple[str, list[Finding]]:
+def redact(text: str, home: Home) -> tuple[str, list[FoundSecret]]:
     """Replace every secret in *text*. Existing placeholders stay unchanged.
 
     Returns:

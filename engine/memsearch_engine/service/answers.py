@@ -96,7 +96,7 @@ class Health(msgspec.Struct):
     store: str = ""
 
 
-class Status(msgspec.Struct):
+class ServiceStatus(msgspec.Struct):
     """The state of the service process.
 
     Attributes:
@@ -126,7 +126,7 @@ class Status(msgspec.Struct):
     own_work: list[str] = []
 
 
-class State(msgspec.Struct):
+class IndexStatus(msgspec.Struct):
     """The state of the index, for screens.
 
     Attributes:
@@ -138,7 +138,7 @@ class State(msgspec.Struct):
     index: str = ""
 
 
-class Event(msgspec.Struct):
+class QueuedEvent(msgspec.Struct):
     """An event that waits in the queue, or that was set aside because it can't be read.
 
     Attributes:
@@ -149,7 +149,7 @@ class Event(msgspec.Struct):
     reason: str
 
 
-class Inbox(msgspec.Struct):
+class QueueReport(msgspec.Struct):
     """The result of processing the event queue.
 
     Attributes:
@@ -161,11 +161,11 @@ class Inbox(msgspec.Struct):
     captured: int
     skipped: int
     already: int
-    waiting: list[Event]
-    set_aside: list[Event]
+    waiting: list[QueuedEvent]
+    set_aside: list[QueuedEvent]
 
 
-class Standing(msgspec.Struct):
+class CaptureStatus(msgspec.Struct):
     """The state of capture and of the review queue.
 
     Attributes:

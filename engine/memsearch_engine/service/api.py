@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.service import launch
-from memsearch_engine.service.answers import Health, Inbox, Standing, Status
+from memsearch_engine.service.answers import CaptureStatus, Health, QueueReport, ServiceStatus
 
 if TYPE_CHECKING:
     from memsearch_engine.capture.coverage import Coverage
-    from memsearch_engine.capture.discover import Here
-    from memsearch_engine.capture.ledger import Missed, Outcome
+    from memsearch_engine.capture.discover import FoundAgent
+    from memsearch_engine.capture.ledger import MissedTurn, TurnOutcome
     from memsearch_engine.core.llm.spend import Spent
 
 Progress = Callable[[str, int, int], None]
@@ -36,13 +36,13 @@ class Capture:
     def __init__(self, scope: Scope) -> None:
         self._scope, self._home = scope, scope.home
 
-    def inbox(self, timeout_s: float = _LONG_S) -> Inbox:
+    def inbox(self, timeout_s: float = _LONG_S) -> QueueReport:
         """Process the event queue now, and return the result and the events that still wait.
 
         Raises:
             Unreachable: the service does not answer.
         """
-        return self._scope.call("inbox", Inbox, timeout_s=timeout_s)
+        return self._scope.call("inbox", QueueReport, timeout_s=timeout_s)
 
     def retry(self) -> int:
         """Retry unreadable events and failed summaries, and return how many there are."""
@@ -76,17 +76,17 @@ class Capture:
 
         return self._scope.call("coverage", Coverage, timeout_s=_LONG_S, since=since)
 
-    def missed(self, outcomes: Sequence[Outcome]) -> list[Missed]:
+    def missed(self, outcomes: Sequence[TurnOutcome]) -> list[MissedTurn]:
         """Return the turns that are not in memory, newest first, each with the reason.
 
         Raises:
             Unreachable: the service does not answer.
         """
-        from memsearch_engine.capture.ledger import Missed
+        from memsearch_engine.capture.ledger import MissedTurn
 
-        return self._scope.call("missed", list[Missed], outcomes=outcomes)
+        return self._scope.call("missed", list[MissedTurn], outcomes=outcomes)
 
-    def standing(self, *, start: bool = True) -> Standing:
+    def standing(self, *, start: bool = True) -> CaptureStatus:
         """Return the state of capture, and how many decisions are pending review.
 
         Args:
@@ -98,7 +98,12 @@ class Capture:
         scope = self._scope
         place, everything = scope.place_param, scope.everything
         return scope.call(
-            "standing", Standing, start=start, timeout_s=120, place=place, all_projects=everything
+            "standing",
+            CaptureStatus,
+            start=start,
+            timeout_s=120,
+            place=place,
+            all_projects=everything,
         )
 
     def spent(self, since: str = "") -> list[Spent]:
@@ -152,9 +157,9 @@ class Capture:
         Returns:
             Tuples of agent, record kind, the agent's version, and number of records.
         """
-        from memsearch_engine.capture.ledger import Ledger
+        from memsearch_engine.capture.ledger import CaptureLedger
 
-        with contextlib.closing(Ledger(self._home)) as ledger:
+        with contextlib.closing(CaptureLedger(self._home)) as ledger:
             return ledger.unknown()
 
     def unread_files(self) -> list[tuple[str, str]]:
@@ -170,7 +175,9 @@ class Capture:
         folders = AgentFolders.from_env()
         return [row for agent in agent_registry.names() for row in unread_files(agent, folders)]
 
-    def agents(self, *, versions: bool = True, progress: Progress | None = None) -> list[Here]:
+    def agents(
+        self, *, versions: bool = True, progress: Progress | None = None
+    ) -> list[FoundAgent]:
         """List the agents on this machine, their session folders, and counts of their turns.
 
         Args:
@@ -198,7 +205,7 @@ class Service:
         """The path of the log file."""
         return self._home.log
 
-    def status(self, *, start: bool = True) -> Status:
+    def status(self, *, start: bool = True) -> ServiceStatus:
         """Return the status of the process.
 
         Args:
@@ -207,7 +214,7 @@ class Service:
         Raises:
             Unreachable: the service does not answer.
         """
-        return self._scope.call("status", Status, start=start)
+        return self._scope.call("status", ServiceStatus, start=start)
 
     def health(self) -> Health:
         """Return the state of files, index, models and watches, and a fix for each problem.

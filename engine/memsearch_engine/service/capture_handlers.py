@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from memsearch_engine.capture import event_queue
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.coverage import Coverage, alarms, report
-from memsearch_engine.capture.ledger import Missed, Outcome
+from memsearch_engine.capture.ledger import MissedTurn, TurnOutcome
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.longterm import page_review, pipeline, review
 from memsearch_engine.service.answers import (
-    Event,
-    Inbox,
-    Standing,
+    CaptureStatus,
+    QueuedEvent,
+    QueueReport,
 )
-from memsearch_engine.service.commands import Call, distinct
-from memsearch_engine.service.waiting import Waiting
+from memsearch_engine.service.commands import RequestContext, distinct
+from memsearch_engine.service.waiting import PendingCounts
 
 if TYPE_CHECKING:
     pass
@@ -35,9 +35,9 @@ class CaptureHandlers:
 
     def __init__(self, state: ServiceState, tasks: BackgroundTasks) -> None:
         self._state, self._tasks = state, tasks
-        self._waiting, self._counting = Waiting(state.journal.origin), threading.Lock()
+        self._waiting, self._counting = PendingCounts(state.journal.origin), threading.Lock()
 
-    def coverage(self, call: Call, since: str = "") -> Coverage:
+    def coverage(self, call: RequestContext, since: str = "") -> Coverage:
         """Process the queue, reconcile with the transcripts, and count the captured turns."""
         self._tasks.capture.drain()
         self._tasks.capture.reconcile()
@@ -47,7 +47,9 @@ class CaptureHandlers:
         finally:
             capturing.close()
 
-    def standing(self, call: Call, place: dict[str, str], all_projects: bool = False) -> Standing:
+    def standing(
+        self, call: RequestContext, place: dict[str, str], all_projects: bool = False
+    ) -> CaptureStatus:
         """Return the state of capture, and how many decisions are pending review."""
         projects = self._state.projects_of(place, all_projects)
         proposal = review.pending(self._state.home)
@@ -64,13 +66,15 @@ class CaptureHandlers:
             )
         capturing = CapturePipeline(self._state.home, self._state.journal)
         try:
-            return Standing(
+            return CaptureStatus(
                 capturing.ledger.captured_since(), self.alarms(), quarantined + proposed
             )
         finally:
             capturing.close()
 
-    def missed(self, call: Call, outcomes: list[Outcome], limit: int = 200) -> list[Missed]:
+    def missed(
+        self, call: RequestContext, outcomes: list[TurnOutcome], limit: int = 200
+    ) -> list[MissedTurn]:
         """Return the turns that are not in memory, newest first, each with the reason."""
         capturing = CapturePipeline(self._state.home, self._state.journal)
         try:
@@ -78,7 +82,9 @@ class CaptureHandlers:
         finally:
             capturing.close()
 
-    def longterm(self, call: Call, phase: int = 0, session: str = "", since: float = 0.0) -> bool:
+    def longterm(
+        self, call: RequestContext, phase: int = 0, session: str = "", since: float = 0.0
+    ) -> bool:
         """Start the long-term pipeline in the background.
 
         Args:
@@ -98,15 +104,19 @@ class CaptureHandlers:
         self._tasks.longterm.start_run(was_asked=True, phase=phase, only=session, since=since)
         return True
 
-    def inbox(self, call: Call) -> Inbox:
+    def inbox(self, call: RequestContext) -> QueueReport:
         """Process the event queue now, and return the result and the events that still wait."""
         outcome = self._tasks.capture.drain()
-        return Inbox(
+        return QueueReport(
             captured=outcome.captured,
             skipped=outcome.skipped,
             already=outcome.already,
-            waiting=[Event(os.path.basename(path), reason) for path, reason in outcome.waiting],
-            set_aside=[Event(name, reason) for name, reason in event_queue.bad(self._state.home)],
+            waiting=[
+                QueuedEvent(os.path.basename(path), reason) for path, reason in outcome.waiting
+            ],
+            set_aside=[
+                QueuedEvent(name, reason) for name, reason in event_queue.bad(self._state.home)
+            ],
         )
 
     def alarms(self) -> list[str]:

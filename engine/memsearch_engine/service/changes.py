@@ -16,7 +16,7 @@ import msgspec
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.journal.files import DayFile, read_day
 from memsearch_engine.journal.note import Note
-from memsearch_engine.service.answers import State
+from memsearch_engine.service.answers import IndexStatus
 from memsearch_engine.service.connection import Connection
 
 _LOOK_S = 1.0
@@ -43,14 +43,14 @@ class Update(msgspec.Struct, frozen=True):
     note: Note
 
 
-class _Seen(msgspec.Struct):
+class _SeenFile(msgspec.Struct):
     """A file at the last comparison: (modification time in ns, bytes), and its notes by id."""
 
     stamp: tuple[int, int]
     notes: dict[str, Note]
 
 
-def states(connect: Callable[[], Connection], every_s: float) -> Iterator[State]:
+def states(connect: Callable[[], Connection], every_s: float) -> Iterator[IndexStatus]:
     """Yield the service's state now, after each change of the index, and every *every_s* seconds.
 
     Args:
@@ -63,7 +63,11 @@ def states(connect: Callable[[], Connection], every_s: float) -> Iterator[State]
     try:
         while True:
             state = connection.call(
-                "wait", State, timeout_s=every_s + _ANSWER_S, deadline_s=every_s, version=version
+                "wait",
+                IndexStatus,
+                timeout_s=every_s + _ANSWER_S,
+                deadline_s=every_s,
+                version=version,
             )
             version = state.version
             yield state
@@ -83,7 +87,7 @@ def updates(
         connect: opens a connection to the service.
         timeout_s: seconds until the iteration ends; None for no end.
     """
-    seen: dict[str, _Seen] = {}
+    seen: dict[str, _SeenFile] = {}
     for _ in _compare(list_files(), seen):  # existing notes are not changes
         pass
     return _follow(list_files, seen, connect, timeout_s)
@@ -91,7 +95,7 @@ def updates(
 
 def _follow(
     list_files: Callable[[], list[DayFile]],
-    seen: dict[str, _Seen],
+    seen: dict[str, _SeenFile],
     connect: Callable[[], Connection],
     timeout_s: float | None,
 ) -> Iterator[Update]:
@@ -106,7 +110,7 @@ def _follow(
             else:
                 try:
                     version = connection.call(
-                        "wait", State, timeout_s=left + 5, deadline_s=left, version=version
+                        "wait", IndexStatus, timeout_s=left + 5, deadline_s=left, version=version
                     ).version
                 except Unreachable:
                     connection.close()
@@ -123,7 +127,7 @@ def _connected(connect: Callable[..., Connection], *, start: bool = True) -> Con
     return None
 
 
-def _compare(files: list[DayFile], seen: dict[str, _Seen]) -> Iterator[Update]:
+def _compare(files: list[DayFile], seen: dict[str, _SeenFile]) -> Iterator[Update]:
     """Yield the differences between *files* and *seen*, and update *seen*."""
     before: dict[str, Note] = {}
     now: dict[str, Note] = {}
@@ -139,7 +143,7 @@ def _compare(files: list[DayFile], seen: dict[str, _Seen]) -> Iterator[Update]:
             continue
         before |= known.notes if known else {}
         now |= notes
-        seen[file.path] = _Seen(stamp, notes)
+        seen[file.path] = _SeenFile(stamp, notes)
     for path in seen.keys() - there:
         before |= seen.pop(path).notes
     for name, note in now.items():

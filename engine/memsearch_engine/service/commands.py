@@ -15,7 +15,7 @@ from memsearch_engine.index.rows import IndexResult
 Progress = Callable[[dict[str, Any]], None]
 
 
-class Call(msgspec.Struct):
+class RequestContext(msgspec.Struct):
     """The context of a request, which each handler receives.
 
     Attributes:
@@ -52,7 +52,7 @@ class IndexJob(msgspec.Struct):
     project: Project
     paths: list[str]
     force: bool = False
-    call: Call | None = None
+    call: RequestContext | None = None
     anew: bool = False
     was_read: threading.Event = msgspec.field(default_factory=threading.Event)
     done: threading.Event = msgspec.field(default_factory=threading.Event)

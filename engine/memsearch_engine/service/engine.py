@@ -11,11 +11,11 @@ from memsearch_engine import __version__
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.service.answers import (
-    State,
-    Status,
+    IndexStatus,
+    ServiceStatus,
 )
 from memsearch_engine.service.capture_handlers import CaptureHandlers
-from memsearch_engine.service.commands import Call
+from memsearch_engine.service.commands import RequestContext
 from memsearch_engine.service.index_handlers import IndexHandlers
 from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.service.injection_handlers import InjectionHandlers
@@ -32,7 +32,8 @@ class Engine:
     """All parts of a service. Creating it starts the background tasks.
 
     Attributes:
-        handlers: method name -> handler, which takes a ``Call`` and the request's parameters.
+        handlers: method name -> handler, which takes a ``RequestContext`` and the request's
+            parameters.
     """
 
     def __init__(self, home: Home) -> None:
@@ -101,11 +102,11 @@ class Engine:
             ),
         ]
 
-    def status(self, call: Call) -> Status:
+    def status(self, call: RequestContext) -> ServiceStatus:
         """Return the status of the process."""
         import psutil
 
-        return Status(
+        return ServiceStatus(
             running=True,
             pid=os.getpid(),
             version=__version__,
@@ -123,11 +124,11 @@ class Engine:
             own_work=self.own_work,
         )
 
-    def wait(self, call: Call, version: int = 0) -> State:
+    def wait(self, call: RequestContext, version: int = 0) -> IndexStatus:
         """Block until a change after *version* or the client's deadline, and return the state.
 
         Screens use this to follow the service.
         """
         wait_s = min(call.remaining(), _MAX_WAIT_S)
         now = self.state.wait_for_change(version, wait_s, call.cancelled)
-        return State(now, self.indexer.progress, self.indexer.state)
+        return IndexStatus(now, self.indexer.progress, self.indexer.state)

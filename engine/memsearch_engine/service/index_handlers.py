@@ -24,7 +24,7 @@ from memsearch_engine.service.answers import (
     Unread,
     Verified,
 )
-from memsearch_engine.service.commands import Call, IndexJob, distinct
+from memsearch_engine.service.commands import IndexJob, RequestContext, distinct
 from memsearch_engine.service.repository_checks import RepositoryChecker
 from memsearch_engine.service.search_handlers import SearchHandlers
 from memsearch_engine.service.service_state import ServiceState
@@ -45,7 +45,7 @@ class IndexHandlers:
 
     def index(
         self,
-        call: Call,
+        call: RequestContext,
         place: dict[str, str],
         paths: list[str] | None = None,
         force: bool = False,
@@ -74,7 +74,7 @@ class IndexHandlers:
         return results
 
     def verify(
-        self, call: Call, place: dict[str, str], all_projects: bool = False
+        self, call: RequestContext, place: dict[str, str], all_projects: bool = False
     ) -> list[Verified]:
         """Compare the notes of projects with their repositories now."""
         found = []
@@ -93,7 +93,9 @@ class IndexHandlers:
             )
         return found
 
-    def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> list[str]:
+    def reset(
+        self, call: RequestContext, place: dict[str, str], all_projects: bool = False
+    ) -> list[str]:
         """Drop the index of projects and rebuild it in the background. Files are not changed.
 
         Returns:
@@ -105,7 +107,7 @@ class IndexHandlers:
         self._state.bump()
         return [project.slug for project in projects]
 
-    def forget_project(self, call: Call, root: str) -> bool:
+    def forget_project(self, call: RequestContext, root: str) -> bool:
         """Unregister a project and drop its index. Its files are not changed.
 
         Args:
@@ -123,7 +125,7 @@ class IndexHandlers:
             self._state.bump()
         return found is not None
 
-    def attach(self, call: Call, memories: list[str]) -> None:
+    def attach(self, call: RequestContext, memories: list[str]) -> None:
         """Register, watch and index memory folders in the background.
 
         Args:
@@ -133,7 +135,7 @@ class IndexHandlers:
         self._state.bump()
 
     def health(
-        self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False
+        self, call: RequestContext, place: dict[str, str] | None = None, all_projects: bool = False
     ) -> Health:
         """Return the state of every part, and a fix for each problem."""
         projects = self._state.projects_of(place, all_projects)

@@ -13,7 +13,8 @@ from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Embedding, Milvus, Settings, load
+from memsearch_engine.core.settings import Settings, load
+from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSettings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.service.commands import Command, IndexJob, OpenVectors, UpdateSecondModel
@@ -68,7 +69,7 @@ class IndexState:
         self.queued: set[str] = set()
         self.given_up: dict[str, str] = {}
         self.retry_at: dict[str, float] = {}
-        self.opened_with: tuple[Embedding, Milvus] | None = None
+        self.opened_with: tuple[EmbeddingSettings, MilvusSettings] | None = None
         self.reopen_at, self.pause_s = 0.0, FIRST_PAUSE_S
         self.done_before: dict[str, tuple[float, IndexResult]] = {}
         self.lock = threading.RLock()

@@ -34,11 +34,11 @@ from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.longterm import fact_history, searchable
 from memsearch_engine.search.supersession.background import Comparer
 from memsearch_engine.service.commands import (
-    Call,
     Command,
     DropProject,
     IndexJob,
     OpenVectors,
+    RequestContext,
     Stop,
     UpdateSecondModel,
     distinct,
@@ -56,7 +56,7 @@ _RETRY_S = 30.0
 REST, _NICE, _LEAST_REST_S = 4.0, 5, 0.001
 
 
-class Work(msgspec.Struct):
+class ProjectWork(msgspec.Struct):
     """A project whose files were read.
 
     Attributes:
@@ -85,7 +85,9 @@ class IndexThread:
 
     def __init__(self, state: IndexState, sources: ProjectSources) -> None:
         self._state, self._sources = state, sources
-        self.works: list[Work] = []  # projects that were read but are not completely embedded
+        self.works: list[
+            ProjectWork
+        ] = []  # projects that were read but are not completely embedded
         self._prompts = PromptFinder(state, sources)
         self._comparer = Comparer()
         self._at_rest = ThreadPoolExecutor(1, "rest", initializer=_be_nice)
@@ -122,7 +124,7 @@ class IndexThread:
                 command = self._next_command(rest_s)
             except queue.Empty:
                 if self.works:
-                    self._advance(min(self.works, key=Work.left))
+                    self._advance(min(self.works, key=ProjectWork.left))
                     continue
                 began = time.monotonic()
                 self._at_rest.submit(self._step_at_rest).result()
@@ -245,7 +247,7 @@ class IndexThread:
         for space in self._state.spaces:
             space.forget(project.collection)
 
-    def _advance(self, work: Work) -> None:
+    def _advance(self, work: ProjectWork) -> None:
         """Make and store one batch of vectors. It stops early if a command arrives."""
         try:
             space, missing = next((space, missing) for space, missing in work.spaces if missing)
@@ -258,7 +260,7 @@ class IndexThread:
         if not work.left():
             self._finish(work)
 
-    def _finish(self, work: Work) -> None:
+    def _finish(self, work: ProjectWork) -> None:
         self.works.remove(work)
         job = work.job
         try:
@@ -359,7 +361,7 @@ class IndexThread:
         if gone:
             log.info("%d vectors of texts that no note has any more went", gone)
 
-    def read_files(self, job: IndexJob) -> Work:
+    def read_files(self, job: IndexJob) -> ProjectWork:
         """Read the files of a project into the catalog."""
         start = time.monotonic()
         self._state.renew_catalog()
@@ -404,12 +406,12 @@ class IndexThread:
         if found.changed or found.removed:
             self._state.changed()
         self._prompts.note(project)
-        work = Work(job, found, start, [], settings.warnings, self._state.problem)
+        work = ProjectWork(job, found, start, [], settings.warnings, self._state.problem)
         for space in self._state.spaces:
             self._with_space(work, space)
         return work
 
-    def _with_space(self, work: Work, space: VectorIndex) -> None:
+    def _with_space(self, work: ProjectWork, space: VectorIndex) -> None:
         """Store the known vectors, and collect the texts without one, newest first.
 
         A damaged Milvus folder is rebuilt from the stored vectors.
@@ -434,7 +436,7 @@ class IndexThread:
             space.rebuild()
             look()
 
-    def _embed(self, work: Work, space: VectorIndex, missing: dict[str, str]) -> None:
+    def _embed(self, work: ProjectWork, space: VectorIndex, missing: dict[str, str]) -> None:
         job, project = work.job, work.job.project
         part = dict(list(missing.items())[:_EMBED_SLICE])
         for text_hash in space.embeddings.known(
@@ -480,7 +482,7 @@ class IndexThread:
             for _, left in work.spaces:
                 left.clear()
 
-    def _give_up(self, work: Work, space: VectorIndex, error: Exception) -> None:
+    def _give_up(self, work: ProjectWork, space: VectorIndex, error: Exception) -> None:
         """Record why vectors can't be made, and schedule another try. Words are still found.
 
         If the second model fails, the first one serves alone.
@@ -503,7 +505,7 @@ class IndexThread:
             self._state.reopen(reason)
         self._state.retry_at[work.job.project.root] = time.monotonic() + _RETRY_S
 
-    def result_of(self, work: Work) -> IndexResult:
+    def result_of(self, work: ProjectWork) -> IndexResult:
         """Return what a run has done, and the counts of the index."""
         project, found = work.job.project, work.found
         counts = self._state.catalog.statistics.counts(project.id)
@@ -525,7 +527,7 @@ class IndexThread:
         )
 
     def _report(
-        self, call: Call | None, project: Project, phase: str, done: int, total: int
+        self, call: RequestContext | None, project: Project, phase: str, done: int, total: int
     ) -> None:
         others = len({w.job.project.root for w in self.works} | self._state.queued) - 1
         self._state.progress = {

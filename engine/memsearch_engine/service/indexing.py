@@ -28,10 +28,10 @@ from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.search import lexical
 from memsearch_engine.service.commands import (
-    Call,
     DropProject,
     IndexJob,
     OpenVectors,
+    RequestContext,
     UpdateSecondModel,
 )
 from memsearch_engine.service.index_state import IndexState
@@ -139,7 +139,9 @@ class Indexer:
         """The work that is done while no request waits for the index, for people."""
         return self.thread.at_rest()
 
-    def run(self, project: Project, paths: list[str], force: bool, call: Call) -> IndexResult:
+    def run(
+        self, project: Project, paths: list[str], force: bool, call: RequestContext
+    ) -> IndexResult:
         """Index a project now and wait for the result.
 
         Returns:
@@ -168,7 +170,7 @@ class Indexer:
                 setattr(job.result, key, getattr(job.result, key) + getattr(before, key))
         return job.result
 
-    def read(self, project: Project, call: Call) -> None:
+    def read(self, project: Project, call: RequestContext) -> None:
         """Read the files of a project now. It returns before their vectors are computed.
 
         Raises:
@@ -244,7 +246,7 @@ class Indexer:
             self._state.reopen_at = now + self._state.pause_s
             self._state.queue.put(OpenVectors())  # until then, searches use words
 
-    def catch_up(self, projects: list[Project], call: Call) -> bool:
+    def catch_up(self, projects: list[Project], call: RequestContext) -> bool:
         """Read files that changed while no service watched them.
 
         Returns:

@@ -20,8 +20,8 @@ from memsearch_engine.injection import compaction, injection_log
 from memsearch_engine.injection import prompt as at_prompt
 from memsearch_engine.injection.action import ActionAdviser
 from memsearch_engine.injection.action import select as select_advice
-from memsearch_engine.injection.prompt import Telling
-from memsearch_engine.service.commands import Call
+from memsearch_engine.injection.prompt import PromptInjection
+from memsearch_engine.service.commands import RequestContext
 from memsearch_engine.service.search_handlers import SearchHandlers, searching
 from memsearch_engine.service.service_state import ServiceState
 
@@ -40,13 +40,13 @@ class InjectionHandlers:
     @searching
     def recall(
         self,
-        call: Call,
+        call: RequestContext,
         place: dict[str, str],
         prompt: str,
         agent: str = "",
         session: str = "",
         dry: bool = False,
-    ) -> Telling:
+    ) -> PromptInjection:
         """Return the injection at a prompt; an empty one if the index is not ready.
 
         Args:
@@ -54,25 +54,25 @@ class InjectionHandlers:
         """
         indexer, settings = self._state.indexer, self._state.settings
         if not settings.recall.prompt:
-            return Telling(reason="`recall.prompt` is off")
+            return PromptInjection(reason="`recall.prompt` is off")
         project = self._state.project_at(place)
         leaves = settings.embedding.provider != "onnx" or bool(settings.milvus.uri)
         query = at_prompt.prompt_query(prompt, self._state.home, leaves=leaves)
         if query is None:
-            return Telling(reason="it says too little, or is no prompt of a person's")
+            return PromptInjection(reason="it says too little, or is no prompt of a person's")
         if dry:
             indexer.ready.wait(min(call.remaining(), _LONGEST_WAIT_S))
         space = indexer.spaces.serving
         if space is None or indexer.is_behind([project]):
-            return Telling(reason=indexer.problem or "the index is not ready yet")
+            return PromptInjection(reason=indexer.problem or "the index is not ready yet")
         answer = self._search.find(query.with_(fusion="weighted"), [project])
         if answer.mode != "hybrid":
-            return Telling(reason=answer.reason)
+            return PromptInjection(reason=answer.reason)
         answer = at_prompt.without_questions(answer)
         at_prompt.rate(indexer.catalog, space, project, answer, self._state.overrides.read())
         event_queue.note_starts(self._state.home, agent, session)
         if not self._injecting.acquire(timeout=min(call.remaining(), _LONGEST_WAIT_S)):
-            return Telling(reason="too late")
+            return PromptInjection(reason="too late")
         try:  # of two prompts of one session at once, only one gets a note
             injected, notes = at_prompt.select(
                 self._state.home,
@@ -95,27 +95,27 @@ class InjectionHandlers:
             self._injecting.release()
 
     def prepare(
-        self, call: Call, place: dict[str, str], agent: str = "", session: str = ""
-    ) -> Telling:
+        self, call: RequestContext, place: dict[str, str], agent: str = "", session: str = ""
+    ) -> PromptInjection:
         """Prepare the context of new sessions again, after a hook found it out of date."""
         project = self._state.project_at(place)
         self._state.look_at_settings()
         self._state.prepare_context(project.memory, project.id)
-        return Telling(reason=self._state.paused or "prepared")
+        return PromptInjection(reason=self._state.paused or "prepared")
 
     def carry_on(
         self,
-        call: Call,
+        call: RequestContext,
         place: dict[str, str],
         agent: str,
         session: str,
         transcript: str = "",
         dry: bool = False,
-    ) -> Telling:
+    ) -> PromptInjection:
         """Return the injection for a session that continues after a context compaction."""
         settings, project = self._state.settings.recall, self._state.project_at(place)
         if not settings.compaction:
-            return Telling(reason="`recall.compaction` is off")
+            return PromptInjection(reason="`recall.compaction` is off")
         where = find_session(
             agent, session, transcript, AgentFolders.from_env(seen=known_folders(self._state.home))
         )
@@ -145,7 +145,7 @@ class InjectionHandlers:
     @searching
     def around(
         self,
-        call: Call,
+        call: RequestContext,
         place: dict[str, str],
         tool: str,
         given: Any,
@@ -153,7 +153,7 @@ class InjectionHandlers:
         session: str,
         output: str = "",
         cwd: str = "",
-    ) -> Telling:
+    ) -> PromptInjection:
         """Return the injection before an action, or after one that failed.
 
         Args:
@@ -162,7 +162,7 @@ class InjectionHandlers:
         """
         settings, project = self._state.settings.recall, self._state.project_at(place)
         if not settings.action:
-            return Telling(reason="`recall.action` is off")
+            return PromptInjection(reason="`recall.action` is off")
         adviser = ActionAdviser(
             self._state.home,
             project,
@@ -184,7 +184,7 @@ class InjectionHandlers:
         )
         event_queue.note_starts(self._state.home, agent, session)
         if not self._injecting.acquire(timeout=min(call.remaining(), _LONGEST_WAIT_S)):
-            return Telling(reason="too late")
+            return PromptInjection(reason="too late")
         try:
             injected, notes = select_advice(self._state.home, settings, found, agent, session)
             event = injection_log.AFTER_ERROR if output else injection_log.BEFORE_ACTION
@@ -194,17 +194,17 @@ class InjectionHandlers:
 
     def _record(
         self,
-        call: Call,
-        injected: Telling,
+        call: RequestContext,
+        injected: PromptInjection,
         notes: list[injection_log.InjectedNote],
         agent: str,
         session: str,
         project: Project,
         event: str,
-    ) -> Telling:
+    ) -> PromptInjection:
         """Record an injection. The record is withdrawn if the hook has stopped waiting by then."""
         if not injected.text or call.is_late():
-            return injected if not injected.text else Telling(reason="too late")
+            return injected if not injected.text else PromptInjection(reason="too late")
         try:
             wait_s = min(call.remaining(), _LONGEST_WAIT_S)
             at = injection_log.record(
@@ -219,8 +219,8 @@ class InjectionHandlers:
                 wait_s,
             )
         except Unreachable as error:  # without a record nothing is injected
-            return Telling(reason=str(error))
+            return PromptInjection(reason=str(error))
         if call.is_late():
             injection_log.withdraw(self._state.home, at, agent, session)
-            return Telling(reason="too late")
+            return PromptInjection(reason="too late")
         return injected

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from memsearch_engine.capture.coverage import Coverage
-    from memsearch_engine.capture.ledger import Missed
+    from memsearch_engine.capture.ledger import MissedTurn
     from memsearch_engine.index.rows import IndexResult
-    from memsearch_engine.injection.prompt import Telling
+    from memsearch_engine.injection.prompt import PromptInjection
     from memsearch_engine.search.hits import Answer
     from memsearch_engine.search.supersession.listing import Supersession
     from memsearch_engine.search.supersession.revisions import Revision
     from memsearch_engine.service.answers import (
+        CaptureStatus,
         Health,
-        Inbox,
-        Standing,
-        State,
-        Status,
+        IndexStatus,
+        QueueReport,
+        ServiceStatus,
         Verified,
     )
 
@@ -65,20 +65,20 @@ TRACE: Method[list[Revision]] = Method(
 CONTRADICTED: Method[list[Supersession]] = Method(
     "contradicted", "search.supersession.listing:Supersession", is_list=True
 )
-RECALL: Method[Telling] = Method("recall", "injection.prompt:Telling")
-PREPARE: Method[Telling] = Method("prepare", "injection.prompt:Telling")
-CARRY_ON: Method[Telling] = Method("carry_on", "injection.prompt:Telling")
-AROUND: Method[Telling] = Method("around", "injection.prompt:Telling")
+RECALL: Method[PromptInjection] = Method("recall", "injection.prompt:PromptInjection")
+PREPARE: Method[PromptInjection] = Method("prepare", "injection.prompt:PromptInjection")
+CARRY_ON: Method[PromptInjection] = Method("carry_on", "injection.prompt:PromptInjection")
+AROUND: Method[PromptInjection] = Method("around", "injection.prompt:PromptInjection")
 INDEX: Method[list[IndexResult]] = Method("index", "index.rows:IndexResult", is_list=True)
 VERIFY: Method[list[Verified]] = Method("verify", "service.answers:Verified", is_list=True)
 RESET: Method[list[str]] = Method("reset", str, is_list=True)
 FORGET_PROJECT: Method[bool] = Method("forget_project", bool)
 ATTACH: Method[None] = Method("attach", type(None))
 HEALTH: Method[Health] = Method("health", "service.answers:Health")
-STATUS: Method[Status] = Method("status", "service.answers:Status")
-WAIT: Method[State] = Method("wait", "service.answers:State")
+STATUS: Method[ServiceStatus] = Method("status", "service.answers:ServiceStatus")
+WAIT: Method[IndexStatus] = Method("wait", "service.answers:IndexStatus")
 COVERAGE: Method[Coverage] = Method("coverage", "capture.coverage:Coverage")
-MISSED: Method[list[Missed]] = Method("missed", "capture.ledger:Missed", is_list=True)
-INBOX: Method[Inbox] = Method("inbox", "service.answers:Inbox")
-STANDING: Method[Standing] = Method("standing", "service.answers:Standing")
+MISSED: Method[list[MissedTurn]] = Method("missed", "capture.ledger:MissedTurn", is_list=True)
+INBOX: Method[QueueReport] = Method("inbox", "service.answers:QueueReport")
+STANDING: Method[CaptureStatus] = Method("standing", "service.answers:CaptureStatus")
 LONGTERM: Method[bool] = Method("longterm", bool)

@@ -12,7 +12,7 @@ from memsearch_engine.search.scope import Scope
 from memsearch_engine.service import launch
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ListedModel(msgspec.Struct, frozen=True):
     """A known model.
 
     Attributes:
@@ -43,7 +43,7 @@ class Models:
     def __init__(self, scope: Scope) -> None:
         self._home = scope.home
 
-    def known(self) -> list[Choice]:
+    def known(self) -> list[ListedModel]:
         """Return the embedding models that are known by name."""
         settings = layers.load(self._home)
         current, beside = (
@@ -51,7 +51,7 @@ class Models:
             models.second(self._home, settings),
         )
         return [
-            Choice(
+            ListedModel(
                 model.name,
                 model.dimension,
                 model.languages,

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.settings import Embedding, Milvus, Settings
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSettings
 from memsearch_engine.index import embed, models
 from memsearch_engine.index.stores.milvus import reason_of
 from memsearch_engine.index.vector_index import VectorIndex, complete_indexes
@@ -115,7 +116,7 @@ class OpenIndexes:
             self.serving = self._reopened(models.recorded(old, made_with))
         return name
 
-    def _reopened(self, made_with: Embedding) -> VectorIndex | None:
+    def _reopened(self, made_with: EmbeddingSettings) -> VectorIndex | None:
         """Open an older complete index. Return None if that fails: searches use words then."""
         made_with.api_key = self._settings().embedding.api_key
         try:
@@ -230,7 +231,7 @@ class OpenIndexes:
             if (wanted := models.second(self.home, self._settings())) is None:
                 return False
             self.second = VectorIndex(
-                self.home, Milvus(), embed.load(self.home, wanted), beside=True
+                self.home, MilvusSettings(), embed.load(self.home, wanted), beside=True
             )
             log.info("%s is asked, too", self.second.fingerprint)
             return True

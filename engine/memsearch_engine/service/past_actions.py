@@ -12,8 +12,8 @@ from memsearch_engine.search.scope import Scope
 from memsearch_engine.service.search_client import Searcher
 
 if TYPE_CHECKING:
-    from memsearch_engine.actions.answers import Fix, Way
-    from memsearch_engine.actions.index import Act, Actions
+    from memsearch_engine.actions.answers import CommandRuns, Fix
+    from memsearch_engine.actions.index import ActionIndex, AgentAction
 
 _NOTES_ASKED = 5  # notes; the commands of their turns answer ``how``
 
@@ -29,7 +29,7 @@ class PastActions:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def how(self, asked: str, *, limit: int = 10) -> list[Way]:
+    def how(self, asked: str, *, limit: int = 10) -> list[CommandRuns]:
         """Find the commands that did something, best first.
 
         Commands with the words of *asked* come first, then the commands of turns with a matching
@@ -62,7 +62,7 @@ class PastActions:
         with self._actions() as actions:
             return answers.fix(actions, self._memories, error, self._stands())[:limit]
 
-    def blame(self, path: str | os.PathLike[str], *, limit: int = 20) -> list[Act]:
+    def blame(self, path: str | os.PathLike[str], *, limit: int = 20) -> list[AgentAction]:
         """Return the turns that wrote to a file, newest first.
 
         ``note(act.entry)`` is the note of a turn.
@@ -90,16 +90,16 @@ class PastActions:
         )
 
     @contextlib.contextmanager
-    def _actions(self) -> Iterator[Actions]:
-        from memsearch_engine.actions.index import Actions
+    def _actions(self) -> Iterator[ActionIndex]:
+        from memsearch_engine.actions.index import ActionIndex
 
-        actions = Actions(self._scope.home)
+        actions = ActionIndex(self._scope.home)
         try:
             yield actions
         finally:
             actions.close()
 
-    def _stands(self) -> Callable[[Act], bool]:
+    def _stands(self) -> Callable[[AgentAction], bool]:
         """Return a function that checks whether an action's note still exists.
 
         The actions of a deleted note are not shown.
@@ -107,7 +107,7 @@ class PastActions:
         known: dict[str, bool] = {}
         catalog = self._scope.catalog
 
-        def stands(act: Act) -> bool:
+        def stands(act: AgentAction) -> bool:
             if act.entry not in known:
                 known[act.entry] = (
                     catalog is None

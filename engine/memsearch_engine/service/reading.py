@@ -32,7 +32,7 @@ from memsearch_engine.search.supersession import listing
 from memsearch_engine.search.supersession.listing import Supersession
 from memsearch_engine.search.supersession.overrides import Overrides
 from memsearch_engine.search.views import DISPLAY, note_view
-from memsearch_engine.staleness.finding import Standing
+from memsearch_engine.staleness.finding import NoteStaleness
 
 _MAX_LINKS = 20
 
@@ -194,7 +194,7 @@ def _links(
     return []
 
 
-def _standing(catalog: Catalog | None, project: Project, found: Section) -> Standing | None:
+def _standing(catalog: Catalog | None, project: Project, found: Section) -> NoteStaleness | None:
     """Return the result of comparing the note with its repository; None without a comparison."""
     with contextlib.suppress(CatalogBroken):
         if catalog is not None:

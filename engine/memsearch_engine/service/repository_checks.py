@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 _Stamp = tuple[tuple[int, int], ...]
 
 
-class _Seen(msgspec.Struct):
+class _LastComparison(msgspec.Struct):
     """The last comparison of a project.
 
     Attributes:
@@ -62,7 +62,7 @@ class RepositoryChecker:
         self, home: Home, indexer: Indexer, stopping: threading.Event, changed: Callable[[], None]
     ) -> None:
         self._home, self._indexer, self._stopping, self._changed = home, indexer, stopping, changed
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, _LastComparison] = {}
         self._one = threading.Lock()
         self.busy = ""  # the project that is compared now
         self._thread = threading.Thread(target=self._work, name="ground", daemon=True)
@@ -102,7 +102,7 @@ class RepositoryChecker:
             if not common_dir or self._indexer.is_behind([project]):
                 continue
             if seen is None and self._is_compared(project, common_dir):
-                self._seen[project.root] = _Seen(now, _stamp(common_dir))
+                self._seen[project.root] = _LastComparison(now, _stamp(common_dir))
             elif seen is None or seen.stamp != _stamp(common_dir):
                 return project
             elif now - seen.at > seen.pause_s:
@@ -160,7 +160,7 @@ class RepositoryChecker:
         catalog, stamp = self._indexer.catalog, _stamp(common_dir)
         notes = notes_of(catalog, project)
         failures = seen.failures + 1 if (seen := self._seen.get(project.root)) else 1
-        self._seen[project.root] = _Seen(time.monotonic(), stamp, failures)
+        self._seen[project.root] = _LastComparison(time.monotonic(), stamp, failures)
         answer = ask.check(
             project.root,
             common_dir,
@@ -176,7 +176,9 @@ class RepositoryChecker:
             catalog.staleness.put_problem(project.id, compared)
         else:
             catalog.staleness.put(project.id, compared, answer.notes)
-        self._seen[project.root] = _Seen(time.monotonic(), stamp, failures if answer.problem else 0)
+        self._seen[project.root] = _LastComparison(
+            time.monotonic(), stamp, failures if answer.problem else 0
+        )
         log.info(
             "%d notes of %s compared with %s",
             len(notes),

@@ -16,7 +16,7 @@ from memsearch_engine.service.calls import sent
 from memsearch_engine.service.launch import connect
 
 if TYPE_CHECKING:  # a search through the service needs none of these
-    from memsearch_engine.search.as_of import Then
+    from memsearch_engine.search.as_of import NotesAsOf
     from memsearch_engine.search.explain import Absence
 
 HYBRID_WAIT_S = 4.0
@@ -122,7 +122,7 @@ class Searcher:
             put_back(self._scope.catalog, answer, request, self.then(request.as_of, scope), scope)
         return answer
 
-    def then(self, day: str, projects: list[Project] | None = None) -> Then:
+    def then(self, day: str, projects: list[Project] | None = None) -> NotesAsOf:
         """Return the older versions of the notes that were changed after a day.
 
         Args:
@@ -133,7 +133,7 @@ class Searcher:
             Unreachable: the history can't be read.
         """
         from memsearch_engine.longterm import fact_history
-        from memsearch_engine.search.as_of import Then, end_of
+        from memsearch_engine.search.as_of import NotesAsOf, end_of
 
         scope = projects or self._scope.projects
         memories = {os.path.abspath(project.memory) for project in scope}
@@ -142,7 +142,7 @@ class Searcher:
             longterm = fact_history.at(
                 self._scope.home, sorted({project.id[:8] for project in scope}), end_of(day)
             )
-        return Then(self._scope.journal.history, sorted(memories), day, longterm)
+        return NotesAsOf(self._scope.journal.history, sorted(memories), day, longterm)
 
     def _lexical(self, request: SearchRequest) -> Answer:
         from memsearch_engine.search import lexical

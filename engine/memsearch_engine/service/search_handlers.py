@@ -24,7 +24,7 @@ from memsearch_engine.search.supersession.listing import Supersession
 from memsearch_engine.search.supersession.revisions import Revision
 from memsearch_engine.search.views import answer_view, mark_contradicting
 from memsearch_engine.service import reading
-from memsearch_engine.service.commands import Call
+from memsearch_engine.service.commands import RequestContext
 
 if TYPE_CHECKING:
     from memsearch_engine.index.vector_index import VectorIndex
@@ -69,7 +69,7 @@ class SearchHandlers:
     @searching
     def search(
         self,
-        call: Call,
+        call: RequestContext,
         place: dict[str, str],
         query: str = "",
         limit: int = 10,
@@ -89,7 +89,11 @@ class SearchHandlers:
         return self._answer(call, place, wanted, projects or [])
 
     def _answer(
-        self, call: Call, place: dict[str, str], wanted: SearchRequest, projects: list[str]
+        self,
+        call: RequestContext,
+        place: dict[str, str],
+        wanted: SearchRequest,
+        projects: list[str],
     ) -> Answer:
         indexer = self._state.indexer
         scope = self._state.scope(place, [*projects, *wanted.projects])
@@ -105,7 +109,7 @@ class SearchHandlers:
     @searching
     def search_view(
         self,
-        call: Call,
+        call: RequestContext,
         place: dict[str, str],
         query: str,
         limit: int = 0,
@@ -135,7 +139,7 @@ class SearchHandlers:
 
     def expand_view(
         self,
-        call: Call,
+        call: RequestContext,
         place: dict[str, str],
         name: str,
         lines: int | None = None,
@@ -157,7 +161,7 @@ class SearchHandlers:
 
     def transcript_view(
         self,
-        call: Call,
+        call: RequestContext,
         place: dict[str, str],
         name: str,
         turn: str = "",
@@ -242,7 +246,7 @@ class SearchHandlers:
     @searching
     def trace(
         self,
-        call: Call,
+        call: RequestContext,
         place: dict[str, str],
         query: str = "",
         note: str = "",
@@ -283,7 +287,7 @@ class SearchHandlers:
         return revisions.chain(catalog, index, project, answer.hits, overrides)
 
     @searching
-    def contradicted(self, call: Call, place: dict[str, str]) -> list[Supersession]:
+    def contradicted(self, call: RequestContext, place: dict[str, str]) -> list[Supersession]:
         """Return the notes that contradict sections of agent files, one for each section.
 
         The result is empty if the vectors that the comparison needs are not on this machine.

@@ -28,7 +28,7 @@ from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home, lock
 from memsearch_engine.core.local_socket import same_user
 from memsearch_engine.service import protocol
-from memsearch_engine.service.commands import Call
+from memsearch_engine.service.commands import RequestContext
 from memsearch_engine.service.engine import Engine
 
 log = logging.getLogger("memsearch.service")
@@ -39,7 +39,7 @@ _LOCK_TRIES = 4
 _MAX_REQUESTS = 256  # every screen has one open request; threads are created when needed
 
 
-class Server:
+class ServiceServer:
     """Serves clients until it is idle for too long, is stopped, or its home is deleted.
 
     Args:
@@ -164,7 +164,9 @@ class Server:
 
         try:
             wait_s = float(params.pop("deadline_s", 0) or 0)
-            call = Call(progress, event.is_set, time.monotonic() + wait_s if wait_s else 0.0)
+            call = RequestContext(
+                progress, event.is_set, time.monotonic() + wait_s if wait_s else 0.0
+            )
             result = self._dispatch(request.method, call, params)
             send(protocol.Response(id=request.id, result=msgspec.Raw(msgspec.json.encode(result))))
         except MemsearchError as error:
@@ -190,7 +192,7 @@ class Server:
                 self._answering -= 1
                 self._answered.notify_all()
 
-    def _dispatch(self, method: str, call: Call, params: dict[str, Any]) -> Any:
+    def _dispatch(self, method: str, call: RequestContext, params: dict[str, Any]) -> Any:
         if method == "hello":
             if protocol.newer(params.get("version", "0")):
                 log.info("a newer client (%s) came: finishing", params.get("version"))
@@ -251,7 +253,7 @@ def _run(home: Home) -> None:
     home.ensure_socket_folder()  # before the engine starts: Milvus listens there too
     home.settled = True
     engine = Engine(home)
-    server = Server(home, engine, engine.settings.service.idle_minutes * 60)
+    server = ServiceServer(home, engine, engine.settings.service.idle_minutes * 60)
     state = {
         "pid": os.getpid(),
         "version": __version__,

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.actions.index import Actions
+from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.capture import event_queue, summaries
@@ -25,7 +25,7 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.core.project_location import has_notes
-from memsearch_engine.core.settings import Sync as Where
+from memsearch_engine.core.settings_schema import SyncSettings as Where
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import page_drafts, pages, pipeline, skill_drafts, skills
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
@@ -54,13 +54,13 @@ class CaptureTask:
         self.summarise_now = threading.Event()
         self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
 
-    def drain(self) -> event_queue.Outcome:
+    def drain(self) -> event_queue.QueueOutcome:
         """Process the event queue, and index the captured notes."""
         if self._state.paused:
             waiting = [
                 (event.path, self._state.paused) for event in event_queue.events(self._state.home)
             ]
-            return event_queue.Outcome(waiting=waiting, memories=[], opened=[])
+            return event_queue.QueueOutcome(waiting=waiting, memories=[], opened=[])
         outcome = event_queue.work(self._state.home, self._state.journal, self._state.settings)
         if outcome.captured or outcome.skipped or outcome.already or outcome.opened:
             self._state.activity.note("hook")
@@ -139,7 +139,7 @@ class CaptureTask:
         some, self._unnoted = self._unnoted[:_AT_ONCE], self._unnoted[_AT_ONCE:]
         if not some:
             return
-        archive, actions = Archive(self._state.home), Actions(self._state.home)
+        archive, actions = Archive(self._state.home), ActionIndex(self._state.home)
         try:
             for name, (memory, entry) in some:
                 turn = archive.get(*name)
@@ -152,7 +152,7 @@ class CaptureTask:
             actions.close()
 
     def _find_unnoted(self) -> list[tuple[tuple[str, str, str], tuple[str, str]]]:
-        names = Archive(self._state.home).names() - Actions(self._state.home).names()
+        names = Archive(self._state.home).names() - ActionIndex(self._state.home).names()
         if not names:
             return []
         memories = {project.id: project.memory for project in self._state.registered()}

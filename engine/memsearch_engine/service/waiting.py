@@ -11,7 +11,7 @@ from collections.abc import Callable
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.journal.files import DayFile, read_day
-from memsearch_engine.journal.model import CONFLICT_OF, Waits
+from memsearch_engine.journal.model import CONFLICT_OF, QuarantineReason
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.quarantine import held_back
 from memsearch_engine.journal.shared import list_notes
@@ -19,7 +19,7 @@ from memsearch_engine.journal.shared import list_notes
 _SHARE = 1.0  # pause as a multiple of the work, so that sessions and searches are answered
 
 
-class Waiting:
+class PendingCounts:
     """Counts pending decisions. Not thread-safe."""
 
     def __init__(self, origin: Origin) -> None:
@@ -60,6 +60,6 @@ class Waiting:
         contested = sum(CONFLICT_OF in entry.marks for entry in entries)
         return (
             contested
-            + sum(why is not Waits.ARRIVED for why in reasons)
-            + (Waits.ARRIVED in reasons)
+            + sum(why is not QuarantineReason.ARRIVED for why in reasons)
+            + (QuarantineReason.ARRIVED in reasons)
         )

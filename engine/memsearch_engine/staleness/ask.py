@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine.core.errors import Unreachable
-from memsearch_engine.staleness.finding import Checked, Reference
+from memsearch_engine.staleness.finding import CheckedNote, Reference
 
 _TICK_S = 0.2
 _MOST_S = 3600.0  # a history of 20,000 commits takes a minute
@@ -39,7 +39,7 @@ class NoteToCheck(msgspec.Struct):
     held: bool = False
 
 
-class Asked(msgspec.Struct):
+class StalenessQuestion(msgspec.Struct):
     """A question. ``root``: of the work tree. ``common_dir``: git's. ``database``: where the
     history is stored.
     """
@@ -50,11 +50,11 @@ class Asked(msgspec.Struct):
     notes: list[NoteToCheck]
 
 
-class GroundAnswer(msgspec.Struct):
+class StalenessAnswer(msgspec.Struct):
     """An answer. ``head``: the compared commit. ``problem``: why nothing can be said."""
 
     head: str
-    notes: list[Checked]
+    notes: list[CheckedNote]
     problem: str = ""
 
 
@@ -77,13 +77,13 @@ def check(
     *,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
     stop: Callable[[], bool] = lambda: False,
-) -> GroundAnswer | None:
+) -> StalenessAnswer | None:
     """Compare notes with a repository. Returns None if *stop* said so.
 
     Raises:
         Unreachable: the process could not be started, or failed.
     """
-    question = msgspec.json.encode(Asked(root, common_dir, str(database), notes))
+    question = msgspec.json.encode(StalenessQuestion(root, common_dir, str(database), notes))
     try:
         child = subprocess.Popen(
             [
@@ -139,7 +139,7 @@ def check(
         for thread in threads:
             thread.join(_TICK_S)
     try:
-        return msgspec.json.decode(answer[0], type=GroundAnswer)
+        return msgspec.json.decode(answer[0], type=StalenessAnswer)
     except (IndexError, msgspec.DecodeError) as error:
         raise Unreachable(
             f"the repository can't be compared: {said[-1] if said else 'no answer'}"

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from memsearch_engine.core import safe_files
-from memsearch_engine.staleness.finding import Finding, Reference
+from memsearch_engine.staleness.finding import Reference, ReferenceState
 from memsearch_engine.staleness.past import Past, Presence, names_in, words_in
 
 _SOON_S = 14 * 86400.0
@@ -90,7 +90,7 @@ class Checker:
         self._lives: dict[bytes, list[Presence]] = {}
         self._folders: set[str] | None = None
 
-    def check(self, notes: list[DatedReferences]) -> list[list[Finding]]:
+    def check(self, notes: list[DatedReferences]) -> list[list[ReferenceState]]:
         """The findings for each note, one per reference."""
         symbols = {
             r.name for note in notes for r in note.references if r.kind in ("symbol", "setting")
@@ -108,7 +108,7 @@ class Checker:
             found.append([self._one(reference, note) for reference in note.references])
         return found
 
-    def _one(self, reference: Reference, note: DatedReferences) -> Finding:
+    def _one(self, reference: Reference, note: DatedReferences) -> ReferenceState:
         if note.held and reference.kind in ("commit", "branch"):  # nobody knows when those went
             return _fresh(reference)
         return {
@@ -122,7 +122,7 @@ class Checker:
 
     # -- files
 
-    def _file(self, reference: Reference, at: float) -> Finding:
+    def _file(self, reference: Reference, at: float) -> ReferenceState:
         name = self._within(reference.name)
         if not name:
             return _unknown(reference)
@@ -136,10 +136,10 @@ class Checker:
             return self._changed(reference, path, self._around(path, at))
         known = {version.path for version in then}
         if now and (name not in known or known & set(now)):
-            return Finding(reference.kind, reference.name, "fresh")
+            return ReferenceState(reference.kind, reference.name, "fresh")
         if not then:
             return (
-                Finding(reference.kind, reference.name, "fresh")
+                ReferenceState(reference.kind, reference.name, "fresh")
                 if self._on_disk(name)
                 else _unknown(reference)
             )
@@ -189,17 +189,17 @@ class Checker:
         """Whether the work tree has the file, tracked or not. A link counts as itself."""
         return os.path.lexists(os.path.join(self.root, path))
 
-    def _changed(self, reference: Reference, path: str, then: Presence | None) -> Finding:
+    def _changed(self, reference: Reference, path: str, then: Presence | None) -> ReferenceState:
         versions = self.past.files[path]
         if then is None or versions[-1].end is not None or then.blob == versions[-1].blob:
-            return Finding(reference.kind, reference.name, "fresh", path)
+            return ReferenceState(reference.kind, reference.name, "fresh", path)
         commits = sum(version.first > then.first for version in versions)
         share = self.past.share_gone(then.blob, versions[-1].blob)
-        return Finding(
+        return ReferenceState(
             reference.kind, reference.name, "changed", path, commits=commits, share=round(share, 3)
         )
 
-    def _went(self, reference: Reference, then: Presence) -> Finding:
+    def _went(self, reference: Reference, then: Presence) -> ReferenceState:
         """Where a missing file moved, step by step, or the commit that removed it."""
         last = self._last_of(then)
         moved = last
@@ -239,14 +239,16 @@ class Checker:
                     return found
         return found
 
-    def _at(self, reference: Reference, state: Any, path: str, n: int, to: str = "") -> Finding:
+    def _at(
+        self, reference: Reference, state: Any, path: str, n: int, to: str = ""
+    ) -> ReferenceState:
         """The finding for a name that changed with commit *n*. A path that could be a sentence is
         not repeated: agents may read it.
         """
         if to and not _PLAIN.fullmatch(to):
             return _unknown(reference)
         path = path if _PLAIN.fullmatch(path) else ""
-        return Finding(
+        return ReferenceState(
             reference.kind,
             reference.name,
             state,
@@ -256,10 +258,10 @@ class Checker:
             self.past.day(n),
         )
 
-    def _folder(self, reference: Reference, name: str, at: float) -> Finding:
+    def _folder(self, reference: Reference, name: str, at: float) -> ReferenceState:
         inside_it = [path for path in self._below(name) if path]
         if any(map(self._is_there, inside_it)) or self._on_disk(name):
-            return Finding(reference.kind, reference.name, "fresh", f"{name}/")
+            return ReferenceState(reference.kind, reference.name, "fresh", f"{name}/")
         then = self._then(inside_it, at)
         if not then:
             return _unknown(reference)
@@ -299,12 +301,12 @@ class Checker:
 
     # -- symbols
 
-    def _symbol(self, reference: Reference, at: float) -> Finding:
+    def _symbol(self, reference: Reference, at: float) -> ReferenceState:
         name = reference.name
         having = self._having.get(name, set())
         lives = [version for blob in having for version in self._lives.get(blob, ())]
         if any(version.end is None for version in lives):
-            return Finding(reference.kind, name, "fresh")
+            return ReferenceState(reference.kind, name, "fresh")
         first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
         if not any((v.end or 0) > first and v.first <= last for v in lives):
             return _unknown(reference)
@@ -384,7 +386,7 @@ class Checker:
 
     # -- commands
 
-    def _command(self, reference: Reference, at: float) -> Finding:
+    def _command(self, reference: Reference, at: float) -> ReferenceState:
         words = reference.name.split()
         program = words[0]
         if script := _script(words):
@@ -419,7 +421,7 @@ class Checker:
         latest = max(versions, key=lambda version: version.end or 0)
         return self._at(reference, "gone", latest.path, latest.end or 0)
 
-    def _module(self, reference: Reference, module: str, at: float) -> Finding:
+    def _module(self, reference: Reference, module: str, at: float) -> ReferenceState:
         base = module.replace(".", "/")
         for path in (
             f"{base}.py",
@@ -459,19 +461,19 @@ class Checker:
 
     # -- commits and branches
 
-    def _commit(self, reference: Reference, at: float) -> Finding:
+    def _commit(self, reference: Reference, at: float) -> ReferenceState:
         known = self._is_known(reference.name)
         return (
             _unknown(reference)
             if known is None
             else _fresh(reference)
             if known
-            else Finding("commit", reference.name, "gone")
+            else ReferenceState("commit", reference.name, "gone")
         )
 
-    def _named_branch(self, reference: Reference, at: float) -> Finding:
+    def _named_branch(self, reference: Reference, at: float) -> ReferenceState:
         state = self._branch(reference.name)
-        return Finding(
+        return ReferenceState(
             "branch",
             reference.name,
             "fresh" if state == "there" else "gone" if state == "gone" else "unknown",
@@ -504,12 +506,12 @@ def _defines(text: bytes, name: str) -> bool:
     return any(re.search(pattern, found, re.MULTILINE) for pattern in patterns)
 
 
-def _unknown(reference: Reference) -> Finding:
-    return Finding(reference.kind, reference.name, "unknown")
+def _unknown(reference: Reference) -> ReferenceState:
+    return ReferenceState(reference.kind, reference.name, "unknown")
 
 
-def _fresh(reference: Reference) -> Finding:
-    return Finding(reference.kind, reference.name, "fresh")
+def _fresh(reference: Reference) -> ReferenceState:
+    return ReferenceState(reference.kind, reference.name, "fresh")
 
 
 def _is_called(path: str, names: Iterable[str]) -> bool:
@@ -518,7 +520,7 @@ def _is_called(path: str, names: Iterable[str]) -> bool:
     return any(base.endswith(name[1:]) if name[0] == "*" else base == name for name in names)
 
 
-def _as_command(found: Finding, reference: Reference) -> Finding:
+def _as_command(found: ReferenceState, reference: Reference) -> ReferenceState:
     """The finding for a command whose file has this finding: a changed script still runs."""
     if found.state == "changed":
         return _fresh(reference)

@@ -22,10 +22,10 @@ from dulwich.object_store import DiskObjectStore
 from dulwich.objects import S_ISGITLINK
 
 from memsearch_engine.core import repository, safe_files
-from memsearch_engine.staleness.ask import Asked, GroundAnswer
+from memsearch_engine.staleness.ask import StalenessAnswer, StalenessQuestion
 from memsearch_engine.staleness.branches import Branches
 from memsearch_engine.staleness.check import Checker, DatedReferences
-from memsearch_engine.staleness.finding import Checked, Reference, Standing
+from memsearch_engine.staleness.finding import CheckedNote, NoteStaleness, Reference
 from memsearch_engine.staleness.past import Past
 from memsearch_engine.staleness.references import find
 
@@ -40,7 +40,7 @@ def main() -> None:
     for kind, most in _LIMITS:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
-    asked = msgspec.json.decode(sys.stdin.buffer.readline(), type=Asked)
+    asked = msgspec.json.decode(sys.stdin.buffer.readline(), type=StalenessQuestion)
     threading.Thread(target=_end_with_asker, daemon=True).start()
     sys.stdout.buffer.write(msgspec.json.encode(answer(asked, _report)))
 
@@ -55,7 +55,7 @@ def _report(what: str, done: int, total: int) -> None:
     sys.stderr.flush()
 
 
-def answer(asked: Asked, report: Any) -> GroundAnswer:
+def answer(asked: StalenessQuestion, report: Any) -> StalenessAnswer:
     """Compare the notes of a question. ``problem`` says why nothing can be said."""
     found: list[list[Reference]] = [
         find(note.text) if note.references is None else note.references for note in asked.notes
@@ -87,14 +87,14 @@ def answer(asked: Asked, report: Any) -> GroundAnswer:
             DatedReferences(note.at, references, note.held)
             for note, references in zip(asked.notes, found)
         ]
-        return GroundAnswer(
+        return StalenessAnswer(
             branches.head.decode(),
             [
-                Checked(
+                CheckedNote(
                     note.entry_id,
                     note.hash,
                     references,
-                    Standing(findings, _unmerged(branches, note.branch)),
+                    NoteStaleness(findings, _unmerged(branches, note.branch)),
                 )
                 for note, references, findings in zip(asked.notes, found, checker.check(notes))
             ],
@@ -108,12 +108,12 @@ def answer(asked: Asked, report: Any) -> GroundAnswer:
         store.close()
 
 
-def _nothing(asked: Asked, found: list[list[Reference]], why: str) -> GroundAnswer:
+def _nothing(asked: StalenessQuestion, found: list[list[Reference]], why: str) -> StalenessAnswer:
     notes = [
-        Checked(n.entry_id, n.hash, references, Standing())
+        CheckedNote(n.entry_id, n.hash, references, NoteStaleness())
         for n, references in zip(asked.notes, found)
     ]
-    return GroundAnswer("", notes, why)
+    return StalenessAnswer("", notes, why)
 
 
 def _unmerged(branches: Branches, name: str) -> str:

@@ -23,7 +23,7 @@ class Reference(msgspec.Struct, frozen=True):
     name: str
 
 
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+class ReferenceState(msgspec.Struct, frozen=True, omit_defaults=True):
     """A name and its state.
 
     Attributes:
@@ -67,14 +67,14 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{name}: {'still there' if self.state == 'fresh' else 'can’t tell'}"
 
 
-class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
+class NoteStaleness(msgspec.Struct, frozen=True, omit_defaults=True):
     """The staleness of a note.
 
     Attributes:
         unmerged: the branch of its turn if it was not merged, else ``""``.
     """
 
-    findings: list[Finding] = []
+    findings: list[ReferenceState] = []
     unmerged: str = ""
 
     @property
@@ -88,7 +88,7 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
         return "moved" if "moved" in states else ""
 
     @property
-    def stale(self) -> list[Finding]:
+    def stale(self) -> list[ReferenceState]:
         """Findings of gone names, then of moved ones."""
         return [f for f in self.findings if f.state == "gone"] + [
             f for f in self.findings if f.state == "moved"
@@ -102,10 +102,10 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{stale[0].words}{more}" if stale else ""
 
 
-class Checked(msgspec.Struct):
+class CheckedNote(msgspec.Struct):
     """A compared note, with its references."""
 
     entry_id: str
     hash: str
     references: list[Reference]
-    standing: Standing
+    standing: NoteStaleness

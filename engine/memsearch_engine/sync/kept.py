@@ -21,7 +21,7 @@ from memsearch_engine.capture.clean import without_secrets
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.sync.clone import Clone, name_of
-from memsearch_engine.sync.state import State
+from memsearch_engine.sync.state import SyncDatabase
 
 FOLDER = "evidence/"
 _NAME = re.compile(rf"{FOLDER}[0-9a-f]{{2}}/[0-9a-f]{{32}}\.json")
@@ -53,7 +53,7 @@ def path_of(name: TurnName) -> str:
 def exchange(
     home: Home,
     clone: Clone,
-    state: State,
+    state: SyncDatabase,
     tree: dict[str, str],
     stop: Callable[[], bool] = lambda: False,
 ) -> Exchanged:

@@ -12,11 +12,11 @@ from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.projects import Project, identity_of
-from memsearch_engine.core.settings import Sync
+from memsearch_engine.core.settings_schema import SyncSettings
 from memsearch_engine.sync.clone import Clone, checked
 from memsearch_engine.sync.layout import FORMAT, MARK, NOTE, Mark, called
 from memsearch_engine.sync.seal import NoKey
-from memsearch_engine.sync.state import Round, State, opened
+from memsearch_engine.sync.state import Round, SyncDatabase, opened
 
 _WAIT_S = 30.0  # for a round of another process
 
@@ -85,7 +85,7 @@ def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False)
     clone.seals = bool(value.sealed)
 
 
-def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
+def chosen(state: SyncDatabase, projects: list[Project]) -> dict[str, Project]:
     """One folder per project identity: the one that took part before if it still exists.
 
     Args:
@@ -102,7 +102,7 @@ def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
     return found
 
 
-def _name(state: State, project: Project) -> str:
+def _name(state: SyncDatabase, project: Project) -> str:
     """Identity of a project on the remote. A project known by path only differs on each machine
     until the owner attaches it.
     """
@@ -133,7 +133,7 @@ def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
         clone.close()
 
 
-def rewrite(home: Home, where: Sync) -> None:
+def rewrite(home: Home, where: SyncSettings) -> None:
     """Replace the remote's history by one commit of its current content, after a round.
 
     The other machines refuse that until their owner says ``rejoin``.
@@ -170,7 +170,7 @@ def leave(home: Home) -> None:
 
 
 @contextlib.contextmanager
-def alone(home: Home) -> Iterator[tuple[Clone, State]]:
+def alone(home: Home) -> Iterator[tuple[Clone, SyncDatabase]]:
     """Our clone and its state, exclusively for one process. Raises Unreachable."""
     import filelock  # 50 ms
 

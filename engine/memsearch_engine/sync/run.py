@@ -21,7 +21,7 @@ from memsearch_engine.core.errors import Conflict, MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import shown_line
-from memsearch_engine.core.settings import Sync
+from memsearch_engine.core.settings_schema import SyncSettings
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import MARKDOWN, day_of, list_files
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
@@ -48,7 +48,7 @@ from memsearch_engine.sync.layout import (
 from memsearch_engine.sync.lines import merge_lines
 from memsearch_engine.sync.meeting import Refused, alone, check_format, chosen
 from memsearch_engine.sync.seal import NoKey
-from memsearch_engine.sync.state import Offer, Round, State
+from memsearch_engine.sync.state import Offer, Round, SyncDatabase
 
 _ATTEMPTS = 5
 #: Losses that nobody is known to have wanted pass without a question: fewer than the first and not
@@ -66,7 +66,7 @@ class SyncAnswer(msgspec.Struct, frozen=True):
     rejoin: bool = False
 
 
-class _File(msgspec.Struct):
+class _RoundFile(msgspec.Struct):
     """A file in a round. ``path``: the local file. ``memory``: its folder; ``""`` for long-term
     files.
     """
@@ -89,7 +89,7 @@ class _File(msgspec.Struct):
 def sync(
     home: Home,
     journal: Journal,
-    where: Sync,
+    where: SyncSettings,
     projects: list[Project],
     answer: SyncAnswer | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -148,9 +148,9 @@ class _Round:
         home: Home,
         journal: Journal,
         clone: Clone,
-        state: State,
+        state: SyncDatabase,
         remote: str,
-        where: Sync,
+        where: SyncSettings,
         projects: list[Project],
         answer: SyncAnswer,
         stop: Callable[[], bool],
@@ -347,7 +347,7 @@ class _Round:
         self.problems.append(why)
         self.left.add(key)
 
-    def _files(self) -> Iterator[_File]:
+    def _files(self) -> Iterator[_RoundFile]:
         """Files that exist here, existed, or exist there, and differ in the three places."""
         takes_part = [name for name in (LONGTERM, *self.projects) if name not in self.skipped]
         keys = {*self.here, *self.tree, *self.taken}
@@ -373,7 +373,9 @@ class _Round:
                 name_of(ours) if ours is not None else "",
             )
             if len(set(names)) > 1:
-                yield _File(key, path, memory, self.clone.blob(base), ours, self.clone.blob(theirs))
+                yield _RoundFile(
+                    key, path, memory, self.clone.blob(base), ours, self.clone.blob(theirs)
+                )
 
     def _place(self, key: str) -> tuple[str, str] | None:
         """Local place of a repository file; None without a folder here or for a name that is no
@@ -390,7 +392,7 @@ class _Round:
 
     # -- putting together
 
-    def _merge(self, file: _File) -> bool:
+    def _merge(self, file: _RoundFile) -> bool:
         """Whether it could be merged."""
         if not file.memory:
             known = b"" if self.answer.bring_back and file.ours is None else file.base
@@ -426,12 +428,12 @@ class _Round:
         file.merged, file.conflicts = done.data, len(done.conflicts)
         return True
 
-    def _shrunk(self, file: _File) -> bytes:
+    def _shrunk(self, file: _RoundFile) -> bytes:
         """The base without what is missing here, so that it comes back."""
         ours = _ids(file.ours or b"", file.name)
         return _joined([entry for entry in parse(file.base, file.name).entries if entry.id in ours])
 
-    def _remembered(self, file: _File) -> bytes:
+    def _remembered(self, file: _RoundFile) -> bytes:
         """For a machine without a base: entries of the remote that the owner deleted or changed
         since, by the history.
         """
@@ -446,7 +448,7 @@ class _Round:
                 found.append(entry)
         return _joined(found)
 
-    def _replaced(self, file: _File, base: bytes) -> set[tuple[str, str]]:
+    def _replaced(self, file: _RoundFile, base: bytes) -> set[tuple[str, str]]:
         """Entries of the others whose text this owner has changed or deleted since both sides kept
         an older text beside.
         """
@@ -463,7 +465,7 @@ class _Round:
                 found.add(pair)
         return found
 
-    def _fallen(self, file: _File) -> dict[tuple[str, str], float]:
+    def _fallen(self, file: _RoundFile) -> dict[tuple[str, str], float]:
         """Entries deleted or replaced here since the base, with times. Tombstones of moved entries
         are dropped again (``_new_tree``).
         """
@@ -478,7 +480,7 @@ class _Round:
             for entry in entries
         }
 
-    def _stands_elsewhere(self, file: _File, entry: Entry) -> bool:
+    def _stands_elsewhere(self, file: _RoundFile, entry: Entry) -> bool:
         """Whether another file of the project here has the entry."""
         project = owner(file.key)
         if project not in self.read:
@@ -491,7 +493,7 @@ class _Round:
             _holds(data, entry) for key, data in self.read[project].items() if key != file.key
         )
 
-    def _dead(self, project: str, file: _File) -> set[tuple[str, str]]:
+    def _dead(self, project: str, file: _RoundFile) -> set[tuple[str, str]]:
         """Entries deleted or replaced elsewhere: they must not come back from a copy. An entry that
         reappears here after that was seen is a new decision and lives.
         """
@@ -520,7 +522,7 @@ class _Round:
             if key.startswith(prefix)
         )
 
-    def _newer(self, project: str, file: _File) -> Callable[[Entry, Entry], bool]:
+    def _newer(self, project: str, file: _RoundFile) -> Callable[[Entry, Entry], bool]:
         """Decides which of two texts is newer, by the time it replaced the common one."""
         ours = _texts(file.ours or b"", file.name)
 
@@ -547,7 +549,7 @@ class _Round:
 
     # -- what may not be lost
 
-    def _unless_too_much_goes(self, files: list[_File]) -> list[_File]:
+    def _unless_too_much_goes(self, files: list[_RoundFile]) -> list[_RoundFile]:
         """Skip projects that would lose more notes than are known to have been deleted."""
         if self.answer.accept_deletions:
             return files
@@ -572,7 +574,7 @@ class _Round:
                 )
         return [file for file in files if owner(file.key) not in self.skipped]
 
-    def _lost(self, file: _File, others: list[_File]) -> tuple[int, int, bool]:
+    def _lost(self, file: _RoundFile, others: list[_RoundFile]) -> tuple[int, int, bool]:
         """(entries missing here without a known deletion, entries that would be deleted here,
         whether all of those have tombstones).
         """
@@ -640,7 +642,7 @@ class _Round:
 
     # -- writing
 
-    def _write(self, file: _File, standing: set[str]) -> bool:
+    def _write(self, file: _RoundFile, standing: set[str]) -> bool:
         """Write the merge into the local file, with what was written there meanwhile.
 
         Args:
@@ -670,7 +672,7 @@ class _Round:
             self._leave(file.key, f"{file.path} could not be written: {error}")
         return False
 
-    def _replace(self, file: _File, standing: set[str]) -> None:
+    def _replace(self, file: _RoundFile, standing: set[str]) -> None:
         if file.memory:
             self.journal.take(
                 file.memory,
@@ -694,13 +696,13 @@ class _Round:
             else:
                 Path(file.path).unlink(missing_ok=True)
 
-    def _count(self, file: _File, before: bytes) -> None:
+    def _count(self, file: _RoundFile, before: bytes) -> None:
         was, now, there = (_texts(data, file.name) for data in (before, file.merged, file.theirs))
         self.received += len(now - was)
         self.gone += len({name for name, _ in was} - {name for name, _ in now})
         self.sent += len(now - there) or int(file.merged != file.theirs)
 
-    def _new_tree(self, files: list[_File]) -> dict[str, str]:
+    def _new_tree(self, files: list[_RoundFile]) -> dict[str, str]:
         tree = dict(self.tree)
         for file in files:
             self.clone.put(tree, file.key, file.merged)
@@ -727,7 +729,7 @@ class _Round:
     def _mark(self) -> bytes:
         return msgspec.json.encode(Mark(FORMAT, self.clone.seal.name if self.clone.seals else ""))
 
-    def _adopt(self, files: list[_File], tree: dict[str, str]) -> None:
+    def _adopt(self, files: list[_RoundFile], tree: dict[str, str]) -> None:
         """Sync trust: notes of the owner on one machine are the owner's on all; notes that came
         with a clone are quarantined here, too.
         """

@@ -73,7 +73,7 @@ class Offer(msgspec.Struct, frozen=True):
     pins: dict[str, str]
 
 
-class State:
+class SyncDatabase:
     """One connection; not for two threads at a time."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
@@ -203,12 +203,12 @@ class State:
 
 
 @contextlib.contextmanager
-def opened(home: Home) -> Iterator[State]:
+def opened(home: Home) -> Iterator[SyncDatabase]:
     """Raises Unreachable where ``state.db`` can't be used."""
     with complaining(home):
         db = connect(home, _SCHEMA)
     try:
-        yield State(db)
+        yield SyncDatabase(db)
     except sqlite3.Error as error:
         raise Unreachable(
             f"{home.state_db} can't be used: {error}", "nothing was changed; see `memsearch doctor`"
@@ -217,7 +217,7 @@ def opened(home: Home) -> Iterator[State]:
         db.close()
 
 
-def due(state: State, every_minutes: float) -> bool:
+def due(state: SyncDatabase, every_minutes: float) -> bool:
     """Whether the next round's time has come: later and later while it fails, up to four hours."""
     last = state.last()
     failed = int(state.get("failed") or 0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from memsearch_tui.screens.browse.conversation import Conversation
     from memsearch_tui.screens.browse.desk import Desk
-    from memsearch_tui.screens.browse.search import Search
+    from memsearch_tui.screens.browse.search import SearchController
 
 _TITLE = 40  # characters of a title in a message
 
@@ -81,7 +81,7 @@ class Changes:
     """Deletes, restores, copies and exports notes."""
 
     def __init__(
-        self, desk: Desk, selection: Selection, conversation: Conversation, search: Search
+        self, desk: Desk, selection: Selection, conversation: Conversation, search: SearchController
     ) -> None:
         self._desk, self._state = desk, desk.state
         self._selection, self._conversation, self._search = selection, conversation, search

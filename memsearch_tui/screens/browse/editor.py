@@ -60,8 +60,8 @@ class Editor:
         """
         self._desk, self._reader, self._conversation = desk, reader, conversation
         self._state, self._reload = desk.state, reload
-        self._draft = drafts.Draft("", "", "", "")  # the note when the edit began
-        self._saving: drafts.Draft | None = None
+        self._draft = drafts.EditDraft("", "", "", "")  # the note when the edit began
+        self._saving: drafts.EditDraft | None = None
         self._draft_timer: Timer | None = None
         self._compare_timer: Timer | None = None
 
@@ -115,7 +115,7 @@ class Editor:
         name = os.path.basename(self._state.library.memory.files.root_of(folder))
         await self._open(drafts.of_new(folder, day), f"new note · {name} · {day}")
 
-    async def _open(self, draft: drafts.Draft, title: str) -> None:
+    async def _open(self, draft: drafts.EditDraft, title: str) -> None:
         """Open the editor. It is awaited within the key's action, so that later keys are text."""
         from memsearch_tui.widgets.editor import make_editor
 
@@ -215,11 +215,11 @@ class Editor:
         self._put_draft(self._draft, text)
         return True
 
-    def _put_draft(self, draft: drafts.Draft, text: str) -> None:
+    def _put_draft(self, draft: drafts.EditDraft, text: str) -> None:
         home, typed = self._state.library.memory.home, msgspec.structs.replace(draft, text=text)
         OURS.run(partial(drafts.keep, home, typed))
 
-    def _forget(self, draft: drafts.Draft) -> None:
+    def _forget(self, draft: drafts.EditDraft) -> None:
         home = self._state.library.memory.home
         OURS.run(partial(drafts.drop, home, draft.path, draft.entry_id))
 
@@ -244,10 +244,10 @@ class Editor:
         else:
             await self._save(draft, text)
 
-    def _is_open(self, draft: drafts.Draft) -> bool:
+    def _is_open(self, draft: drafts.EditDraft) -> bool:
         return self._state.editing and self._draft is draft
 
-    async def _save(self, draft: drafts.Draft, text: str) -> None:
+    async def _save(self, draft: drafts.EditDraft, text: str) -> None:
         """Write *text* as the note of *draft*.
 
         Another note may be open when the write ends: only this draft is deleted, and only its
@@ -271,7 +271,7 @@ class Editor:
         self._saving = draft
         await self._desk.write("saving", work, partial(self._saved, draft, text), failed)
 
-    def _saved(self, draft: drafts.Draft, text: str, note: Note) -> None:
+    def _saved(self, draft: drafts.EditDraft, text: str, note: Note) -> None:
         self._saving = None
         if self._is_open(draft) and self._text() == text:
             self._close()
@@ -289,7 +289,7 @@ class Editor:
         secrets = f" · {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""
         self._desk.say(f"saved · u takes it back{secrets}", for_s=4)
 
-    async def _conflict(self, draft: drafts.Draft, mine: str) -> None:
+    async def _conflict(self, draft: drafts.EditDraft, mine: str) -> None:
         from memsearch_tui.screens.conflict import ConflictScreen
 
         library = self._state.library
@@ -354,5 +354,5 @@ class Editor:
         self._reload(None)
 
 
-def _begun(item: Item, entry: Entry) -> drafts.Draft:
-    return drafts.Draft(item.path, entry.id, entry.title, entry.body, entry.hash, entry.body)
+def _begun(item: Item, entry: Entry) -> drafts.EditDraft:
+    return drafts.EditDraft(item.path, entry.id, entry.title, entry.body, entry.hash, entry.body)

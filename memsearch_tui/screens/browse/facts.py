@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memsearch_tui.aside import away
-from memsearch_tui.commands import Command
+from memsearch_tui.commands import PaletteCommand
 
 if TYPE_CHECKING:
     from memsearch_engine import Fact, Match
@@ -21,13 +21,13 @@ class Facts:
     def __init__(self, desk: Desk, selection: Selection) -> None:
         self._desk, self._state, self._selection = desk, desk.state, selection
 
-    def commands(self) -> list[Command]:
+    def commands(self) -> list[PaletteCommand]:
         """Return the commands of the palette."""
         group = "long-term memory"
         remember = "remember fact always tell"
         return [
-            Command("Remember as a fact", group, self.remember, remember),
-            Command("Forget facts", group, self.forget, "forget remove fact"),
+            PaletteCommand("Remember as a fact", group, self.remember, remember),
+            PaletteCommand("Forget facts", group, self.forget, "forget remove fact"),
         ]
 
     def remember(self) -> None:
@@ -70,7 +70,7 @@ class Facts:
             self._desk.screen.app.push_screen(screen, asked)
 
     def _choose(self, words: str, matches: list[Match]) -> None:
-        from memsearch_tui.screens.choose import Choice, ChooseScreen
+        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         def forgotten(number: int) -> None:
             self._desk.say(f"forgotten · `memsearch longterm restore {number}` brings it back")
@@ -81,8 +81,8 @@ class Facts:
                 work = partial(self._state.library.memory.forget, words, chosen)
                 self._desk.start_write("forgetting", work, forgotten)
 
-        choices = [Choice(str(n), match.line, match.name) for n, match in enumerate(matches)]
-        choices += [Choice("all", f"all {len(choices)}")] if len(choices) > 1 else []
+        choices = [ChoiceRow(str(n), match.line, match.name) for n, match in enumerate(matches)]
+        choices += [ChoiceRow("all", f"all {len(choices)}")] if len(choices) > 1 else []
         if choices:
             self._desk.screen.app.push_screen(ChooseScreen("forget", choices), decided)
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memsearch_engine import MemsearchError
 
 if TYPE_CHECKING:
-    from memsearch_engine import State
+    from memsearch_engine import IndexStatus
 
     from memsearch_tui.screens.browse.desk import Desk
 
@@ -20,7 +20,7 @@ _RETRY_S = 5.0  # between two attempts to reach the service
 class Follower:
     """Calls *changed* in the app's thread at each new state of the index."""
 
-    def __init__(self, desk: Desk, changed: Callable[[State], None]) -> None:
+    def __init__(self, desk: Desk, changed: Callable[[IndexStatus], None]) -> None:
         self._desk, self._changed = desk, changed
         self._stop = threading.Event()
 

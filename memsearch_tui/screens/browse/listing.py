@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from memsearch_tui.aside import NOTES
 from memsearch_tui.counted import many
-from memsearch_tui.library import Library, Standing
+from memsearch_tui.library import HeaderState, Library
 from memsearch_tui.screens.browse.rows import PlaceRows, first_steps, named_day
 from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
 from memsearch_tui.widgets.header import parts
@@ -27,7 +27,7 @@ _LOOK_AGAIN_S = 2.0  # between two queries of the service's state while it chang
 NEWEST: Key = ("", "newest")
 
 
-class Listing:
+class TimelineController:
     """Reads the timeline in threads and keeps the cursor on the same note."""
 
     def __init__(self, desk: Desk, reader: Reader, places: PlaceRows) -> None:
@@ -226,7 +226,7 @@ class Listing:
         with contextlib.suppress(RuntimeError):  # the app is closing
             self._desk.screen.app.call_from_thread(take)
 
-    def _take_standing(self, library: Library, found: Standing) -> None:
+    def _take_standing(self, library: Library, found: HeaderState) -> None:
         self._is_looking = False
         if library is self._state.library:
             self._state.standing = found

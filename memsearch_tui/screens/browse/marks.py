@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memsearch_tui.aside import away
-from memsearch_tui.commands import Command
+from memsearch_tui.commands import PaletteCommand
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item
 from memsearch_tui.screens.browse.facts import Facts
-from memsearch_tui.screens.browse.sharing import Sharing
+from memsearch_tui.screens.browse.sharing import ShareController
 
 if TYPE_CHECKING:
     from memsearch_engine import Answer
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from memsearch_tui.screens.browse.changes import Changes, Selection
     from memsearch_tui.screens.browse.conversation import Conversation
     from memsearch_tui.screens.browse.desk import Desk
-    from memsearch_tui.screens.browse.search import Search
-    from memsearch_tui.screens.choose import Choice
+    from memsearch_tui.screens.browse.search import SearchController
+    from memsearch_tui.screens.choose import ChoiceRow
 
 _NEWER = 12  # notes that are offered as the newer version
 _LEVELS = ("low", "medium", "high")
@@ -40,12 +40,12 @@ class Marks:
         selection: Selection,
         changes: Changes,
         conversation: Conversation,
-        search: Search,
+        search: SearchController,
     ) -> None:
         self._desk, self._state, self._selection = desk, desk.state, selection
         self._changes, self._conversation, self._search = changes, conversation, search
         self.facts = Facts(desk, selection)
-        self.sharing = Sharing(desk, selection, self._done)
+        self.sharing = ShareController(desk, selection, self._done)
 
     def _done(self, text: str, for_s: float = 8) -> None:
         """Show that the selected notes were written."""
@@ -111,18 +111,18 @@ class Marks:
         if word:
             actions[word]()
 
-    def commands(self) -> list[Command]:
+    def commands(self) -> list[PaletteCommand]:
         """Return the palette's marks that have no key."""
         return [
-            Command("Expires on a day", "mark", self.expire, "expire end date"),
-            Command(
+            PaletteCommand("Expires on a day", "mark", self.expire, "expire end date"),
+            PaletteCommand(
                 "Superseded by another note",
                 "mark",
                 self.supersede,
                 "supersede replaced overtaken obsolete",
             ),
             *(
-                Command(
+                PaletteCommand(
                     f"Confidence: {level}",
                     "mark",
                     partial(self.set_confidence, level),
@@ -190,11 +190,13 @@ class Marks:
         self._desk.screen.app.push_screen(screen, asked)
 
     def _choose_newer(self, chosen: list[Item], answer: Answer) -> None:
-        from memsearch_tui.screens.choose import Choice, ChooseScreen
+        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         old = {item.entry_id for item in chosen}
         rows = {hit.row.entry_id: hit.row for hit in answer.hits if hit.row.entry_id not in old}
-        choices = [Choice(name, f"{row.day} {row.time}", row.title) for name, row in rows.items()]
+        choices = [
+            ChoiceRow(name, f"{row.day} {row.time}", row.title) for name, row in rows.items()
+        ]
 
         def decided(newer: str | None) -> None:
             if newer:
@@ -206,36 +208,36 @@ class Marks:
             self._desk.say("no other note has these words")
 
 
-def _choices(chosen: list[Item]) -> list[Choice]:
+def _choices(chosen: list[Item]) -> list[ChoiceRow]:
     """Return the menu for these notes."""
-    from memsearch_tui.screens.choose import Choice
+    from memsearch_tui.screens.choose import ChoiceRow
 
     stale = {item.stale for item in chosen} - {""}
     is_own = not any(item.author for item in chosen)
     have = set.intersection(*(set(item.marks) for item in chosen))
     not_injected = "not injected into sessions"
     choices = [
-        Choice("pin", "Unpin" if "pin" in have else "Pin", "ranks higher, never fades"),
-        Choice("expire", "Let it expire on a day", "ranks last from then on"),
-        Choice("supersede", "Superseded by another note", "ranks last"),
+        ChoiceRow("pin", "Unpin" if "pin" in have else "Pin", "ranks higher, never fades"),
+        ChoiceRow("expire", "Let it expire on a day", "ranks last from then on"),
+        ChoiceRow("supersede", "Superseded by another note", "ranks last"),
     ]
     for level in _LEVELS:
         note = not_injected if level == "low" else ""
-        choices.append(Choice(f"confidence {level}", f"Confidence: {level}", note))
+        choices.append(ChoiceRow(f"confidence {level}", f"Confidence: {level}", note))
     if stale:
         why = "what is gone from the repository does not count against it"
-        choices.append(Choice("holds", "Still true", why))
+        choices.append(ChoiceRow("holds", "Still true", why))
     if stale & {"moved", "partly"}:
-        choices.append(Choice("paths", "Put the new paths in", "of files that moved"))
+        choices.append(ChoiceRow("paths", "Put the new paths in", "of files that moved"))
     choices += [
-        Choice(f"off {name}", f"Take back: {words}")
+        ChoiceRow(f"off {name}", f"Take back: {words}")
         for name, words in _MARKED.items()
         if name in have
     ]
-    choices.append(Choice("remember", "Remember as a fact", "for every session of the project"))
+    choices.append(ChoiceRow("remember", "Remember as a fact", "for every session of the project"))
     if is_own:
         where = "a copy in .memsearch/shared, which you commit"
-        choices.append(Choice("share", "Share with the team", where))
+        choices.append(ChoiceRow("share", "Share with the team", where))
     else:
-        choices.append(Choice("withdraw", "Take back from the team", "out of .memsearch/shared"))
-    return [*choices, Choice("forget", "Forget facts", "out of the long-term memory")]
+        choices.append(ChoiceRow("withdraw", "Take back from the team", "out of .memsearch/shared"))
+    return [*choices, ChoiceRow("forget", "Forget facts", "out of the long-term memory")]

@@ -22,7 +22,7 @@ from textual.widgets import Input, TextArea
 
 from memsearch_tui import drafts
 from memsearch_tui.aside import OURS, away
-from memsearch_tui.commands import Command
+from memsearch_tui.commands import PaletteCommand
 from memsearch_tui.library import Item, Library
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse import keys
@@ -31,11 +31,11 @@ from memsearch_tui.screens.browse.conversation import Conversation
 from memsearch_tui.screens.browse.desk import Desk, Panes
 from memsearch_tui.screens.browse.editor import Editor
 from memsearch_tui.screens.browse.follower import Follower
-from memsearch_tui.screens.browse.listing import NEWEST, Listing
+from memsearch_tui.screens.browse.listing import NEWEST, TimelineController
 from memsearch_tui.screens.browse.marks import Marks
 from memsearch_tui.screens.browse.reader import Reader
 from memsearch_tui.screens.browse.rows import INDENT, EntryRows, PlaceRows
-from memsearch_tui.screens.browse.search import Search
+from memsearch_tui.screens.browse.search import SearchController
 from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.timeline import Hits, Timeline, is_heading
 from memsearch_tui.widgets.calendar import Calendar
@@ -45,7 +45,7 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 
 if TYPE_CHECKING:
-    from memsearch_engine import State
+    from memsearch_engine import IndexStatus
 
 #: Return value of the app when the user asked for the sample year.
 DEMO = 1000
@@ -68,8 +68,8 @@ class BrowseScreen(Screen[None]):
         self.panes = self._make_panes()
         self.desk = Desk(self, self.state, self.panes, saved)
         self.reader = Reader(self.desk)
-        self.listing = Listing(self.desk, self.reader, self.place_rows)
-        self.search = Search(self.desk, self.reader, self.listing)
+        self.listing = TimelineController(self.desk, self.reader, self.place_rows)
+        self.search = SearchController(self.desk, self.reader, self.listing)
         self.conversation = Conversation(self.desk, self.show_entry, self.search.reload)
         self.selection = Selection(self.desk)
         self.editor = Editor(self.desk, self.reader, self.conversation, self.search.reload)
@@ -239,7 +239,7 @@ class BrowseScreen(Screen[None]):
             key = "a" if draft.new_day else "e on it"
             self.desk.say(f"“{draft.title[:40]}” was not saved. Press {key} to go on.")
 
-    def _changed(self, state: State) -> None:
+    def _changed(self, state: IndexStatus) -> None:
         """Show the service's state, and read the lists again."""
         progress = state.progress
         if progress.get("total"):
@@ -316,7 +316,7 @@ class BrowseScreen(Screen[None]):
         if isinstance(self.state.shown, Timeline):
             self.listing.show_title()
 
-    @on(LineList.Opened)
+    @on(LineList.RowOpened)
     async def _row_opened(self) -> None:
         await self.settled()
         await self.go_deeper()
@@ -499,16 +499,18 @@ class BrowseScreen(Screen[None]):
             screen = ConnectScreen(self.state.library)
             self.app.push_screen(screen, lambda _: self.search.reload(newest))
 
-    def commands(self, screen: Screen[Any]) -> list[Command]:
+    def commands(self, screen: Screen[Any]) -> list[PaletteCommand]:
         """Return the palette's commands that have no key."""
         entries, search = self.panes.entries, self.search
         height = "One line a note" if entries.tall > 1 else "Two lines a note"
         words = "rows lines dense wrap fold height"
         return [
             *self.marks.commands(),
-            Command(height, "list", self.change_height, words),
+            PaletteCommand(height, "list", self.change_height, words),
             *(
-                Command(f"Search: {text}", "saved", partial(search.search_for, text), "saved")
+                PaletteCommand(
+                    f"Search: {text}", "saved", partial(search.search_for, text), "saved"
+                )
                 for text in self.desk.saved.saved_searches
             ),
         ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memsearch_engine import Answer
 
     from memsearch_tui.screens.browse.desk import Desk
-    from memsearch_tui.screens.browse.listing import Listing
+    from memsearch_tui.screens.browse.listing import TimelineController
     from memsearch_tui.screens.browse.reader import Reader
 
 #: Pause in typing, in seconds, before the search by meaning begins.
@@ -38,10 +38,10 @@ _ASKING = frozenset(
 _SHORTEST = 3  # shortest search that is stored, in letters
 
 
-class Search:
+class SearchController:
     """The query, its hits, and filters by key."""
 
-    def __init__(self, desk: Desk, reader: Reader, listing: Listing) -> None:
+    def __init__(self, desk: Desk, reader: Reader, listing: TimelineController) -> None:
         self._desk, self._reader, self._listing = desk, reader, listing
         self._state, self._panes, self._saved = desk.state, desk.panes, desk.saved
         self._generation = 0
@@ -286,13 +286,13 @@ class Search:
 
     def choose_saved(self) -> None:
         """Let the user choose a saved search."""
-        from memsearch_tui.screens.choose import Choice, ChooseScreen
+        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         saved = self._saved.saved_searches
         if not saved:
             self._desk.say("No search is saved yet: type one and press ctrl+s.")
             return
-        screen = ChooseScreen("saved searches", [Choice(text, text) for text in saved])
+        screen = ChooseScreen("saved searches", [ChoiceRow(text, text) for text in saved])
         self._desk.screen.app.push_screen(
             screen, lambda text: self.search_for(text) if text else None
         )

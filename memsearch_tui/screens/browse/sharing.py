@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 _COPIES, _LINES = 4, 4  # shown copies, and lines of each
 
 
-class Done(Protocol):
+class WriteNotice(Protocol):
     """Shows that the selected notes were written."""
 
     def __call__(self, text: str, for_s: float = ...) -> None: ...
 
 
-class Sharing:
+class ShareController:
     """Writes copies of notes into the project's shared folder, and removes them."""
 
-    def __init__(self, desk: Desk, selection: Selection, done: Done) -> None:
+    def __init__(self, desk: Desk, selection: Selection, done: WriteNotice) -> None:
         self._desk, self._state, self._selection, self._done = desk, desk.state, selection, done
 
     def share(self) -> None:
@@ -41,7 +41,7 @@ class Sharing:
         await self._desk.read("looking", looking, self._decide)
 
     def _decide(self, planned: tuple[str, list[PlannedShare]]) -> None:
-        from memsearch_tui.screens.choose import Choice, ChooseScreen
+        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         root, copies = planned
         new = [one for one in copies if one.change.name in ("NEW", "CHANGED")]
@@ -66,8 +66,8 @@ class Sharing:
         lines += [f"{len(copies) - len(new)} not: {why}"] if why else []
         question = f"Write {many(len(new), 'copy')} into .memsearch/shared"
         note = f"without secrets and paths of this machine{removed}"
-        choices = [Choice("yes", question, note)]
-        choices += [Choice(f"no {n}", f"  {line.lstrip('- ')}") for n, line in enumerate(lines)]
+        choices = [ChoiceRow("yes", question, note)]
+        choices += [ChoiceRow(f"no {n}", f"  {line.lstrip('- ')}") for n, line in enumerate(lines)]
         screen = ChooseScreen(f"share as {new[0].author}", choices)
         self._desk.screen.app.push_screen(screen, decided)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memsearch_tui.library import Item, Library, Seen, Standing
+from memsearch_tui.library import HeaderState, Item, Library, Seen
 from memsearch_tui.timeline import Hits, Key, Timeline
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class BrowseState:
     editing: bool = False
     deleted: set[Key] = field(default_factory=set)
     evidence: dict[Key, str] = field(default_factory=dict)
-    standing: Standing = field(default_factory=Standing)
+    standing: HeaderState = field(default_factory=HeaderState)
     agents_here: list[str] = field(default_factory=list)
     _words: tuple[str, list[str]] = ("", [])
 
@@ -84,4 +84,4 @@ class BrowseState:
         self.library = library
         self.deleted.clear()
         self.evidence.clear()
-        self.standing = Standing()
+        self.standing = HeaderState()

@@ -49,7 +49,7 @@ def world(
         Path(place.root).mkdir(parents=True, exist_ok=True)
         folders = chats.write(root / "agents", Path(place.root), turns)
         pipeline = CapturePipeline(home)
-        choice = backfill.Choice(chats.AGENTS)
+        choice = backfill.ImportSelection(chats.AGENTS)
         plan = backfill.plan(home, pipeline, folders, choice)
         done = backfill.run(pipeline, plan, choice)
         pipeline.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.cli import Call
+from memsearch_engine.core.llm.cli import CliCall
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -34,7 +34,9 @@ _FILES = [
 ]
 
 
-def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+def call(
+    private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+) -> CliCall:
     """Return how to ask Claude; see ``AgentCli.call``."""
     model = model or ("" if edits else _SMALL)
     argv = [
@@ -47,7 +49,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
         _login(private),
     ]
     # Without these variables Claude does not treat the call as part of a running session.
-    return Call(
+    return CliCall(
         argv,
         marked(text),
         {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from memsearch_engine.agents.codex import cli_home
-from memsearch_engine.core.llm.cli import Call
+from memsearch_engine.core.llm.cli import CliCall
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -21,11 +21,13 @@ _FILES = [
 ]
 
 
-def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+def call(
+    private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+) -> CliCall:
     """Return how to ask Codex; see ``AgentCli.call``."""
     environment = cli_home.prepare(private, program, model, "" if edits else system, edits=edits)
     argv = [*_ALONE, *(_FILES if edits else ()), "-"]
-    return Call(argv, marked(f"{system}\n\n{text}" if edits else text), environment)
+    return CliCall(argv, marked(f"{system}\n\n{text}" if edits else text), environment)
 
 
 def said(out: str) -> tuple[str, int, int]:

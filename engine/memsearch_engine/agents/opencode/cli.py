@@ -19,7 +19,7 @@ from memsearch_engine.agents.installing import moved_or
 from memsearch_engine.agents.patches import read
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.cli import Call
+from memsearch_engine.core.llm.cli import CliCall
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -30,7 +30,9 @@ _FILE = re.compile(r"\{file:([^}]+)\}")
 _MAX_KEYS = 1024 * 1024
 
 
-def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+def call(
+    private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+) -> CliCall:
     """Return how to ask OpenCode; see ``AgentCli.call``."""
     if edits:
         raise ModelError("opencode can't be kept to one folder", again=False)
@@ -75,7 +77,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
         "OPENCODE_DISABLE_CLAUDE_CODE": "1",
     }
     without = ("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT")
-    return Call(
+    return CliCall(
         argv, marked(text), environment, (*without, "OPENCODE_PERMISSION", "OPENCODE_AUTO_SHARE")
     )
 

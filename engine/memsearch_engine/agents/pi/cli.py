@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.core.llm.cli import Call
+from memsearch_engine.core.llm.cli import CliCall
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -25,7 +25,9 @@ _NOTHING = (
 )
 
 
-def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+def call(
+    private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+) -> CliCall:
     """Return how to ask pi; see ``AgentCli.call``."""
     if edits:
         raise ModelError("pi can't be kept to one folder", again=False)
@@ -37,7 +39,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
         system,
         *(("--model", model) if model else ()),
     ]
-    return Call(argv, marked(text), {}, ("PI_CODING_AGENT", "PI_SESSION_ID", "PI_SESSION_FILE"))
+    return CliCall(argv, marked(text), {}, ("PI_CODING_AGENT", "PI_SESSION_ID", "PI_SESSION_FILE"))
 
 
 def said(out: str) -> tuple[str, int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from memsearch_engine.core.llm.cli import Call
+from memsearch_engine.core.llm.cli import CliCall
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -49,7 +49,9 @@ _TOOLS = (
 )
 
 
-def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+def call(
+    private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+) -> CliCall:
     """Return how to ask Qwen; see ``AgentCli.call``."""
     if edits:
         raise ModelError("qwen can't be kept to one folder", again=False)
@@ -66,7 +68,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
         "--output-format",
         "json",
     ]
-    return Call(
+    return CliCall(
         argv,
         marked(text),
         {"QWEN_RUNTIME_DIR": str(private), "QWEN_DISABLE_AUTO_TITLE": "1"},

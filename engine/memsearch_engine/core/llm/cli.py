@@ -31,7 +31,7 @@ _MAX_ANSWER = 4 * 1024 * 1024
 _LOOK_S = 0.5
 
 
-class Call(msgspec.Struct):
+class CliCall(msgspec.Struct):
     """How a program is called.
 
     Attributes:
@@ -53,7 +53,7 @@ class AgentCli(Protocol):
 
     def call(
         self, private: Path, program: str, model: str, system: str, text: str, *, edits: bool
-    ) -> Call:
+    ) -> CliCall:
         """Return how to ask the program.
 
         Args:

@@ -16,7 +16,8 @@ from memsearch_engine.core.llm import cli
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.own_prompts import marked
-from memsearch_engine.core.settings import Llm, Provider, secret
+from memsearch_engine.core.settings import Provider, secret
+from memsearch_engine.core.settings_schema import LlmSettings
 
 __all__ = ["ModelError", "Reply", "complete", "configured", "post", "tokens_of"]
 
@@ -41,7 +42,7 @@ _TOO_LONG = re.compile(
 
 
 def complete(
-    llm: Llm,
+    llm: LlmSettings,
     provider: str,
     system: str,
     question: str,
@@ -146,7 +147,7 @@ def _was_cut(kind: str, answer: Any) -> bool:
     return bool(answer["choices"][0].get("finish_reason") == "length")
 
 
-def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]:
+def configured(llm: LlmSettings, provider: str, model: str = "") -> tuple[Provider, str]:
     """Return a provider of the settings and the model to ask. Raises SettingsError."""
     known = llm.providers.get(provider)
     if known is None:

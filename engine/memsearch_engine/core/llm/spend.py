@@ -13,7 +13,7 @@ import msgspec
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.migrations import transaction
-from memsearch_engine.core.settings import Llm
+from memsearch_engine.core.settings_schema import LlmSettings
 from memsearch_engine.core.state import using
 
 _SCHEMA = """
@@ -29,7 +29,7 @@ CREATE INDEX IF NOT EXISTS spend_day ON spend(day);
 
 def note(
     home: Home,
-    llm: Llm,
+    llm: LlmSettings,
     reply: Reply,
     *,
     purpose: str,
@@ -94,7 +94,9 @@ def reserve(
         )
 
 
-def settle(home: Home, llm: Llm, number: int, provider: str, reply: Reply | ModelError) -> None:
+def settle(
+    home: Home, llm: LlmSettings, number: int, provider: str, reply: Reply | ModelError
+) -> None:
     """Replace a reservation by the real cost of the call.
 
     If the call failed but may have been billed, the reservation stays.
@@ -116,7 +118,7 @@ def settle(home: Home, llm: Llm, number: int, provider: str, reply: Reply | Mode
             db.execute("DELETE FROM spend WHERE id=?", (number,))
 
 
-def _usd(llm: Llm, provider: str, reply: Reply) -> float:
+def _usd(llm: LlmSettings, provider: str, reply: Reply) -> float:
     known = llm.providers.get(provider)
     return (
         (reply.input_tokens * known.price_in + reply.output_tokens * known.price_out) / 1e6

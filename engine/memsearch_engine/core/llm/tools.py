@@ -14,12 +14,12 @@ import msgspec
 from memsearch_engine.core.llm.providers import configured, post, tokens_of
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.own_prompts import marked
-from memsearch_engine.core.settings import Llm
+from memsearch_engine.core.settings_schema import LlmSettings
 
 _ANSWER_TOKENS = 8_000
 
 
-class Tool(msgspec.Struct, frozen=True):
+class ModelTool(msgspec.Struct, frozen=True):
     """A function that a model can call.
 
     Attributes:
@@ -46,12 +46,12 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 def work(
-    llm: Llm,
+    llm: LlmSettings,
     provider: str,
     model: str,
     system: str,
     task: str,
-    tools: list[Tool],
+    tools: list[ModelTool],
     *,
     max_turns: int,
     before_turn: Callable[[], None],
@@ -154,7 +154,7 @@ def _openai(answer: dict[str, Any]) -> tuple[str, list[Call], dict[str, Any]]:
     return content if isinstance(content, str) else "", calls, reply
 
 
-def _run(tool: Tool | None, arguments: Any) -> str:
+def _run(tool: ModelTool | None, arguments: Any) -> str:
     if tool is None:
         return "error: there is no such tool"
     if not isinstance(arguments, dict) or set(arguments) != set(tool.parameters):

@@ -9,9 +9,9 @@ import msgspec
 from memsearch_engine.index.catalog.database import CatalogDatabase
 from memsearch_engine.index.catalog.schema import IS_NOTE, ROW_COLUMNS, ROW_TABLES
 from memsearch_engine.index.rows import Row, decoder
-from memsearch_engine.staleness.finding import Checked, Reference, Standing
+from memsearch_engine.staleness.finding import CheckedNote, NoteStaleness, Reference
 
-_decode_standing = decoder(Standing)
+_decode_standing = decoder(NoteStaleness)
 _decode_references = decoder(list[Reference])
 
 
@@ -33,7 +33,7 @@ class Stale(msgspec.Struct, frozen=True):
     """A note with a stale reference: its first chunk, and the state of its references."""
 
     row: Row
-    standing: Standing
+    standing: NoteStaleness
 
 
 class StalenessTable:
@@ -66,7 +66,7 @@ class StalenessTable:
         )
         return RepositoryCheck(*rows[0]) if rows else None
 
-    def put(self, project: str, check: RepositoryCheck, notes: Iterable[Checked]) -> None:
+    def put(self, project: str, check: RepositoryCheck, notes: Iterable[CheckedNote]) -> None:
         """Replace the results of all notes of a project."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM grounded WHERE project=?", (project,))
@@ -109,7 +109,7 @@ class StalenessTable:
             db.execute("DELETE FROM grounded WHERE project=?", (project,))
             db.execute("DELETE FROM ground WHERE project=?", (project,))
 
-    def standing(self, project: str, entry_id: str, hash_: str) -> Standing | None:
+    def standing(self, project: str, entry_id: str, hash_: str) -> NoteStaleness | None:
         """Return the state of a note's references; None if this text was not checked."""
         rows = self._database.query(
             "SELECT standing FROM grounded WHERE project=? AND entry_id=? AND hash=?",

@@ -21,9 +21,9 @@ def open_store(folder: Path, socket: Path, uri: str = "", token: str = "", name:
         Unreachable: it can't be opened.
     """
     if uri:
-        from memsearch_engine.index.stores.server import Server
+        from memsearch_engine.index.stores.server import MilvusServerStore
 
-        return Server(uri, token, name)
+        return MilvusServerStore(uri, token, name)
     from memsearch_engine.index.stores.lite import Lite
 
     return Lite(folder, socket)

@@ -18,7 +18,7 @@ from typing import Any
 
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.index.stores.base import StoreBusy
-from memsearch_engine.index.stores.milvus import Milvus, reason_of
+from memsearch_engine.index.stores.milvus import MilvusStore, reason_of
 
 #: Lite ranks words in projects of up to this many chunks. At 10,000 chunks, a search takes 20 ms
 #: and the first one 0.6 s. At 100,000 chunks, it takes 220 ms, the first one 5 s, and 1 GB of
@@ -26,7 +26,7 @@ from memsearch_engine.index.stores.milvus import Milvus, reason_of
 WORDS_MOST = 5_000
 
 
-class Lite(Milvus):
+class Lite(MilvusStore):
     """An open Milvus Lite. Only the process that holds the service lock opens one."""
 
     is_shared = False

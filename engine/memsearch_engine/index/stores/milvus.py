@@ -70,7 +70,7 @@ def _clip(text: str, size: int) -> str:
     return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
 
 
-class Milvus:
+class MilvusStore:
     """An open store behind a Milvus client.
 
     Attributes:

@@ -19,7 +19,7 @@ import msgspec
 from memsearch_engine.core import network
 from memsearch_engine.core.home import Home
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.stores.milvus import CONNECT_S, WRITE_S, Milvus, pymilvus
+from memsearch_engine.index.stores.milvus import CONNECT_S, WRITE_S, MilvusStore, pymilvus
 from memsearch_engine.secrets.fingerprint import named
 
 _KEY, _OLD_KEY = 12, 6
@@ -79,7 +79,7 @@ def is_own(name: str, home: Home) -> bool:
     )
 
 
-class Server(Milvus):
+class MilvusServerStore(MilvusStore):
     """An open server.
 
     Attributes:

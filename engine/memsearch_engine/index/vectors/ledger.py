@@ -43,7 +43,7 @@ class LedgerRow(NamedTuple):
         return cls(tuple(parts[:_SCALARS]), script, text_hash)
 
 
-class Ledger:
+class VectorLedger:
     """The table ``stored``."""
 
     def __init__(self, database: VectorDatabase) -> None:

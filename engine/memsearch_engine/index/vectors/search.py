@@ -23,7 +23,7 @@ from memsearch_engine.index.rows import Filter, comparable
 from memsearch_engine.index.stores.base import Store
 from memsearch_engine.index.vectors.cache import CacheRow, SavedCorrections, VectorCache
 from memsearch_engine.index.vectors.database import VectorDatabase
-from memsearch_engine.index.vectors.ledger import Ledger
+from memsearch_engine.index.vectors.ledger import VectorLedger
 
 #: Factor for the hits requested from a server, because the corrections change their order.
 _OVERFETCH = 4
@@ -74,7 +74,7 @@ class CachedSearch:
     def __init__(
         self,
         database: VectorDatabase,
-        ledger: Ledger,
+        ledger: VectorLedger,
         dimension: int,
         ordinary: dict[str, np.ndarray] | None,
     ) -> None:
@@ -163,7 +163,7 @@ class ServerSearch:
     def __init__(
         self,
         store: Store,
-        ledger: Ledger,
+        ledger: VectorLedger,
         dimension: int,
         ordinary: dict[str, np.ndarray] | None,
     ) -> None:

@@ -7,7 +7,7 @@ from datetime import date
 
 from memsearch_engine.journal.note import Note
 from memsearch_engine.longterm.digest import compact, picking
-from memsearch_engine.longterm.digest.compact import Asked, Digest, Plan
+from memsearch_engine.longterm.digest.compact import Digest, DigestPlan, DigestRequest
 from memsearch_engine.longterm.digest.picking import Search
 from memsearch_engine.search.scope import Scope
 
@@ -36,10 +36,10 @@ class Compact:
 
     WEEK = "week"
 
-    def __init__(self, scope: Scope, search: Search, source: str, asked: Asked) -> None:
+    def __init__(self, scope: Scope, search: Search, source: str, asked: DigestRequest) -> None:
         self._scope = scope
         what = picking.week(date.today()) if source == self.WEEK else source
-        self.plan: Plan = compact.plan(scope, search, what, asked)
+        self.plan: DigestPlan = compact.plan(scope, search, what, asked)
 
     def make(self, progress: Callable[[int, int], None] | None = None) -> Digest:
         """Create the digest with the chosen model, or from the notes' own lines without one.

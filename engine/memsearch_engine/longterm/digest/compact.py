@@ -27,13 +27,14 @@ from memsearch_engine.core.llm.providers import complete, configured
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.safe_text import plain
-from memsearch_engine.core.settings import Compact, Llm, Provider, Settings, load, secret
+from memsearch_engine.core.settings import Provider, Settings, load, secret
+from memsearch_engine.core.settings_schema import CompactSettings, LlmSettings
 from memsearch_engine.index.analyze import terms
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.journal.note import Note
 from memsearch_engine.longterm.digest.outline import outline
-from memsearch_engine.longterm.digest.picking import Picked, Picking, Search, pick
+from memsearch_engine.longterm.digest.picking import DigestNote, Picking, Search, pick
 from memsearch_engine.search.rarity import weights
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
@@ -68,7 +69,7 @@ _MAX_ANSWER = 24_000  # characters
 Progress = Callable[[int, int], None]
 
 
-class Asked(msgspec.Struct, kw_only=True, frozen=True):
+class DigestRequest(msgspec.Struct, kw_only=True, frozen=True):
     """The provider and prompt of one digest. Empty fields follow the settings.
 
     Attributes:
@@ -87,7 +88,7 @@ class Asked(msgspec.Struct, kw_only=True, frozen=True):
     prompt_file: str = ""
 
 
-class Plan(msgspec.Struct):
+class DigestPlan(msgspec.Struct):
     """The cost of a digest.
 
     Attributes:
@@ -99,7 +100,7 @@ class Plan(msgspec.Struct):
     """
 
     picking: Picking
-    parts: list[list[Picked]]
+    parts: list[list[DigestNote]]
     provider: str
     model: str
     calls: int
@@ -109,10 +110,10 @@ class Plan(msgspec.Struct):
     left_today: int
     answer: int  # maximum tokens of one answer
     template: str
-    llm: Llm
+    llm: LlmSettings
 
     @property
-    def notes(self) -> list[Picked]:
+    def notes(self) -> list[DigestNote]:
         """The notes of all parts."""
         return self.picking.notes
 
@@ -135,7 +136,7 @@ class Digest(msgspec.Struct):
     output_tokens: int = 0
 
 
-def plan(scope: Scope, search: Search, source: str, asked: Asked) -> Plan:
+def plan(scope: Scope, search: Search, source: str, asked: DigestRequest) -> DigestPlan:
     """Plan a digest of *source* (see ``picking.pick``). This asks no model and writes nothing.
 
     Raises:
@@ -148,7 +149,7 @@ def plan(scope: Scope, search: Search, source: str, asked: Asked) -> Plan:
     llm, provider, model = _provider(settings, asked)
     picking = pick(scope, search, source)
     if provider == "extractive":
-        return Plan(picking, [picking.notes], provider, "", 0, 0, 0, 0.0, 0, 0, template, llm)
+        return DigestPlan(picking, [picking.notes], provider, "", 0, 0, 0, 0.0, 0, 0, template, llm)
     room = settings.compact.part_tokens
     parts = list(_parts(scope.home, picking.notes, room))
     answer, calls = min(settings.compact.answer_tokens, room // 3), len(parts)
@@ -168,7 +169,7 @@ def plan(scope: Scope, search: Search, source: str, asked: Asked) -> Plan:
         else None
     )
     today = max(0, settings.compact.daily_tokens - spend.today(scope.home, PURPOSE))
-    return Plan(
+    return DigestPlan(
         picking,
         parts,
         provider,
@@ -184,7 +185,7 @@ def plan(scope: Scope, search: Search, source: str, asked: Asked) -> Plan:
     )
 
 
-def make(scope: Scope, planned: Plan, progress: Progress | None = None) -> Digest:
+def make(scope: Scope, planned: DigestPlan, progress: Progress | None = None) -> Digest:
     """Create the digest. Asks a model unless the plan is extractive.
 
     Raises:
@@ -209,7 +210,7 @@ def make(scope: Scope, planned: Plan, progress: Progress | None = None) -> Diges
             "choose fewer notes (--day, --source), or raise it: memsearch config set "
             "compact.daily_tokens N",
         )
-    work = _Work(scope.home, settings, planned, progress)
+    work = _DigestCalls(scope.home, settings, planned, progress)
     text = work.digest()
     digest = checked(scope.home, text, planned.notes)
     if not any(char.isalnum() for char in digest.text):
@@ -258,7 +259,7 @@ def folder_of(scope: Scope, output_dir: str = "") -> str:
     return folder
 
 
-def write(scope: Scope, planned: Plan, digest: Digest, folder: str) -> Note:
+def write(scope: Scope, planned: DigestPlan, digest: Digest, folder: str) -> Note:
     """Append the digest to today's file in *folder* (see ``folder_of``) as one note. This can be
     undone. The service indexes it like any note.
 
@@ -285,7 +286,7 @@ def write(scope: Scope, planned: Plan, digest: Digest, folder: str) -> Note:
     return Note.of(entry, added.path)
 
 
-def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
+def checked(home: Home, text: str, notes: list[DigestNote]) -> Digest:
     """Clean a model's answer: no secret, heading, rule, fence or comment, and only citations of
     *notes*.
     """
@@ -325,7 +326,7 @@ def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
 # -- before
 
 
-def _template(settings: Settings, asked: Asked) -> str:
+def _template(settings: Settings, asked: DigestRequest) -> str:
     path = asked.prompt_file or settings.compact.prompt_file
     if asked.prompt:
         template = asked.prompt
@@ -348,7 +349,7 @@ def _template(settings: Settings, asked: Asked) -> str:
     return template
 
 
-def _provider(settings: Settings, asked: Asked) -> tuple[Llm, str, str]:
+def _provider(settings: Settings, asked: DigestRequest) -> tuple[LlmSettings, str, str]:
     """The model settings, the provider's name and the model of a digest.
 
     Raises:
@@ -357,7 +358,7 @@ def _provider(settings: Settings, asked: Asked) -> tuple[Llm, str, str]:
     own = settings.compact
     name = asked.provider or own.provider or "extractive"
     if asked.provider and asked.provider != own.provider:
-        own = Compact()  # the settings describe another provider
+        own = CompactSettings()  # the settings describe another provider
     model = asked.model or own.model
     if name == "extractive" or (cli.can_ask(name) and name not in settings.llm.providers):
         return settings.llm, name, model
@@ -377,7 +378,9 @@ def _provider(settings: Settings, asked: Asked) -> tuple[Llm, str, str]:
         protocol: Literal["openai", "anthropic"] = "anthropic" if kind == "anthropic" else "openai"
         made = Provider(type=protocol, model=model or _MODELS[kind], base_url=base, api_key=key)
         return (
-            Llm(providers={**settings.llm.providers, name: made}, timeout_s=settings.llm.timeout_s),
+            LlmSettings(
+                providers={**settings.llm.providers, name: made}, timeout_s=settings.llm.timeout_s
+            ),
             name,
             made.model,
         )
@@ -388,12 +391,12 @@ def _provider(settings: Settings, asked: Asked) -> tuple[Llm, str, str]:
     return settings.llm, name, configured(settings.llm, name, model)[1]
 
 
-def _parts(home: Home, notes: list[Picked], room: int) -> Iterator[list[Picked]]:
+def _parts(home: Home, notes: list[DigestNote], room: int) -> Iterator[list[DigestNote]]:
     """Group notes by model call: whole days as far as they fit."""
-    days: dict[str, list[Picked]] = {}
+    days: dict[str, list[DigestNote]] = {}
     for note in notes:
         days.setdefault(note.day, []).append(note)
-    part: list[Picked] = []
+    part: list[DigestNote] = []
     taken = 0
     for of_day in days.values():
         sizes = [estimate(_shown(home, [note])) for note in of_day]
@@ -410,7 +413,7 @@ def _parts(home: Home, notes: list[Picked], room: int) -> Iterator[list[Picked]]
         yield part
 
 
-def _shown(home: Home, notes: list[Picked]) -> str:
+def _shown(home: Home, notes: list[DigestNote]) -> str:
     """The notes as a model sees them: without secrets, each cut to the size of one part."""
     shown = []
     for note in notes:
@@ -435,11 +438,11 @@ def _fitting(text: str, tokens: int) -> str:
     return "\n".join(lines)
 
 
-class _Work:
+class _DigestCalls:
     """The model calls of one digest."""
 
     def __init__(
-        self, home: Home, settings: Settings, planned: Plan, progress: Progress | None
+        self, home: Home, settings: Settings, planned: DigestPlan, progress: Progress | None
     ) -> None:
         self.home, self.settings, self.planned, self.progress = home, settings, planned, progress
         self.input_tokens = self.output_tokens = self.done = 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.injection.notes import clipped, outcome_lines
-from memsearch_engine.longterm.digest.picking import Picked
+from memsearch_engine.longterm.digest.picking import DigestNote
 
 #: The kind of a line: the first pattern that matches. An open point may mention errors and changes,
 #: and an error may mention changes.
@@ -54,7 +54,7 @@ _META = re.compile(r"(?:User asked|Files changed|Commands|Errors met): ")
 
 
 def outline(
-    notes: list[Picked], tokens: int, special: Callable[[str], float] = lambda line: 0.0
+    notes: list[DigestNote], tokens: int, special: Callable[[str], float] = lambda line: 0.0
 ) -> str:
     """A digest of *notes* (oldest first) in at most *tokens*, as markdown; '' if no line has a
     kind.
@@ -108,7 +108,7 @@ def _drawn(found: dict[str, list[str]]) -> str:
     return "\n\n".join("\n".join([f"**{kind}**", *lines]) for kind, lines in found.items() if lines)
 
 
-def _lines(note: Picked) -> Iterator[str]:
+def _lines(note: DigestNote) -> Iterator[str]:
     """Yield the lines of a note that describe an outcome. A line about an error includes the next
     line, which often says how the error ended.
     """

@@ -31,7 +31,7 @@ _RANGE = re.compile(r"(.+?)\.\.(.+)")
 Search = Callable[[str, int], Answer]
 
 
-class Picked(msgspec.Struct, frozen=True):
+class DigestNote(msgspec.Struct, frozen=True):
     """A note that a digest is made from. ``overtaken``: the day of a newer note that supersedes it;
     '' if none does.
     """
@@ -53,7 +53,7 @@ class Picking(msgspec.Struct):
     """
 
     title: str
-    notes: list[Picked]
+    notes: list[DigestNote]
     left_out: dict[str, int]
 
 
@@ -73,7 +73,7 @@ def pick(scope: Scope, search: Search, source: str = "") -> Picking:
         raise UsageError("a source is a file, a day, days or a query")
     title, found = _named(scope, search, " ".join(source.split()))
     files: dict[str, NoteFiles] = {}
-    notes: list[Picked] = []
+    notes: list[DigestNote] = []
     left: Counter[str] = Counter()
     for path, entry in found:
         folder = scope.memory_of(path)
@@ -85,7 +85,7 @@ def pick(scope: Scope, search: Search, source: str = "") -> Picking:
         elif why := held.withheld_reason(entry, path):
             left[why] += 1
         else:
-            notes.append(Picked(day_of(path), path, entry))
+            notes.append(DigestNote(day_of(path), path, entry))
     if not notes:
         why = (
             f" ({', '.join(f'{count} left out: {reason}' for reason, count in left.items())})"
@@ -105,7 +105,7 @@ def pick(scope: Scope, search: Search, source: str = "") -> Picking:
     return Picking(title, notes, dict(left))
 
 
-def _overtaken(scope: Scope, notes: list[Picked]) -> dict[str, str]:
+def _overtaken(scope: Scope, notes: list[DigestNote]) -> dict[str, str]:
     """The id of a superseded entry -> the day of the newer note, as far as it is known."""
     found: dict[str, str] = {}
     try:

@@ -53,7 +53,7 @@ _MANY_RARE = 12  # upper bound for the rare words that two conversations share
 _LEAST_SCORE = 0.1
 
 
-class Pair(NamedTuple):
+class ConversationPair(NamedTuple):
     """A hit and the best hit of a later conversation.
 
     Attributes:
@@ -144,7 +144,7 @@ def pairs(
     hits: list[Hit],
     overrides: Overrides = NONE,
     least: float = 0.0,
-) -> Iterator[Pair]:
+) -> Iterator[ConversationPair]:
     """Pair each of the first hits with the best hit of every later conversation.
 
     Args:
@@ -160,7 +160,9 @@ def pairs(
             best.setdefault((hit.row.agent, hit.row.session), hit)
     leading = [hit for hit in hits[:_FIRST] if _has_turns(hit) and hit.score > 0]
     around = _Surroundings(catalog, index, project, [*leading, *best.values()])
-    found: list[tuple[Pair, set[str]]] = []  # pairs without ``rare`` yet, and their shared terms
+    found: list[
+        tuple[ConversationPair, set[str]]
+    ] = []  # pairs without ``rare`` yet, and their shared terms
     for earlier in leading:
         links = links_from(catalog, index, project, list(around.topic[earlier.id].values()))
         for conversation, later in best.items():
@@ -175,7 +177,7 @@ def pairs(
             linked = _linked(
                 links, overrides, around.topic[later.id].keys(), (earlier.id, later.id)
             )
-            pair = Pair(earlier, later, features, linked)
+            pair = ConversationPair(earlier, later, features, linked)
             if pair.probability >= least:
                 found.append((pair, shared))
     idf = weights(catalog, sorted(set().union(*(shared for _, shared in found))))

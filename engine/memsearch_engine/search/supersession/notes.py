@@ -46,7 +46,7 @@ _SHOWN = 6  # shared words in a link
 _AS_MUCH = 0.8  # share of a pair's common words from which another note counts for ``crowd``
 
 
-class Pair(NamedTuple):
+class NotePair(NamedTuple):
     """Two similar notes.
 
     Attributes:
@@ -143,7 +143,7 @@ def links_from(
 
 def pairs(
     catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row], least: float = 0.0
-) -> Iterator[Pair]:
+) -> Iterator[NotePair]:
     """Pair each note of *rows* with the notes most similar to it.
 
     Notes of the same minute and notes with exactly the same words are not paired. Notes in a script
@@ -162,7 +162,9 @@ def pairs(
     idf = weights(catalog, sorted(set().union(*(has.get(row.id, set()) for row in rows))))
     total = catalog.words.chunk_count()
     rare, few = idf_of(_RARE, total), 1 - min(1.0, total / _MANY)
-    found: list[tuple[Pair, float]] = []  # pairs without ``repeats`` yet, and their common weight
+    found: list[
+        tuple[NotePair, float]
+    ] = []  # pairs without ``repeats`` yet, and their common weight
     for row in rows:
         others = [
             (known[name], alike) for name, alike in near.get(row.chunk_id, ()) if name in known
@@ -185,7 +187,7 @@ def pairs(
             count = float(sum(idf[term] >= rare for term in words))
             change = math.log1p(len(changes(newer)))
             features = (alike, 0.0, count, math.log1p(crowd), change, few)
-            pair = Pair(older, newer, features, words[:_SHOWN])
+            pair = NotePair(older, newer, features, words[:_SHOWN])
             if pair.probability >= least:
                 found.append((pair, share))
     unknown = set().union(*(has.get(pair.newer.id, set()) for pair, _ in found)) - idf.keys()

@@ -27,7 +27,7 @@ from memsearch_engine.core.safe_text import plain, shown_line
 from memsearch_engine.journal import render, shared
 from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.merge import text_key
-from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry, Waits
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry, QuarantineReason
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.quarantine import held_back
 from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
@@ -103,7 +103,7 @@ class SharedNote(msgspec.Struct, frozen=True):
     is_mine: bool
     is_committed: bool
     is_due: bool
-    waits: Waits | None
+    waits: QuarantineReason | None
     since: str
 
 
