@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from memsearch_engine import Memory, MemsearchError, Settings, shown
+from textual import constants
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from textual.actions import ActionParseResult
     from textual.command import Provider
     from textual.dom import DOMNode
+    from textual.driver import Driver
 
     from memsearch_tui.screens.review import ReviewScreen
 
@@ -117,6 +120,13 @@ class MemsearchApp(App[int]):
             self.register_theme(item)
         wanted = theme or self.settings.tui.theme or self.saved.theme
         self.theme = wanted if wanted in self.available_themes else THEMES[0].name
+
+    def get_driver_class(self) -> type[Driver]:
+        if constants.DRIVER or sys.platform == "win32":
+            return super().get_driver_class()
+        from memsearch_tui.driver import TerminalDriver
+
+        return TerminalDriver
 
     def get_default_screen(self) -> Screen[Any]:
         return BrowseScreen(self.library, self.saved, live=self.live)
@@ -315,6 +325,7 @@ def run(*, project: str | None = None, everything: bool = False, theme: str | No
     code = app.run(mouse=settings.tui.mouse)
     for lane in (WRITES, OURS):  # finish the writes; reads may be abandoned
         if not lane.finish(SHOWN_AFTER_S):
-            print("Finishing what is being written …", file=sys.stderr)
+            with contextlib.suppress(OSError):  # the terminal is closed
+                print("Finishing what is being written …", file=sys.stderr)
             lane.finish()
     return code if code is not None else app.return_code or 0

@@ -20,7 +20,13 @@ class Terminal:
     ever drawn.
     """
 
-    def __init__(self, box: Box, *args: str, size: tuple[int, int] = (40, 120)) -> None:
+    def __init__(
+        self,
+        box: Box,
+        *args: str,
+        size: tuple[int, int] = (40, 120),
+        ignore_sighup: bool = False,
+    ) -> None:
         env = {**box.env, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
         env.pop("NO_COLOR", None)
         argv = [str(part) for part in box.argv(*args)]
@@ -30,6 +36,7 @@ class Terminal:
             cwd=str(box.project),
             env=env,
             dimensions=size,
+            ignore_sighup=ignore_sighup,
             encoding="utf-8",
             codec_errors="replace",
             timeout=30,
