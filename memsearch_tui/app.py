@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from memsearch_engine import Memory, MemsearchError, Settings, shown
 from textual import constants
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
@@ -19,6 +20,7 @@ from textual.theme import Theme
 from memsearch_tui.aside import OURS, SHOWN_AFTER_S, WRITES, attend, away
 from memsearch_tui.commands import OffersCommands, PaletteCommand
 from memsearch_tui.library import Item, Library, ProjectRow
+from memsearch_tui.painted import Changes, Painted
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse import BrowseScreen
 
@@ -115,6 +117,7 @@ class MemsearchApp(App[int]):
         self.settings = settings or Settings()
         self.live = live
         self.animation_level = "none"
+        self._painted = Painted()
         self.saved = SavedState(library.memory.home)
         for item in THEMES:
             self.register_theme(item)
@@ -142,6 +145,15 @@ class MemsearchApp(App[int]):
             gc.freeze()
             gc.set_threshold(*_COLLECT_AT)
             gc.enable()  # it was disabled during the start
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        """Write only what changed."""
+        if isinstance(renderable, ChopsUpdate | LayoutUpdate):
+            renderable = Changes(renderable, self._painted)
+        super()._display(screen, renderable)
+
+    def on_resize(self) -> None:
+        self._painted.forget()
 
     async def run_action(
         self,
@@ -202,6 +214,7 @@ class MemsearchApp(App[int]):
 
     def action_redraw(self) -> None:
         """Repaint the whole screen, also where another program has written."""
+        self._painted.forget()
         self.screen.refresh(layout=True)
 
     async def action_quit(self) -> None:

@@ -6,18 +6,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory
 from memsearch_engine.core.home import Home
+from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.service import launch
 from textual.pilot import Pilot
 
 from memsearch_tui.app import MemsearchApp
-from memsearch_tui.aside import OURS
+from memsearch_tui.aside import OURS, WorkingScreen
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse import BrowseScreen
 
@@ -36,28 +40,85 @@ def _line(kind: str, turn: str, content, **more) -> str:
     return json.dumps({**record, "promptId": turn, **more}) + "\n"
 
 
+class Held:
+    """Another program that holds the lock of a day's file until it is let go."""
+
+    now = 0  # how many files are held
+
+    def __init__(self, world: World, path: Path) -> None:
+        self._begun, self._free = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._hold, args=(world.home, str(path)))
+        self._thread.start()
+        assert self._begun.wait(10)
+        Held.now += 1
+
+    def _hold(self, home: Home, path: str) -> None:
+        with locked(home, path):
+            self._begun.set()
+            self._free.wait(60)
+
+    def let_go(self) -> None:
+        self._free.set()
+        self._thread.join()
+        Held.now -= 1
+
+
+async def until(pilot: Pilot, holds: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until *holds* returns a true value."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"not within {seconds:.0f} s"
+        await pilot.pause(0.01)
+
+
+_pause = Pilot.pause
+
+
+async def _work_is_done(pilot: Pilot) -> None:
+    """Wait until the screen that shows running work is gone: it comes up wherever the machine is
+    slow, and takes the keys. It stays where the test itself holds what the work waits for.
+    """
+    while isinstance(screen := pilot.app.screen, WorkingScreen) and not Held.now:
+        await asyncio.wait([screen._future])
+        await _pause(pilot)
+
+
 @pytest.fixture(autouse=True)
 def notes_are_read(monkeypatch):
-    """A key has done what it does when the note that it leads to is read: that is done in a thread,
-    which Textual's pilot does not know.
+    """A key has done what it does when its work is done and the note that it leads to is read: both
+    are done in threads, which Textual's pilot does not know.
     """
 
-    def then_read(name: str) -> None:
+    async def rest(pilot: Pilot) -> None:
+        await _work_is_done(pilot)
+        if isinstance(screen := pilot.app.screen, BrowseScreen):
+            await screen.settled()
+            await asyncio.to_thread(OURS.finish)
+            await _pause(pilot)
+            await _work_is_done(pilot)
+
+    def then_rest(name: str) -> None:
         original = getattr(Pilot, name)
 
         async def waits(self: Pilot, *args, **kwargs):
             result = await original(self, *args, **kwargs)
-            if isinstance(screen := self.app.screen, BrowseScreen):
-                await screen.settled()
-                await asyncio.to_thread(OURS.finish)
-                await original_pause(self)
+            await rest(self)
             return result
 
         monkeypatch.setattr(Pilot, name, waits)
 
-    original_pause = Pilot.pause
-    for name in ("press", "pause", "click"):
-        then_read(name)
+    async def press(self: Pilot, *keys: str) -> None:
+        for key in keys:
+            await pressed(self, key)
+            await _work_is_done(self)
+        await rest(self)
+
+    pressed = Pilot.press
+    monkeypatch.setattr(Pilot, "press", press)
+    for name in ("pause", "click"):
+        then_rest(name)
+    yield
+    Held.now = 0
 
 
 @pytest.fixture

@@ -5,13 +5,11 @@ searches, finding, keys, agents.
 from __future__ import annotations
 
 import json
-import threading
 
 import msgspec
 import pytest
 from memsearch_engine import Memory, Supersessions
 from memsearch_engine.core.settings import load
-from memsearch_engine.journal.disk import locked
 from memsearch_engine.search.supersession.overrides import OverrideCache
 from textual.widgets import Input, TextArea
 
@@ -23,7 +21,7 @@ from memsearch_tui.screens.connect import ConnectScreen
 from memsearch_tui.screens.keys import KeysScreen
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.widgets.lines import TextView
-from tests.tui.conftest import SESSION, _line
+from tests.tui.conftest import SESSION, Held, _line, until
 from tests.tui.test_flows import drive, settled, shown, titles
 
 
@@ -256,35 +254,16 @@ def test_a_file_that_is_held_holds_no_screen(world):
     is free.
     """
     app = world.app()
-    path = str(world.day())
-    held, free = threading.Event(), threading.Event()
-
-    def hold():
-        with locked(world.home, path):
-            held.set()
-            free.wait(20)
-
-    holder = threading.Thread(target=hold)
 
     async def steps(pilot):
-        holder.start()
-        held.wait(10)
+        held = Held(world, world.day())
         await pilot.press("d")
-        for _ in range(200):
-            if isinstance(app.screen, WorkingScreen):
-                break
-            await pilot.pause(0.02)
-        assert isinstance(app.screen, WorkingScreen)
+        await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
         await pilot.press("escape")
         await pilot.pause()
         assert len(titles(app)) == 4
-        free.set()
-        holder.join()
-        for _ in range(200):
-            await pilot.pause(0.02)
-            if len(titles(app)) == 3:
-                break
-        assert len(titles(app)) == 3
+        held.let_go()
+        await until(pilot, lambda: len(titles(app)) == 3)
 
     drive(app, steps)
 

@@ -12,6 +12,7 @@ from memsearch_tui.library import Library
 from memsearch_tui.review import cases
 from tests.conftest import Box
 from tests.staleness.repos import Project
+from tests.tui.conftest import until
 
 BODY = "".join(
     f"line {number} of a file that is long enough to be known again\n" for number in range(30)
@@ -45,14 +46,6 @@ def row_of(app: MemsearchApp, text: str) -> str:
         for n in range(len(app.screen.panes.entries.keys))
     ]
     return next(row for row in rows if text in row)
-
-
-async def until(pilot, done) -> None:
-    for _ in range(400):
-        if done():
-            return
-        await pilot.pause(0.05)
-    raise AssertionError("it did not come")
 
 
 @pytest.mark.slow

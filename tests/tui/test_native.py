@@ -10,6 +10,7 @@ from memsearch_engine import Memory
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
 from tests.conftest import Box
+from tests.tui.conftest import until
 
 
 @pytest.mark.slow
@@ -24,14 +25,12 @@ def test_what_was_taken_is_marked_at_once_and_is_not_taken_again(box: Box, monke
     async def steps() -> None:
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press("f6")
-            while not app.screen._sections:
-                await pilot.pause(0.05)
+            await until(pilot, lambda: app.screen._sections)
             await pilot.press("space", "t")
             section = next(
                 found for _, found in app.screen._sections.values() if "first" in found.text
             )
-            while not section.note:
-                await pilot.pause(0.05)
+            await until(pilot, lambda: section.note)
             row = "".join(
                 text for text, _ in app.screen._row(app.screen._list.keys.index(section.id), 80)
             )
@@ -41,7 +40,6 @@ def test_what_was_taken_is_marked_at_once_and_is_not_taken_again(box: Box, monke
             written = [note.text for note in memory.entries() if "first of all" in note.text]
             assert len(written) == 1
             await pilot.press("n")  # to the note
-            while app.screen.__class__.__name__ == "NativeScreen":
-                await pilot.pause(0.05)
+            await until(pilot, lambda: app.screen.__class__.__name__ != "NativeScreen")
 
     asyncio.run(steps())

@@ -7,12 +7,10 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from pathlib import Path
 
 import click
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.journal.disk import locked
 from textual.widgets import TextArea
 
 from memsearch_tui import drafts
@@ -25,34 +23,8 @@ from memsearch_tui.screens.choose import ChooseScreen
 from memsearch_tui.screens.conflict import ConflictScreen
 from memsearch_tui.screens.connect import ConnectScreen
 from memsearch_tui.widgets.lines import LineList
+from tests.tui.conftest import Held, until
 from tests.tui.test_flows import drive, settled, titles
-
-
-class Held:
-    """Another program that holds a day's file until it is let go."""
-
-    def __init__(self, world, path: Path) -> None:
-        self._begun, self._free = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._hold, args=(world.home, str(path)))
-        self._thread.start()
-        assert self._begun.wait(10)
-
-    def _hold(self, home, path: str) -> None:
-        with locked(home, path):
-            self._begun.set()
-            self._free.wait(30)
-
-    def let_go(self) -> None:
-        self._free.set()
-        self._thread.join()
-
-
-async def until(pilot, holds) -> None:
-    for _ in range(500):
-        if holds():
-            return
-        await pilot.pause(0.01)
-    raise AssertionError("it did not come to that")
 
 
 def typed(app) -> str | None:

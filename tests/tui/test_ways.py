@@ -14,7 +14,7 @@ from memsearch_tui.screens.browse import DEMO
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.widgets.calendar import WEEKS, Calendar
 from memsearch_tui.widgets.footer import Keys
-from tests.tui.conftest import SESSION
+from tests.tui.conftest import SESSION, until
 from tests.tui.test_flows import drive, settled, shown, titles
 
 
@@ -121,10 +121,7 @@ def test_a_note_of_another_day_is_gone_to_whatever_is_listed_meanwhile(world):
     async def steps(pilot):
         await app.screen.editor.open_new("2025-06-01", str(world.memory))
         await pilot.press(*"An old word", "ctrl+s")
-        for _ in range(200):
-            if (world.memory / "2025-06-01.md").exists():
-                break
-            await pilot.pause(0.01)
+        await until(pilot, (world.memory / "2025-06-01.md").exists)
         app.screen.search.reload()  # as the service's word does
         await settled(pilot)
         await app.screen.settled()
