@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from textual.drivers.linux_driver import LinuxDriver
@@ -30,13 +31,15 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)
-        self._file = _Output(self._file)
+        output: Any = _Output(self._file)
+        self._file = output
         self._ending = threading.Event()
         if self.input_tty:
             threading.Thread(target=self._watch, name="terminal", daemon=True).start()
 
     def start_application_mode(self) -> None:
-        super().start_application_mode()
+        start: Callable[[], None] = super().start_application_mode
+        start()
         for number in (signal.SIGHUP, signal.SIGTERM):
             self._loop.add_signal_handler(number, self._end)
 
@@ -71,15 +74,15 @@ class _Output(io.TextIOBase):
     The writer thread goes on to empty its queue, so that the app never blocks at it.
     """
 
-    def __init__(self, file: io.TextIOBase) -> None:
+    def __init__(self, file: Any) -> None:
         self._to = file
 
     def fileno(self) -> int:
-        return self._to.fileno()
+        return int(self._to.fileno())
 
     def write(self, text: str) -> int:
         with contextlib.suppress(OSError):
-            return self._to.write(text)
+            self._to.write(text)
         return len(text)
 
     def flush(self) -> None:

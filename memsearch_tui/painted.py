@@ -175,7 +175,7 @@ def _are_steady(cells: list[Cell] | list[Cell | None]) -> bool:
 def _pen(look: str) -> _Pen:
     """Split SGR parameters into attributes, foreground and background."""
     colors: list[str] = _COLOR.findall(look)
-    behind = [color for color in colors if color.startswith("4") or color.startswith("10")]
+    behind = [color for color in colors if color.startswith(("4", "10"))]
     front = [color for color in colors if color not in behind]
     attributes = ";".join(code for code in _COLOR.sub("", look).split(";") if code)
     return attributes, "".join(front[-1:]), "".join(behind[-1:])
