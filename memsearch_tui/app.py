@@ -191,6 +191,13 @@ class MemsearchApp(App[int]):
         ]
         return found + (screen.commands(screen) if isinstance(screen, OffersCommands) else [])
 
+    def action_command_palette(self) -> None:
+        """Show the palette."""
+        from memsearch_tui.palette import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
     def _choose_theme(self) -> None:
         from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from memsearch_tui.commands import OffersCommands, PaletteCommand
@@ -116,3 +116,18 @@ class ActionProvider(Provider):
                     text=command.title,
                     help=command.note,
                 )
+
+
+class Palette(CommandPalette):
+    """Textual's palette, which may be left while it still searches.
+
+    Its search then changes the state of widgets that are gone, and that error ended the app.
+    """
+
+    def _watch__list_visible(self) -> None:
+        if self.query(CommandList):
+            super()._watch__list_visible()
+
+    async def _watch__show_busy(self) -> None:
+        if self.query(CommandList):
+            await super()._watch__show_busy()

@@ -261,6 +261,22 @@ def test_what_is_brought_back_late_closes_no_other_screen(world):
     drive(app, steps)
 
 
+def test_a_palette_that_is_left_while_it_searches_ends_nothing(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("ctrl+k", *"the")
+        palette = app.screen
+        await pilot.press("escape")
+        assert isinstance(app.screen, BrowseScreen)
+        palette._list_visible = not palette._list_visible  # as the end of its search does
+        palette._show_busy = not palette._show_busy
+        await pilot.pause()
+        assert app.is_running and titles(app)
+
+    drive(app, steps)
+
+
 @pytest.mark.parametrize("text", ["[/x] y", "[b", "[@click=app.quit]q[/]"])
 def test_a_kept_search_is_no_markup_in_the_palette(world, text):
     (world.home.root / "tui.json").write_text(json.dumps({"saved": [text]}))
