@@ -132,14 +132,17 @@ class MemsearchApp(App[int]):
         return TerminalDriver
 
     def get_default_screen(self) -> Screen[Any]:
+        """Return the home screen."""
         return BrowseScreen(self.library, self.saved, live=self.live)
 
     def on_mount(self) -> None:
+        """Apply the user's keys, and redraw after a suspension."""
         if self.settings.tui.keys:
             self.set_keymap(self.settings.tui.keys)
         self.app_resume_signal.subscribe(self, lambda _: self.call_later(self.action_redraw))
 
     def on_ready(self) -> None:
+        """Reduce garbage collection after the first frame."""
         if not self.is_headless:
             # objects of the first frame stay alive; collecting them took 50 ms every 20 keys
             gc.freeze()

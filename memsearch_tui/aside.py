@@ -182,9 +182,11 @@ class WorkingScreen(ModalScreen[bool]):
         self._began = time.monotonic()
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         yield Static(markup=False)
 
     def on_mount(self) -> None:
+        """Show the elapsed time, and wait for the result."""
         self._show_elapsed()
         self.set_interval(1, self._show_elapsed)
         self._future.add_done_callback(lambda _: self.call_later(self._done))
@@ -200,6 +202,7 @@ class WorkingScreen(ModalScreen[bool]):
             self.dismiss(True)
 
     def on_screen_resume(self) -> None:
+        """Close if the work has ended meanwhile."""
         self._done()  # it ended while another screen covered this one
 
     def action_leave(self) -> None:

@@ -75,6 +75,7 @@ class Progress:
         self._tty = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def __call__(self, state: dict[str, Any]) -> None:
+        """Show a progress report of the service."""
         if not self._tty or self._clock() - self._start < 0.5:
             return
         done, total = state.get("done", 0), state.get("total", 0)

@@ -67,6 +67,7 @@ class Gate:
         self._app, self._wanted = app, b"Bearer " + token.encode()
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Pass a request with the token on to the app, and answer others with 401."""
         brought = dict(scope.get("headers", ())).get(b"authorization", b"")
         if scope["type"] != "lifespan" and not hmac.compare_digest(brought, self._wanted):
             body = b'{"error":"this server wants the token that `memsearch mcp --http` names"}'

@@ -89,7 +89,7 @@ def _want_roots(ctx: Context) -> ListRootsResult | ListRoots:
 Roots = Annotated[ListRootsResult, Resolve(_want_roots)]
 
 
-class Confirm(BaseModel):
+class Confirm(BaseModel):  # noqa: D101 - clients would see a docstring as a description
     yes: bool = Field(description="Do it?")
 
 

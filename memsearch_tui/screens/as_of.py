@@ -65,6 +65,7 @@ class AsOfScreen(ModalScreen[bool]):
         )
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         yield self._slider
 
     def _row(self, width: int) -> Row:

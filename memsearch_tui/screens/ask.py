@@ -35,13 +35,16 @@ class AskScreen(ModalScreen[str]):
         self._question, self._value = question, value
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         yield Static(shown(self._question), markup=False)
         yield _Line(shown_line(self._value))
 
     def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Return the text to the caller."""
         self.dismiss(event.value.strip())
 
     def action_leave(self) -> None:

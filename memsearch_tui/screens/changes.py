@@ -47,6 +47,7 @@ class ChangesScreen(Screen["list[Change]"]):
         self._status = StatusLine()
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         with Container(id="review"):
             yield self._list
             yield self._detail
@@ -54,6 +55,7 @@ class ChangesScreen(Screen["list[Change]"]):
         yield Keys()
 
     async def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self._list.border_title, self._detail.border_title = "changes", "before and after"
         self._list.focus()
         await self._read()

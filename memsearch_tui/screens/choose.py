@@ -58,9 +58,11 @@ border: round $accent; background: $surface; }
         self._list.border_title = title
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         yield self._list
 
     def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self._list.styles.height = min(_ROWS, len(self._choices)) + 2
         self._list.show_keys(list(self._choices), cursor=self._at or None)
         self._list.focus()

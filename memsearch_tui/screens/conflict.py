@@ -43,6 +43,7 @@ class ConflictScreen(ModalScreen[str]):
         }
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         with Container(id="sides"):
             for title in self._sides:
                 view = TextView()
@@ -51,6 +52,7 @@ class ConflictScreen(ModalScreen[str]):
         yield Keys()
 
     def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         for view, rows in zip(self.query(TextView), self._sides.values()):
             view.show([[(self._what, "dim")], [], *rows])
 

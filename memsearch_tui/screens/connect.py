@@ -50,6 +50,7 @@ class ConnectScreen(Screen[None]):
         self._stop: threading.Event | None = None
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         with Container(id="review"):
             yield self._list
             yield self._detail
@@ -57,6 +58,7 @@ class ConnectScreen(Screen[None]):
         yield Keys()
 
     async def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self._list.border_title, self._detail.border_title = "agents", "what connecting changes"
         self._list.focus()
         await self._read()

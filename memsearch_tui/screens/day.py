@@ -42,6 +42,7 @@ border: round $accent; background: $surface; padding: 0 1; }
         self._calendar = Calendar(can_focus=True)
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         with Vertical() as box:
             box.border_title = self._title
             yield Input(placeholder="a date", compact=True)
@@ -49,6 +50,7 @@ border: round $accent; background: $surface; padding: 0 1; }
             yield Static(_HOW, id="how", markup=False)
 
     def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self._calendar.show(self._counts, self._today)
         self._calendar.stand(self._day)
         self.query_one(Input).focus()

@@ -51,11 +51,13 @@ class KeysScreen(Screen[None]):
         self._status = Static("", id="status", markup=False)
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         yield self._list
         yield self._status
         yield Keys()
 
     def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self._list.border_title = "keys"
         self._list.show_keys(
             sorted(self._defaults, key=lambda name: self._description(name).casefold())
@@ -178,8 +180,10 @@ padding: 1 3; background: $surface; border: round $accent; }
         self._what = what
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         yield Static(f"{self._what}: press the key · escape leaves", markup=False)
 
     def on_key(self, event: events.Key) -> None:
+        """Return the pressed key to the caller; ``""`` for escape."""
         event.stop()
         self.dismiss("" if event.key == "escape" else event.key)

@@ -59,12 +59,14 @@ class NativeScreen(Screen["Item"]):
         self._detail = TextView(id="evidence")
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         with Container(id="review"):
             yield self._list
             yield self._detail
         yield Keys()
 
     async def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self._list.border_title, self._detail.border_title = "agents' own memories", "what it says"
         self._list.focus()
         await self.action_reload()

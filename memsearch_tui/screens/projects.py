@@ -35,10 +35,12 @@ class ProjectsScreen(Screen[str]):
         )
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         yield self._list
         yield Keys()
 
     def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         heads = f"{'project':23s} {'notes':>7s} {'days':>6s}  {'newest':10s}  folder"
         self._list.border_title = heads
         self._list.border_subtitle = many(len(self._rows), "project")

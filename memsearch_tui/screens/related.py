@@ -60,11 +60,13 @@ class RelatedScreen(Screen[Item]):
         self._answers: list[list[tuple[str, str, bool | None]]] = []
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         yield self._list
         yield self._status
         yield Keys()
 
     def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self._list.border_title = f"beside {self._item.day} {self._item.title}"
         self._list.focus()
         self.run_worker(self._look(), group="related")

@@ -77,6 +77,7 @@ class ReviewScreen(Screen[Item]):
         self._detail = TextView(id="evidence")
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         with Container(id="review"):
             yield self._list
             yield self._detail
@@ -84,6 +85,7 @@ class ReviewScreen(Screen[Item]):
         yield Keys()
 
     async def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self._list.border_title, self._detail.border_title = "review", "evidence"
         self._list.focus()
         if self._at is not None:

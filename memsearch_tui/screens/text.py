@@ -118,10 +118,12 @@ class TextScreen(Screen[None]):
         self._view = TextView()
 
     def compose(self) -> ComposeResult:
+        """Create the widgets."""
         yield self._view
         yield Keys()
 
     def on_mount(self) -> None:
+        """Fill the widgets, and focus the first one."""
         self._view.border_title = self._title
         self._view.show(self._rows)
         self._view.focus()

@@ -244,6 +244,7 @@ class Calendar(Lines):
         self.post_message(self.Picked(self.day.isoformat()))
 
     def on_click(self, event: events.Click) -> None:
+        """Choose the day under the mouse."""
         place = event.get_content_offset(self)
         day = self.day_at(place.x, place.y) if place is not None else None
         if day is not None:

@@ -23,6 +23,7 @@ class EntryEditor(InOrder, TextArea):
             self.app.post_message(events.Key(event.key, event.character))
 
     def get_line(self, line_index: int) -> Text:
+        """Return a line with control characters shown as marks."""
         return Text(
             "\t".join(map(shown_line, self.document.get_line(line_index).split("\t"))),
             end="",

@@ -45,6 +45,7 @@ class Keys(Footer):
         return keys
 
     def compose(self) -> ComposeResult:
+        """Create as many keys as fit."""
         keys = self._wanted()
         self._room = self.app.size.width
         while sum(map(_width, keys)) > self._room:
@@ -62,6 +63,7 @@ class Keys(Footer):
         yield from keys
 
     def on_resize(self) -> None:
+        """Create the keys again if the width has changed."""
         if self.app.size.width != self._room:
             self.call_after_refresh(self.recompose)
 

@@ -49,6 +49,7 @@ class Header(Lines, can_focus=False):
         return self.draw(row, self.size.width)
 
     async def on_click(self, event: events.Click) -> None:
+        """Run the action of the part under the mouse."""
         action = next((action for x, (_, action) in reversed(self._places()) if event.x >= x), "")
         if action:
             await self.app.run_action(action)

@@ -484,6 +484,7 @@ class LineList(Lines):
         self.refresh_changed()
 
     def on_click(self, event: events.Click) -> None:
+        """Move to the row under the mouse, or open it if it was already chosen."""
         place = event.get_content_offset(self)  # the border is not a row
         index = (place.y + self.scroll_offset.y) // self.tall if place is not None else -1
         if 0 <= index < len(self.keys):
@@ -551,6 +552,7 @@ class TextView(Lines):
         self.extend(len(self._wrapped))
 
     def on_resize(self) -> None:
+        """Wrap the lines again."""
         self._wrap()
         self.refresh()
 

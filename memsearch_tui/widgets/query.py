@@ -77,6 +77,7 @@ class FilterSuggester(Suggester):
         self._library = library
 
     async def get_suggestion(self, value: str) -> str | None:
+        """Complete the filter at the end of the query; None if there is no completion."""
         before, _, word = value.rpartition(" ")
         minus = "-" if word.startswith("-") else ""
         completed = await self._complete(word.removeprefix("-"))

@@ -36,6 +36,7 @@ class InSettings(Installer):
         return json_table(self.settings, read(self.settings), comments=True)
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
+        """Return the patches of an installation. They change nothing if it is complete."""
         before = read(self.settings)
         table = json_table(self.settings, before, comments=True)
         merge_hooks(table, self.bundle())
@@ -43,6 +44,7 @@ class InSettings(Installer):
         return [hooks, *self._skills(self.base / "skills")]
 
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
+        """Return an edited file without our part."""
         return (
             without_hooks(path, now, comments=True)
             if path == str(self.settings)
@@ -50,9 +52,11 @@ class InSettings(Installer):
         )
 
     def hooked(self) -> bool:
+        """Whether hooks of ours are in the agent's configuration."""
         return any(OURS.search(line) for line in commands(self.table()))
 
     def starts(self) -> list[list[str]]:
+        """Return how the installed hooks are started: the arguments before ``hook``."""
         return starts(self.table())
 
 

@@ -22,18 +22,26 @@ class MemsearchError(Exception):
 
 
 class UsageError(MemsearchError):
+    """The call is wrong: an argument, an option, or their combination."""
+
     exit_code = 2
 
 
 class NotFound(MemsearchError):
+    """Nothing has that name."""
+
     exit_code = 1
 
 
 class Unreachable(MemsearchError):
+    """Something that is needed can't be reached, read or written."""
+
     exit_code = 3
 
 
 class SettingsError(MemsearchError):
+    """A settings file is wrong. The message names the file, line and key."""
+
     exit_code = 2
 
 

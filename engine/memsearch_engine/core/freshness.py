@@ -26,6 +26,7 @@ def stamp(path: str) -> list[int]:
 
 
 def stamps(paths: Iterable[str]) -> dict[str, list[int]]:
+    """Return path -> stamp for each path."""
     return {path: stamp(path) for path in paths}
 
 

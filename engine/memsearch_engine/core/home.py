@@ -92,30 +92,37 @@ class Home:
 
     @classmethod
     def from_env(cls) -> Home:
+        """Return the home that the environment names."""
         return cls(Path(paths.home_root()))
 
     @property
     def config(self) -> Path:
+        """The owner's settings file."""
         return self.root / "config.toml"
 
     @property
     def index(self) -> Path:
+        """The folder of the vector indexes."""
         return self.root / "index"
 
     @property
     def cache_db(self) -> Path:
+        """The catalog. It may be deleted at any time."""
         return self.root / "cache.db"
 
     @property
     def state_db(self) -> Path:
+        """The database of projects, jobs, costs, coverage and injections."""
         return self.root / "state.db"
 
     @property
     def history_db(self) -> Path:
+        """The database of changes that can be undone."""
         return self.root / "history.db"
 
     @property
     def inbox(self) -> Path:
+        """The folder of the event queue."""
         return self.root / "inbox"
 
     def draft(self, path: str, entry_id: str) -> Path:
@@ -141,6 +148,7 @@ class Home:
 
     @property
     def evidence(self) -> Path:
+        """The folder of the archived turns."""
         return self.root / "evidence"
 
     @property
@@ -174,30 +182,37 @@ class Home:
 
     @property
     def backups(self) -> Path:
+        """The folder of database copies from before migrations."""
         return self.root / "backups"
 
     @property
     def models(self) -> Path:
+        """The folder of the embedding models."""
         return self.root / "models"
 
     @property
     def run(self) -> Path:
+        """The folder of sockets and locks."""
         return self.root / "run"
 
     @property
     def locks(self) -> Path:
+        """The folder of the locks of single files."""
         return self.run / "locks"
 
     @property
     def service_lock(self) -> Path:
+        """The lock that the running service holds."""
         return self.run / "service.lock"
 
     @property
     def service_pid(self) -> Path:
+        """The file with the process id of the service."""
         return self.run / "service.json"
 
     @property
     def log(self) -> Path:
+        """The log file of the service."""
         return self.root / "logs" / "service.log"
 
     @property
@@ -289,6 +304,7 @@ class AgentFolders(NamedTuple):
     places: dict[str, list[Path]]
 
     def of(self, agent: str) -> list[Path]:
+        """Return the folders of an agent."""
         return self.places.get(agent, [])
 
     def here(self, agent: str) -> list[Path]:

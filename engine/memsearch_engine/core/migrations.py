@@ -33,12 +33,22 @@ class Database(sqlite3.Connection):
     """
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Execute a statement.
+
+        Raises:
+            sqlite3.DatabaseError: also for a damaged schema (sqlite3 raises another error).
+        """
         try:
             return super().execute(sql, parameters)
         except UnicodeDecodeError as error:
             raise sqlite3.DatabaseError("malformed database schema") from error
 
     def executescript(self, sql_script: str, /) -> sqlite3.Cursor:
+        """Execute several statements.
+
+        Raises:
+            sqlite3.DatabaseError: also for a damaged schema (sqlite3 raises another error).
+        """
         try:
             return super().executescript(sql_script)
         except UnicodeDecodeError as error:
@@ -118,10 +128,12 @@ def _known(layout: int, path: Path, steps: Sequence[Step]) -> int:
 
 
 def layout_of(db: sqlite3.Connection) -> int:
+    """Return the number of the last migration step of a database."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def tables_of(db: sqlite3.Connection) -> set[str]:
+    """Return the names of the tables."""
     return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
 
 

@@ -36,6 +36,7 @@ class Offline(Unreachable):
 
 
 def is_offline() -> bool:
+    """Whether the environment or the settings forbid requests to other machines."""
     return os.environ.get(VARIABLE, "") not in ("", "0") or load(Home.from_env()).network.offline
 
 

@@ -74,14 +74,17 @@ def context(root: str, memory: str) -> str:
 
 
 def run(root: str) -> str:
+    """Return the folder of sockets and locks of a home."""
     return os.path.join(root, "run")
 
 
 def service_lock(root: str) -> str:
+    """Return the lock that a home's running service holds."""
     return os.path.join(run(root), "service.lock")
 
 
 def logs(root: str) -> str:
+    """Return the folder of a home's logs."""
     return os.path.join(root, "logs")
 
 

@@ -65,6 +65,7 @@ class Registry:
         ) from reason
 
     def close(self) -> None:
+        """Close the database."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

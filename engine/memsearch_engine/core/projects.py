@@ -23,6 +23,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def settings_file(self) -> Path:
+        """The project's settings file. It may not exist."""
         return Path(self.root) / ".memsearch.toml"
 
 
@@ -37,6 +38,7 @@ class Project(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
+        """The name of the project's folder."""
         return os.path.basename(self.root) or self.slug
 
 
@@ -66,6 +68,7 @@ def clean_remote(url: str) -> str:
 
 
 def identity_of(commit: str, remote: str, root: str) -> str:
+    """Return the id of a project: from its first commit and remote, or else from its root."""
     return digest(commit, remote, size=16) if commit else digest("path", root, size=16)
 
 

@@ -241,6 +241,7 @@ def foreign_format(folder: str) -> str:
 
 
 def shallow(folder: str) -> set[bytes]:
+    """Return the commits whose parents a shallow clone lacks, as hex digits."""
     try:
         return set(
             safe_files.read(os.path.join(folder, "shallow"), safe_files.MAX_SETTINGS).split()

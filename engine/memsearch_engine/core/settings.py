@@ -217,6 +217,7 @@ def _hint(key: str) -> Any:
 
 
 def type_name(hint: Any) -> str:
+    """Return a description of a setting's type."""
     if typing.get_origin(hint) is Annotated:
         hint = typing.get_args(hint)[0]
     if typing.get_origin(hint) is Literal:

@@ -453,6 +453,8 @@ class TuiSettings(msgspec.Struct, kw_only=True):
 
 
 class Settings(msgspec.Struct, kw_only=True):
+    """All settings, with their defaults."""
+
     embedding: EmbeddingSettings = msgspec.field(default_factory=EmbeddingSettings)
     milvus: MilvusSettings = msgspec.field(default_factory=MilvusSettings)
     chunking: ChunkingSettings = msgspec.field(default_factory=ChunkingSettings)

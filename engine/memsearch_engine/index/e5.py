@@ -56,6 +56,7 @@ class Tokenizer:
         self._normal = {int(code): text for code, text in table["normalization"].items()}
 
     def ids(self, text: str) -> list[int]:
+        """Return the token ids of a text, with the special tokens."""
         normal = re.sub(" {2,}", " ", text.translate(self._normal)).removeprefix(" ")
         return [_BOS, *self._pieces.encode(normal)[:_MAX_TOKENS], _EOS]
 

@@ -101,6 +101,8 @@ _HERE = f"batch NOT GLOB '{SYNC}*'"
 
 
 class Change(msgspec.Struct):
+    """A change of an entry, with its images before and after."""
+
     batch: str
     op: str
     memory: str
@@ -170,6 +172,7 @@ class History:
         return self._connection
 
     def close(self) -> None:
+        """Close the database."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -233,6 +236,7 @@ class History:
             self._execute("UPDATE changes SET state='done' WHERE seq=?", (seq,))
 
     def drop(self, seq: int) -> None:
+        """Delete a change that was not carried out."""
         with contextlib.suppress(Unreachable):
             self._execute("DELETE FROM changes WHERE seq=?", (seq,))
 
@@ -255,10 +259,12 @@ class History:
             db.execute("UPDATE undos SET state='done' WHERE n=?", (n,))
 
     def drop_undo(self, n: int) -> None:
+        """Delete an undo that was not carried out."""
         with contextlib.suppress(Unreachable):
             self._execute("DELETE FROM undos WHERE n=?", (n,))
 
     def undo_intents(self, path: str) -> list[Undo]:
+        """Return the undos of a file that were begun but not confirmed."""
         rows = self._execute(
             "SELECT u.n, u.undone, u.file_before, u.file_after, u.seq FROM undos u "
             "JOIN changes c USING (seq) "
@@ -307,6 +313,7 @@ class History:
                 raise _unusable(self._path, error) from error
 
     def intents(self, path: str) -> list[Change]:
+        """Return the changes of a file that were begun but not confirmed."""
         return self._select("state='intent' AND path=? ORDER BY seq", (path,))
 
     def changed(self, entry_id: str) -> float:
@@ -397,9 +404,11 @@ class History:
         return batch
 
     def of_entry(self, entry_id: str) -> list[Change]:
+        """Return the changes of an entry, newest first."""
         return self._select("entry_id=? ORDER BY seq DESC", (entry_id,))
 
     def recent(self, memory: str = "", limit: int = 50) -> list[Change]:
+        """Return the newest changes, of one memory folder or of all."""
         where, values = _scope(memory, "")
         return self._select(f"{where} ORDER BY seq DESC LIMIT ?", (*values, limit))
 
@@ -439,6 +448,7 @@ class History:
         )
 
     def get(self, seq: int) -> Change | None:
+        """Return a change by its number, or None."""
         return next(iter(self._select("seq=?", (seq,))), None)
 
     def is_deleted(self, entry_id: str) -> bool:
@@ -524,6 +534,7 @@ class History:
 
 
 def is_damage(error: BaseException | None) -> bool:
+    """Whether an error means that the database file is damaged."""
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(
         error, sqlite3.OperationalError
     )

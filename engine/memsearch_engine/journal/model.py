@@ -52,6 +52,7 @@ class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
 
     def render(self) -> str:
+        """Return the anchor as it is written into a comment."""
         # session, turn and path first, and nothing behind them where they say whose it is:
         # memsearch's readers want just that
         told = agent_of(self.kind, self.path) == self.agent
@@ -100,6 +101,7 @@ class Entry(msgspec.Struct):
 
     @property
     def anchor(self) -> Anchor | None:
+        """The first anchor, or None."""
         return self.anchors[0] if self.anchors else None
 
     @property
@@ -109,10 +111,12 @@ class Entry(msgspec.Struct):
 
     @property
     def session(self) -> str:
+        """The session of the first anchor; ``""`` without one."""
         return self.anchor.session if self.anchor else ""
 
     @property
     def turn(self) -> str:
+        """The turn of the first anchor; ``""`` without one."""
         return self.anchor.turn if self.anchor else ""
 
     @property
@@ -155,6 +159,7 @@ class Document(msgspec.Struct):
     newline: str
 
     def find(self, entry_id: str) -> Entry | None:
+        """Return the entry with an id, or None."""
         return next((entry for entry in self.entries if entry.id == entry_id), None)
 
 

@@ -51,6 +51,12 @@ class Note(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, entry: Entry, path: str, replaced: tuple[str, ...] = ()) -> Note:
+        """Make a note of an entry.
+
+        Args:
+            path: the entry's day file.
+            replaced: placeholders of secrets that were removed.
+        """
         return cls(
             entry.id,
             entry.hash,

@@ -65,6 +65,7 @@ class Origin:
         self._adopted: set[str] = set()
 
     def close(self) -> None:
+        """Close the database."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -153,6 +154,7 @@ class Origin:
         self.wrote([body.encode("utf-8", "replace")], _BODY)
 
     def has_seen(self, body: str) -> bool:
+        """Whether ``saw`` or a write recorded this text."""
         with self._lock, complaining(self.home):
             query, key = (
                 "SELECT 1 FROM origin_notes WHERE key=?",
@@ -170,6 +172,7 @@ class Origin:
         return {keys[key] for key, came in self._how(list(keys)).items() if came in how}
 
     def is_own(self, raw: bytes, memory: str) -> bool:
+        """Whether a note of this memory folder was written here."""
         self._adopt(memory)
         return self.is_written_here(raw)
 

@@ -218,6 +218,7 @@ def parse_anchor(text: str) -> Anchor | None:
 
 
 def parse_mark(text: str) -> tuple[str, str] | None:
+    """Parse the text of a mark's comment as (name, value); None if it is no mark."""
     if text in FLAG_MARKS:
         return text, ""
     match = _MARK.match(text)

@@ -58,6 +58,7 @@ def last_session(document: Document) -> str | None:
 
 
 def in_notes(document: Document) -> bool:
+    """Whether the document ends in the section ``Notes``."""
     return (
         bool(document.entries)
         and document.entries[-1].level == 3
@@ -66,6 +67,7 @@ def in_notes(document: Document) -> bool:
 
 
 def as_lines(document: Document, lines: Iterable[str]) -> bytes:
+    """Encode lines with the document's line ends."""
     text = "\n".join(lines) + "\n"
     return text.replace("\n", document.newline).encode("utf-8")
 
@@ -96,6 +98,7 @@ def as_bytes(document: Document, body: CleanText) -> bytes:
 
 
 def mark_lines(values: dict[str, str]) -> list[str]:
+    """Return marks as comment lines."""
     return [
         f"<!-- {name} -->" if name in FLAG_MARKS else f"<!-- {name}:{clean_comment(value)} -->"
         for name, value in values.items()
@@ -115,6 +118,7 @@ def needs_id(entry: Entry) -> bool:
 
 
 def head_with_id(document: Document, entry: Entry) -> bytes:
+    """Return the head of an entry, with an ``id`` comment if it needs one."""
     head = entry.raw[: entry.body_start - entry.start]
     if not needs_id(entry):
         return head
@@ -183,4 +187,5 @@ def body_of(text: str, entry: Entry) -> CleanText:
 
 
 def first_line(text: str) -> str:
+    """Return the first line of a text, without its bullet."""
     return text.strip().split("\n", 1)[0].lstrip("-* ")

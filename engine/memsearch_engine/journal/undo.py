@@ -35,6 +35,7 @@ class Undoable:
         self.origin = Origin(home)
 
     def close(self) -> None:
+        """Close the databases."""
         self.history.close()
         self.origin.close()
 
@@ -306,6 +307,7 @@ def new_change(
     new: bytes,
     batch: str = "",
 ) -> Change:
+    """Return a change that is to be recorded."""
     return Change(
         batch or uuid.uuid4().hex,
         op,
@@ -322,6 +324,7 @@ def new_change(
 
 
 def note_neighbours(change: Change, document: Document, entry: Entry) -> None:
+    """Store the ids of the entries before and after an entry in its change."""
     index = document.entries.index(entry)
     change.previous_id = document.entries[index - 1].id if index else ""
     change.next_id = document.entries[index + 1].id if index + 1 < len(document.entries) else ""
@@ -353,6 +356,11 @@ def write_file(path: str, data: bytes, new: bytes) -> None:
 
 
 def read_day_file(path: str) -> bytes:
+    """Read a day file; ``b""`` if it does not exist.
+
+    Raises:
+        Unreachable: it can't be read.
+    """
     try:
         return safe_files.read(path)
     except FileNotFoundError:
@@ -362,4 +370,5 @@ def read_day_file(path: str) -> bytes:
 
 
 def day_name(path: str) -> str:
+    """Return the name of a day file without its ending."""
     return os.path.splitext(os.path.basename(path))[0]

@@ -775,4 +775,5 @@ class Journal(Undoable):
 
 
 def target_of(path: str, entry: Entry) -> Target:
+    """Return the target for an entry as it is now."""
     return Target(path, entry.id, entry.hash)

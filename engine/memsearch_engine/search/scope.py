@@ -46,15 +46,25 @@ class ServiceCall(Protocol):
         progress: Callable[[dict[str, Any]], None] | None = None,
         request: SearchRequest | None = None,
         **params: Any,
-    ) -> T: ...
+    ) -> T:
+        """Call *method*, and return its answer."""
+        ...
 
 
 class NoteWriter(Protocol):
     """Writes notes as ``Memory`` does: secrets are removed, and every change can be undone."""
 
-    def add(self, text: str) -> Note: ...
-    def edit(self, name: str, text: str, *, if_match: str = "", path: str = "") -> Note: ...
-    def mark(self, name: str, mark: str, value: str | None = "") -> Note: ...
+    def add(self, text: str) -> Note:
+        """Write a new note."""
+        ...
+
+    def edit(self, name: str, text: str, *, if_match: str = "", path: str = "") -> Note:
+        """Replace the text of a note."""
+        ...
+
+    def mark(self, name: str, mark: str, value: str | None = "") -> Note:
+        """Set a mark of a note, or remove it if *value* is None."""
+        ...
 
 
 class Scope:

@@ -35,6 +35,7 @@ _LIMITS = ((resource.RLIMIT_CPU, 1800), (resource.RLIMIT_DATA, 3 << 30))
 
 
 def main() -> None:
+    """Answer one request from stdin, with little priority and limited resources."""
     with contextlib.suppress(OSError):
         os.nice(19)
     for kind, most in _LIMITS:

@@ -83,6 +83,7 @@ class Past:
         self._names: _Names | None = None
 
     def close(self) -> None:
+        """Close the database."""
         self._db.close()
 
     # -- reading
@@ -273,10 +274,12 @@ class Past:
         return bisect.bisect_right(self.times, at) - 1
 
     def is_present(self, path: str) -> bool:
+        """Whether a file exists at the newest commit."""
         versions = self.files.get(path)
         return versions is not None and versions[-1].end is None
 
     def day(self, n: int) -> str:
+        """Return the day of the commit with number *n* (``YYYY-MM-DD``)."""
         return datetime.fromtimestamp(self.times[n]).date().isoformat()
 
     def content(self, blob: bytes) -> bytes:

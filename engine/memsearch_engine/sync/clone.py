@@ -89,6 +89,7 @@ class Clone:
         self._opened: Any = None  # a dulwich Repo: its types say less than is so
 
     def close(self) -> None:
+        """Close the repository."""
         if self._opened is not None:
             self._opened.close()
 
@@ -207,6 +208,7 @@ class Clone:
 
     @property
     def is_there(self) -> bool:
+        """Whether the clone exists."""
         return (self.path / "HEAD").exists()
 
     def remove(self) -> None:
@@ -252,6 +254,7 @@ class Clone:
             return ""
 
     def has(self, commit: str) -> bool:
+        """Whether the clone has a commit."""
         return bool(commit) and commit.encode() in self._repo.object_store
 
     def is_ancestor(self, old: str, new: str) -> bool:

@@ -93,14 +93,17 @@ class Stones:
         )
 
     def put(self, fallen: dict[tuple[str, str], float]) -> None:
+        """Add tombstones: (entry id, text key) -> time in seconds since 1970."""
         for pair, at in fallen.items():
             self._at.setdefault(pair, time.strftime(_STAMP, time.gmtime(at)))
 
     def drop(self, living: Iterable[tuple[str, str]]) -> None:
+        """Remove the tombstones of texts that exist again."""
         for pair in living:
             self._at.pop(pair, None)
 
     def lines(self) -> str:
+        """Return the content of the tombstones' file."""
         return "\n".join(sorted(f"{name} {key} {at}" for (name, key), at in self._at.items()))
 
 

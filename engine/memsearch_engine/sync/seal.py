@@ -29,10 +29,12 @@ class NoKey(Unreachable):
 
 
 def is_sealed(data: bytes) -> bool:
+    """Whether a file's content is encrypted."""
     return data.startswith(_HEADER)
 
 
 def key_file(home: Home) -> Path:
+    """Return the path of the key."""
     return home.root / "sync.key"
 
 
@@ -79,6 +81,7 @@ class Seal:
         return hashlib.sha256(b"memsearch key\0" + self._secret).hexdigest()[:32]
 
     def close(self, data: bytes) -> bytes:
+        """Encrypt a file's content."""
         return bytes(self._age.encrypt(self._made(data) + data, [self._identity.to_public()]))
 
     def open(self, data: bytes) -> bytes:

@@ -80,10 +80,12 @@ class SyncDatabase:
         self._db = db
 
     def get(self, name: str) -> str:
+        """Return a stored value; ``""`` if there is none."""
         row = self._db.execute("SELECT value FROM sync_values WHERE name=?", (name,)).fetchone()
         return row[0] if row else ""
 
     def put(self, name: str, value: str) -> None:
+        """Store a value."""
         self._db.execute(
             "INSERT OR REPLACE INTO sync_values (name, value) VALUES (?,?)", (name, value)
         )
@@ -111,6 +113,12 @@ class SyncDatabase:
         }
 
     def take(self, path: str, base: str, seq: int) -> None:
+        """Record which commit a file has the content of.
+
+        Args:
+            base: the commit.
+            seq: the number of the change that wrote the file; 0 for none.
+        """
         query = (
             "INSERT OR REPLACE INTO sync_taken (path, base, seq, before) "
             "VALUES (?,?,?,(SELECT base FROM sync_taken WHERE path=?))"
@@ -158,6 +166,7 @@ class SyncDatabase:
         self.put("offer", msgspec.json.encode(value).decode())
 
     def offered(self) -> Offer | None:
+        """Return the offer that waits for the owner's answer, or None."""
         with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(self.get("offer"), type=Offer)
         return None
@@ -185,6 +194,7 @@ class SyncDatabase:
         return dict(self._db.execute("SELECT root, project FROM sync_places"))
 
     def place(self, root: str, project: str) -> None:
+        """Record which project a folder is on other machines."""
         self._db.execute(
             "INSERT OR REPLACE INTO sync_places (root, project) VALUES (?,?)", (root, project)
         )
@@ -197,6 +207,7 @@ class SyncDatabase:
             self.put("worked", str(done.at))
 
     def last(self) -> Round | None:
+        """Return the last round, or None."""
         with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(self.get("last"), type=Round)
         return None

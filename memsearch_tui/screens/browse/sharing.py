@@ -21,7 +21,9 @@ _COPIES, _LINES = 4, 4  # shown copies, and lines of each
 class WriteNotice(Protocol):
     """Shows that the selected notes were written."""
 
-    def __call__(self, text: str, for_s: float = ...) -> None: ...
+    def __call__(self, text: str, for_s: float = ...) -> None:
+        """Show *text* for *for_s* seconds."""
+        ...
 
 
 class ShareController:

@@ -85,6 +85,7 @@ class Reader(readers.Reader):
                 yield Session(self.agent, name, str(file), self.kind, info.st_mtime, info.st_size)
 
     def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
         file = folder / NAME
         return self.at(file, session) if file.is_file() else None
 
@@ -98,6 +99,7 @@ class Reader(readers.Reader):
         return Session(self.agent, found, str(path), self.kind) if found else None
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return AiderConversation(where)
 
 

@@ -42,6 +42,7 @@ class Installer(installing.Installer):
         self.settings = self.base / "settings.json"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
+        """Return the patches of an installation. They change nothing if it is complete."""
         before = read(self.settings)
         table = json_table(self.settings, before)
         merge_hooks(table, self.bundle())
@@ -54,6 +55,7 @@ class Installer(installing.Installer):
         ]
 
     def peer(self) -> list[str]:
+        """Return where memsearch's own plugin is active."""
         table = json_table(self.settings, read(self.settings))
         found = [f"plugin {key} in {self.settings}" for key in _peer_plugins(table)]
         return found + [
@@ -61,6 +63,7 @@ class Installer(installing.Installer):
         ]
 
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
+        """Return an edited file without our part."""
         if path != str(self.settings):
             return super().strip(path, now, before)
         table = json_table(self.settings, now)
@@ -83,6 +86,7 @@ class Installer(installing.Installer):
         return json_like(table, now)
 
     def plugin(self) -> str:
+        """Return the version of our plugin from the agent's marketplace; ``""`` if not active."""
         enabled = json_table(self.settings, read(self.settings)).get("enabledPlugins")
         names = (
             [key for key, on in enabled.items() if on and key == BY_MARKETPLACE]
@@ -105,11 +109,13 @@ class Installer(installing.Installer):
         return found[0] if found else "of an unknown version"
 
     def hooked(self) -> bool:
+        """Whether hooks of ours are in the agent's configuration."""
         return any(
             OURS.search(line) for line in commands(json_table(self.settings, read(self.settings)))
         )
 
     def starts(self) -> list[list[str]]:
+        """Return how the installed hooks are started: the arguments before ``hook``."""
         return starts(json_table(self.settings, read(self.settings)))
 
     def rules(self) -> list[str]:
@@ -142,6 +148,7 @@ class Installer(installing.Installer):
         return allowed
 
     def with_rules(self, patches: list[Patch]) -> list[Patch]:
+        """Return *patches* with the rules that allow recall without a question each time."""
         before = read(self.settings)
         planned = next(
             (patch for patch in patches if patch.path == str(self.settings)),
@@ -160,10 +167,12 @@ class Installer(installing.Installer):
         return [made, *(patch for patch in patches if patch is not planned)]
 
     def lacks_rules(self) -> bool:
+        """Whether rules are missing that allow recall without a question each time."""
         allowed = self._allowed(json_table(self.settings, read(self.settings)))
         return not all(rule in allowed for rule in self.rules())
 
     def notes(self) -> list[str]:
+        """Return hints about optional improvements."""
         if not self.lacks_rules():
             return []
         return [
@@ -172,6 +181,7 @@ class Installer(installing.Installer):
         ]
 
     def problems(self) -> list[str]:
+        """Return the reasons in the agent's configuration why our hooks do not run."""
         off = json_table(self.settings, read(self.settings)).get("disableAllHooks")
         return (
             [f"`disableAllHooks` is set in {self.settings}: Claude Code runs no hook"]

@@ -137,9 +137,11 @@ class Reader(FileReader):
         return (file for file in found if not file.name.startswith(_SUB_AGENT_FILE))
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         return line.get("type") in _LINES or "sessionId" in line
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         if Path(where.path).name.startswith(_SUB_AGENT_FILE):
             return ClaudeConversation(where, _OfSubAgent, _parse, cache)
         found = ClaudeConversation(where, _Scanner, _parse, cache)
@@ -166,6 +168,7 @@ class ClaudeConversation(JsonlConversation):
         return place
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         found = super().turns(first, last)
         for turn in found:
             # The copies in a fork share one promptId with the fork's own first turn, which the

@@ -69,9 +69,11 @@ class Reader(FileReader):
         return file
 
     def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
         return path.name.removesuffix(_ENDS)
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return ClineConversation(where)
 
 
@@ -89,6 +91,7 @@ class ClineConversation(WholeConversation):
         self.ids = [turn.turn for turn in self._turns]
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         found = super().turns(first, last)
         for turn in found:
             sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)

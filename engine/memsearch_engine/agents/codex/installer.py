@@ -40,6 +40,7 @@ class Installer(installing.Installer):
         self.config = self.base / "config.toml"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
+        """Return the patches of an installation. They change nothing if it is complete."""
         self._settings()
         before = read(self.hooks)
         table = json_table(self.hooks, before)
@@ -89,6 +90,7 @@ class Installer(installing.Installer):
         )
 
     def plugin(self) -> str:
+        """Return the version of our plugin from the agent's marketplace; ``""`` if not active."""
         tables = self._settings().get("plugins")
         tables = tables if isinstance(tables, dict) else {}
         names = [
@@ -105,6 +107,7 @@ class Installer(installing.Installer):
         return found[-1] if found else "of an unknown version"
 
     def plugin_problems(self) -> list[str]:
+        """Return the problems of our plugin from the agent's marketplace."""
         try:
             network.check("codex")  # Codex asks for news of its plugins before it lists their hooks
         except network.Offline:
@@ -120,12 +123,15 @@ class Installer(installing.Installer):
         ]
 
     def hooked(self) -> bool:
+        """Whether hooks of ours are in the agent's configuration."""
         return any(OURS.search(line) for line in commands(json_table(self.hooks, read(self.hooks))))
 
     def starts(self) -> list[list[str]]:
+        """Return how the installed hooks are started: the arguments before ``hook``."""
         return starts(json_table(self.hooks, read(self.hooks)))
 
     def problems(self) -> list[str]:
+        """Return the reasons in the agent's configuration why our hooks do not run."""
         if self._settings().get("features", {}).get("hooks") is False:
             return [f"`features.hooks` is off in {self.config}: Codex runs no hook"]
         state = trust.untrusted(self.base, lambda line: bool(OURS.search(line)))
@@ -134,10 +140,12 @@ class Installer(installing.Installer):
         return [f"Codex does not trust the hook {event} (open codex, `/hooks`)" for event in state]
 
     def peer(self) -> list[str]:
+        """Return where memsearch's own plugin is active."""
         lines = commands(json_table(self.hooks, read(self.hooks)))
         return [f"hook `{line}` in {self.hooks}" for line in lines if PEERS.search(line)]
 
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
+        """Return an edited file without our part."""
         if path == str(self.hooks):
             return without_hooks(path, now)
         return (

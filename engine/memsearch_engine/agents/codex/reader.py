@@ -115,14 +115,17 @@ class Reader(FileReader):
         yield from (folder.parent / "archived_sessions").glob(f"{name}.jsonl*")
 
     def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
         match = _ROLLOUT.match(path.name)
         return match[1] if match else path.name.partition(".")[0]
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         kinds = ("session_meta", "event_msg", "response_item", "turn_context", "compacted")
         return "payload" in line and line.get("type") in kinds
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return CodexConversation(where, cache)
 
 
@@ -145,6 +148,7 @@ class CodexConversation(JsonlConversation):
         self.aliases = {**self.aliases, **dict(zip(own, self.ids[: len(self._copied)]))}
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         found = super().turns(first, last)
         first, stop, _ = slice(first, last).indices(len(self.ids))
         for place, turn in zip(range(first, stop), found):

@@ -27,10 +27,12 @@ class Installer(installing.Installer):
         self.hooks = self.base / "hooks" / "memsearch.json"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
+        """Return the patches of an installation. They change nothing if it is complete."""
         table: dict[str, Any] = {"version": 1}
         merge_hooks(table, self.bundle())
         file = own_file(self.hooks, json_text(table, None).decode(), "hooks")
         return [file, *self._skills(self.base / "skills")]
 
     def starts(self) -> list[list[str]]:
+        """Return how the installed hooks are started: the arguments before ``hook``."""
         return starts(json_table(self.hooks, read(self.hooks)))

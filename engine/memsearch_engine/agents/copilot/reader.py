@@ -77,22 +77,27 @@ class Reader(FileReader):
     patterns = ("{}/" + _FILE,)
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """Return the files that may hold a session, or all sessions if none is named."""
         return (file for file in super().files(folder, session) if file.is_file())
 
     def order(self, file: Path) -> tuple[str, str]:
+        """Return the sort key of a session's file."""
         with contextlib.suppress(OSError):
             return text_of(_header(file).get("startTime")), str(file)
         return "", str(file)
 
     def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
         name = text_of(_header(path).get("sessionId"))
         return name or (path.parent.name if path.name == _FILE else path.stem)
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         is_event = "." in text_of(line.get("type")) and isinstance(line.get("data"), dict)
         return is_event and "parentId" in line
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return JsonlConversation(where, _Scanner, _parse, cache)
 
 

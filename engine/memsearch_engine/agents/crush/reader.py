@@ -59,6 +59,7 @@ class Reader(DatabaseReader):
     )
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
         rows = db.execute(
             "SELECT s.id, s.updated_at FROM sessions s WHERE EXISTS"
             " (SELECT 1 FROM messages m WHERE m.session_id=s.id AND m.role='user')"
@@ -68,6 +69,7 @@ class Reader(DatabaseReader):
             yield name, number(updated), 0
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return CrushConversation(where)
 
 

@@ -123,6 +123,7 @@ class Reader(DatabaseReader):
     _lines = _Lines()
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
         rows = _range(db, _COMPOSER)
         heads = [(key.removeprefix(_COMPOSER), table_of(value_of(raw)), raw) for key, raw in rows]
         for name, head, raw in sorted(heads, key=lambda row: number(row[1].get("createdAt"))):
@@ -137,6 +138,7 @@ class Reader(DatabaseReader):
         return super().sessions(folder, failed)
 
     def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
         if not _ID.fullmatch(session):
             return None
         if folder.name == "projects":
@@ -144,6 +146,7 @@ class Reader(DatabaseReader):
         return super().locate(folder, session)
 
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
         name = os.fspath(path)
         if os.path.basename(name) != _DATABASE:
             return self._lines.at(path, session)
@@ -156,12 +159,14 @@ class Reader(DatabaseReader):
         return Session(self.agent, newest, name, self.kind) if newest else None
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         is_message = line.get("role") in ("user", "assistant") and isinstance(
             line.get("message"), dict
         )
         return is_message or (line.get("type") == "turn_ended" and "status" in line)
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return Composer(where) if where.kind == self.kind else Transcript(where)
 
 
@@ -332,6 +337,7 @@ class Transcript(_Whole):
         self.ids = [turn.turn for turn in self._turns]
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         found = super().turns(first, last)
         for turn in found:
             sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)

@@ -23,6 +23,7 @@ class Installer(InSettings):
         self.base = moved_or("GEMINI_CLI_HOME", user_home()) / ".gemini"
 
     def problems(self) -> list[str]:
+        """Return the reasons in the agent's configuration why our hooks do not run."""
         hooks = self.table().get("hooksConfig")
         is_off = isinstance(hooks, dict) and hooks.get("enabled") is False
         return (

@@ -118,6 +118,7 @@ class Reader(FileReader):
                 yield file
 
     def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
         return text_of(_header(path).sessionId) or path.stem
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -132,19 +133,23 @@ class Reader(FileReader):
         yield from best.values()
 
     def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
         near = (self.at(file) for file in self.files(folder, session))
         named = (one for one in near if one and one.session == session)
         return max(named, key=lambda one: one.size, default=None)
 
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
         found = super().at(path, session)
         return found and msgspec.structs.replace(found, size=os.stat(path).st_size)
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         own = ("projectHash", "$set", "$rewindTo")
         return any(name in line for name in own) or line.get("type") == "gemini"
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         kind = _Older if where.path.endswith(".json") else GeminiConversation
         return kind(where, cache)
 
@@ -327,9 +332,11 @@ class GeminiConversation(WithSubAgents):
         return (self.ids.index(after) if after in self.ids else len(parents)) - 1
 
     def sub_agents(self) -> Iterable[Path]:
+        """Return the files of the sub-agents of this session."""
         return (Path(self.where.path).parent / self.session).glob("*.jsonl")
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         found = super().turns(first, last)
         root = self._root() if found else ""
         for turn in found:

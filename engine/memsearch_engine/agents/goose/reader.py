@@ -98,6 +98,7 @@ class Reader(DatabaseReader):
     _lines = _Lines()
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
         kind = _column(db, "sessions", "session_type", "''")
         rows = db.execute(f"SELECT id, updated_at, {kind} FROM sessions ORDER BY created_at, id")
         for name, updated, kind in rows:
@@ -115,14 +116,17 @@ class Reader(DatabaseReader):
                 yield old
 
     def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
         if not _ID.fullmatch(session):
             return None
         return super().locate(folder, session) or self._lines.locate(folder, session)
 
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
         return super().at(path, session) or self._lines.at(path, session)
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         is_message = (
             "role" in line
             and isinstance(line.get("created"), int)
@@ -131,6 +135,7 @@ class Reader(DatabaseReader):
         return is_message or ("working_dir" in line and "message_count" in line)
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return GooseConversation(where)
 
 

@@ -74,16 +74,20 @@ class Reader(FileReader):
     patterns = (f"*/{{}}/agents/{_MAIN}/{_FILE}",)
 
     def order(self, file: Path) -> tuple[bool, str]:
+        """Return the sort key of a session's file."""
         state = _state(file)
         return "forkedFrom" in state, str(state.get("createdAt"))
 
     def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
         return path.parents[2].name if path.name == _FILE and len(path.parents) > 2 else path.stem
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         return line.get("type") == "metadata" and "protocol_version" in line
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return KimiConversation(where, cache)
 
 
@@ -188,6 +192,7 @@ class KimiConversation(WithSubAgents):
         )
 
     def sub_agents(self) -> Iterable[Path]:
+        """Return the files of the sub-agents of this session."""
         agents = Path(self.where.path).parent.parent
         return (
             [file for file in agents.glob(f"*/{_FILE}") if file.parent.name != _MAIN]
@@ -196,6 +201,7 @@ class KimiConversation(WithSubAgents):
         )
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         found = super().turns(first, last)
         cwd = self._cwd() if found else ""
         for turn in found:

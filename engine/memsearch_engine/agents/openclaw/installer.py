@@ -20,6 +20,7 @@ class Installer(installing.Installer):
         self.config = self.base / "openclaw.json"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
+        """Return the patches of an installation. They change nothing if it is complete."""
         before = read(self.config)
         table = json_table(self.config, before, comments=True)
         folder = self.base / "extensions" / "memsearch"
@@ -39,6 +40,7 @@ class Installer(installing.Installer):
         return made + self._skills(folder / "skills")
 
     def peer(self) -> list[str]:
+        """Return where memsearch's own plugin is active."""
         folder = self.base / "extensions" / "memsearch"
         manifest = read(folder / "package.json")
         if manifest is not None and b"memsearch-openclaw-plugin" not in manifest:
@@ -46,6 +48,7 @@ class Installer(installing.Installer):
         return []
 
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
+        """Return an edited file without our part."""
         if path != str(self.config):
             return super().strip(path, now, before)
         table = json_table(self.config, now, comments=True)
@@ -65,4 +68,5 @@ class Installer(installing.Installer):
         return json_like(table, now)
 
     def starts(self) -> list[list[str]]:
+        """Return how the installed hooks are started: the arguments before ``hook``."""
         return starts_in(read(self.base / "extensions" / "memsearch" / "index.js"))

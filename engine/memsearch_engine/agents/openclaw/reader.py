@@ -90,31 +90,39 @@ class Reader(DatabaseReader):
     _lines = _Lines()
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
         rows = db.execute("SELECT session_id, updated_at FROM session_windows ORDER BY created_at")
         for name, updated in rows:
             yield name, number(updated) / 1000, 0
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Yield every session below *folder*. Add unreadable files to *failed*."""
         yield from super().sessions(folder, failed)
         yield from self._lines.sessions(folder, failed)
 
     def unknown_files(self, folder: Path) -> Iterator[str]:
+        """Yield files below *folder* that seem to be sessions, with unknown names."""
         return self._lines.unknown_files(folder)
 
     def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
         return super().locate(folder, session) or self._lines.locate(folder, session)
 
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
         return super().at(path, session) or self._lines.at(path, session)
 
     def holds(self, name: str) -> bool | None:
+        """Whether such a file is this agent's; None if only its lines can show it."""
         return super().holds(name) or self._lines.holds(name)
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         is_message = line.get("type") == "message" and "role" in table_of(line, "message")
         return line.get("type") == "session" or is_message
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         if where.kind == self.kind:
             return OpenClawConversation(where)
         return self._lines.open_session(where, cache)
@@ -143,6 +151,7 @@ class OpenClawConversation(Conversation):
         self.facts["session"] = where.session
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         first, stop, _ = slice(first, last).indices(len(self.ids))
         if first >= stop:
             return []

@@ -26,6 +26,7 @@ class Installer(installing.Installer):
         self.base = moved_or("XDG_CONFIG_HOME", user_home() / ".config") / "opencode"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
+        """Return the patches of an installation. They change nothing if it is complete."""
         text = (self.bundle() / "memsearch.ts").read_text(encoding="utf-8")
         text = with_programs(text)
         path = self.base / "plugins" / "memsearch.ts"
@@ -49,6 +50,7 @@ class Installer(installing.Installer):
         return made
 
     def peer(self) -> list[str]:
+        """Return where memsearch's own plugin is active."""
         found = []
         for config in self._configs():
             entries = json_table(config, read(config), comments=True).get("plugin")
@@ -66,4 +68,5 @@ class Installer(installing.Installer):
         ]
 
     def starts(self) -> list[list[str]]:
+        """Return how the installed hooks are started: the arguments before ``hook``."""
         return starts_in(read(self.base / "plugins" / "memsearch.ts"))

@@ -21,10 +21,12 @@ class Installer(installing.Installer):
         self.base = moved_or("PI_CODING_AGENT_DIR", user_home() / ".pi" / "agent")
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
+        """Return the patches of an installation. They change nothing if it is complete."""
         text = (self.bundle() / "memsearch.ts").read_text(encoding="utf-8")
         text = with_programs(text)
         extension = own_file(self.base / "extensions" / "memsearch.ts", text, "extension")
         return [extension, *self._skills(self.base / "skills")]
 
     def starts(self) -> list[list[str]]:
+        """Return how the installed hooks are started: the arguments before ``hook``."""
         return starts_in(read(self.base / "extensions" / "memsearch.ts"))

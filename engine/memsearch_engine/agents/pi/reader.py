@@ -96,6 +96,7 @@ class Reader(FileReader):
     parts = ""
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """Return the files that may hold a session, or all sessions if none is named."""
         named = ((file, _FILE.fullmatch(file.name)) for file in super().files(folder, session))
         return (file for file, match in named if match and session in ("", match[1]))
 
@@ -107,15 +108,18 @@ class Reader(FileReader):
         return file.name
 
     def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
         if named := _FILE.fullmatch(path.name):
             return named[1]
         return text_of(next(decoded([first_record(path)], _decode), _Line()).id) or path.stem
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         is_known = line.get("version", 1) in _VERSIONS
         return line.get("type") == "session" and is_known and "cwd" in line
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return PiConversation(where, _Scanner, _parse, cache)
 
 

@@ -23,6 +23,7 @@ class Installer(InSettings):
         self.base = moved_or("QWEN_HOME", user_home() / ".qwen")
 
     def problems(self) -> list[str]:
+        """Return the reasons in the agent's configuration why our hooks do not run."""
         off = self.table().get("disableAllHooks")
         return (
             [f"`disableAllHooks` is set in {self.settings}: Qwen Code runs no hook"] if off else []

@@ -96,12 +96,14 @@ class Reader(FileReader):
     patterns = ("*/chats/{}.jsonl", "*/chats/archive/{}.jsonl")
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         message = line.get("message")
         return "parentUuid" in line and (
             "systemPayload" in line or (isinstance(message, dict) and "parts" in message)
         )
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return QwenConversation(where, cache)
 
 
@@ -290,6 +292,7 @@ class QwenConversation(WithSubAgents):
     scanner, parser = _Scanner, _parse
 
     def sub_agents(self) -> Iterable[Path]:
+        """Return the files of the sub-agents of this session."""
         return (Path(self.where.path).parent.parent / "subagents" / self.session).glob(
             "agent-*.jsonl"
         )

@@ -171,6 +171,7 @@ class JsonlConversation(Conversation):
         self.version = self._offsets.facts.get("version", "")
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         first, stop, _ = slice(first, last).indices(len(self.ids))
         if first >= stop:
             return []
@@ -266,6 +267,7 @@ class WithSubAgents(JsonlConversation):
         raise NotImplementedError
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         found = super().turns(first, last)
         for turn in found:
             sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)

@@ -56,15 +56,18 @@ class MessageReader(DatabaseReader):
     )
 
     def may_open(self, name: str) -> bool:
+        """Whether a file of that name can be one of the agent's databases."""
         return name.endswith(".db")
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
         for name, updated in db.execute(
             "SELECT id, time_updated FROM session ORDER BY time_created"
         ):
             yield name, number(updated) / 1000, 0
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return MessageConversation(where)
 
 
@@ -108,6 +111,7 @@ class MessageConversation(Conversation):
         self.ids = list(self._turns)
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         found = []
         with reading(self.where.path) as db:
             for wanted in self.ids[first:last]:

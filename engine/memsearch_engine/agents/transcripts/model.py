@@ -284,6 +284,7 @@ class WholeConversation(Conversation):
         self._turns: list[Turn] = []
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         return self._turns[first:last]
 
     def _begin(self, name: str, at: str, words: str, cwd: str) -> Turn:

@@ -131,6 +131,7 @@ class FileReader(Reader):
         return info.st_mtime, info.st_size
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Yield every session below *folder*. Add unreadable files to *failed*."""
         for file in sorted(self.files(folder), key=self.order):
             if self.holds(file.name) is False:
                 continue
@@ -145,6 +146,7 @@ class FileReader(Reader):
                 failed.append((str(place), "Permission denied"))
 
     def unknown_files(self, folder: Path) -> Iterator[str]:
+        """Yield files below *folder* that seem to be sessions, with unknown names."""
         if self.parts is None:
             return
         known = {str(file) for file in self.files(folder) if self.holds(file.name) is not False}
@@ -173,12 +175,14 @@ class FileReader(Reader):
         return sorted(found | {file.parent for file in self.files(folder)})
 
     def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
         if os.path.basename(session) != session or session in ("", os.curdir, os.pardir):
             return None
         near = [file for file in self.files(folder, session) if file.is_file()]
         return self.at(max(near, key=self.order), session) if near else None
 
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
         path = Path(path)
         if self.holds(path.name) is False:
             return None

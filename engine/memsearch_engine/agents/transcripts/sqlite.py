@@ -46,6 +46,7 @@ class DatabaseReader(Reader):
         """
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Yield every session below *folder*. Add unreadable files to *failed*."""
         for file in self._databases(folder):
             try:
                 with reading(str(file)) as db:
@@ -57,6 +58,7 @@ class DatabaseReader(Reader):
                 yield Session(self.agent, text_of(name), str(file), self.kind, changed, size)
 
     def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
         for file in self._databases(folder) if session else ():
             with contextlib.suppress(OSError):
                 if found := self.at(file, session):
@@ -64,6 +66,7 @@ class DatabaseReader(Reader):
         return None
 
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
         name = os.fspath(path)
         if not self.may_open(os.path.basename(name)):
             return None

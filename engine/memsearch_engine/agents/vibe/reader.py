@@ -78,6 +78,7 @@ class Reader(FileReader):
         )
 
     def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
         return text_of(_table(path.parent / _META).get("session_id")) or path.parent.name
 
     def measured(self, file: Path) -> tuple[float, int]:
@@ -93,15 +94,18 @@ class Reader(FileReader):
         return max(info.st_mtime for info in infos), sum(info.st_size for info in infos)
 
     def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
         if not re.fullmatch(r"[0-9A-Za-z-]{8,64}", session):
             return None
         near = map(self.at, reversed([*self.files(folder, session)]))
         return next((found for found in near if found and found.session == session), None)
 
     def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
         return "message_id" in line and "role" in line
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return VibeConversation(where)
 
 

@@ -64,12 +64,14 @@ class Reader(DatabaseReader):
     named = "SELECT id FROM threads WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
         order = "created_at" if "created_at" in _columns(db) else "updated_at"
         rows = db.execute(f"SELECT id, updated_at, length(data) FROM threads ORDER BY {order}")
         for name, updated, size in rows:
             yield name, _milliseconds(updated) / 1000, size or 0
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
         return ZedConversation(where)
 
 
@@ -119,6 +121,7 @@ class ZedConversation(WholeConversation):
         self.aliases = {name: turn.turn for turn in self._turns for name in turn.aliases}
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
         found = super().turns(first, last)
         for turn in found:
             if any(call.name in _SUB_AGENTS for call in turn.tools) and not turn.outside:
