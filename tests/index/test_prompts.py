@@ -167,7 +167,7 @@ def test_a_catalog_from_before_prompts_is_kept_and_gets_them(box):
             "SET id=id+1000"
         )
     assert Catalog.open_readonly(box.home.cache_db) is None
-    assert found(box, "POOL_MAX --no-wait")
+    assert found(box, "POOL_MAX")
     until(lambda: any(hit["asked"] for hit in found(box, "crowded shop")))
     catalog = Catalog.open_readonly(box.home.cache_db)
     assert catalog.database.query("SELECT id > 1000 FROM chunks") == [(1,)]  # nothing was read anew
