@@ -20,7 +20,7 @@ from textual.theme import Theme
 from memsearch_tui.aside import OURS, SHOWN_AFTER_S, WRITES, attend, away
 from memsearch_tui.commands import OffersCommands, PaletteCommand
 from memsearch_tui.library import Item, Library, ProjectRow
-from memsearch_tui.painted import Changes, Painted
+from memsearch_tui.painted import ChangedCells, Painted
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse import BrowseScreen
 
@@ -152,7 +152,7 @@ class MemsearchApp(App[int]):
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         """Write only what changed."""
         if isinstance(renderable, ChopsUpdate | LayoutUpdate):
-            renderable = Changes(renderable, self._painted)
+            renderable = ChangedCells(renderable, self._painted)
         super()._display(screen, renderable)
 
     def on_resize(self) -> None:

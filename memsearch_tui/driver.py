@@ -31,7 +31,7 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)
-        output: Any = _Output(self._file)
+        output: Any = _TerminalFile(self._file)
         self._file = output
         self._ending = threading.Event()
         if self.input_tty:
@@ -68,7 +68,7 @@ class TerminalDriver(LinuxDriver):
         self._app.call_later(self._app.action_quit)
 
 
-class _Output(io.TextIOBase):
+class _TerminalFile(io.TextIOBase):
     """The terminal's output, which drops all text once the terminal is closed.
 
     The writer thread goes on to empty its queue, so that the app never blocks at it.

@@ -46,7 +46,7 @@ class Painted:
     def paint(self, update: ChopsUpdate | LayoutUpdate, console: Console) -> str:
         """Return the text that makes the terminal show *update*."""
         colors = console._color_system or ColorSystem.TRUECOLOR
-        output = _Output()
+        output = _CellWriter()
         for y, x, strip in _strips(update):
             cells = _cells(strip, colors)
             row = self._rows.setdefault(y, [])
@@ -60,7 +60,7 @@ class Painted:
         return output.text()
 
 
-class Changes(CompositorUpdate):
+class ChangedCells(CompositorUpdate):
     """An update of which only the changed cells are written."""
 
     def __init__(self, update: ChopsUpdate | LayoutUpdate, painted: Painted) -> None:
@@ -70,7 +70,7 @@ class Changes(CompositorUpdate):
         return self._painted.paint(self._update, console)
 
 
-class _Output:
+class _CellWriter:
     """Text for the terminal, with as few sequences as possible."""
 
     def __init__(self) -> None:

@@ -156,6 +156,7 @@ __all__ = [
     "install_command",
     "note_view",
     "outcomes_in",
+    "date_in_words",
     "parse_date",
     "parse_query",
     "plain",
@@ -249,7 +250,8 @@ _PUBLIC = {
     "outcomes_in": "injection.notes:outcome_lines",
     "Pages": "longterm.pages_api",
     "PageState": "longterm.pages",
-    "parse_date": "search.request",
+    "date_in_words": "search.dates",
+    "parse_date": "search.dates",
     "parse_query": "search.request:parse",
     "PastActions": "service.past_actions",
     "Patch": "agents.patches",
@@ -402,10 +404,11 @@ if TYPE_CHECKING:
     from memsearch_engine.review.staleness import Staleness
     from memsearch_engine.review.trust import QuarantinedNote, Trust
     from memsearch_engine.search.as_of import NotesAsOf
+    from memsearch_engine.search.dates import date_in_words, parse_date
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.files import Files
     from memsearch_engine.search.hits import Answer, Hit
-    from memsearch_engine.search.request import FILTER_KEYS, KINDS, SearchRequest, parse_date
+    from memsearch_engine.search.request import FILTER_KEYS, KINDS, SearchRequest
     from memsearch_engine.search.request import IS as FLAGS
     from memsearch_engine.search.request import parse as parse_query
     from memsearch_engine.search.sections import Section

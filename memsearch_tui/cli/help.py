@@ -17,7 +17,7 @@ Words and filters of `memsearch search` and of the app's search.
   project:website       of this project; project:* of all (also --all)
   session:abc123        of this conversation
   day:2026-02-09        of this day; after:7d since then; before:2026-03 before it
-                        days: 2026-02-09, 2026-02, 7d, 3w, today, yesterday
+                        days: 2026-02-09, 2026-02, 7d, yesterday, mon, 14-mar, 3-weeks-ago
   as-of:2026-03-01      notes as they were at the end of that day
   kind:note             turn, note, memory, fact, summary, project, user, native
   is:pinned             pinned, superseded, expired, pending, untrusted, stale, unmerged,

@@ -78,12 +78,12 @@ def days_of(text: str) -> tuple[str, str]:
     """
     from datetime import date
 
-    from memsearch_engine import UsageError, parse_date
+    from memsearch_engine import UsageError, date_in_words
 
     if not text:
         return "", ""
-    if (span := parse_date(text.lower(), date.today())) is None:
-        raise UsageError(f"{text!r} is no day", "write 2026-02-09, today, yesterday or 3d")
+    if (span := date_in_words(text, date.today())) is None:
+        raise UsageError(f"{text!r} is no day", "write 2026-02-09, yesterday, 3d, mon or 14 mar")
     return span
 
 
@@ -115,7 +115,7 @@ def day_of(text: str) -> str:
 
     first, last = days_of(text)
     if not first or first != last:
-        raise UsageError(f"{text!r} is no day", "write 2026-02-09, today, yesterday or 3d")
+        raise UsageError(f"{text!r} is no day", "write 2026-02-09, yesterday, 3d, mon or 14 mar")
     return first
 
 

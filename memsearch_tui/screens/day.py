@@ -15,7 +15,8 @@ from textual.widgets import Input, Static
 from memsearch_tui.counted import many
 from memsearch_tui.widgets.calendar import Calendar
 
-_HOW = "2026-02-09, 2026-02, yesterday, 7d · tab: the calendar, page up a year back · enter goes"
+_FORMS = "2026-02-09, 14 mar, mon, 3 weeks ago, last march"
+_HOW = f"{_FORMS} · tab: the calendar, page up a year back · enter goes"
 
 
 class DayScreen(ModalScreen[str]):
@@ -64,16 +65,16 @@ border: round $accent; background: $surface; padding: 0 1; }
 
     def _show_day(self, day: str | None) -> None:
         if day is None:
-            text = "no date: 2026-02-09, 2026-02, yesterday, 7d"
+            text = f"no date: {_FORMS}"
         else:
             text = f"{day}: {many(self._counts.get(day, 0), 'note')}" if day else _HOW
         self.query_one("#how", Static).update(text)
 
     def _read(self, text: str) -> str:
         """Return the last day that *text* names; '' if it names none."""
-        from memsearch_engine import parse_date
+        from memsearch_engine import date_in_words
 
-        found = parse_date(text.strip(), date.fromisoformat(self._today))
+        found = date_in_words(text, date.fromisoformat(self._today))
         return found[1] if found else ""
 
     @on(Calendar.Moved)

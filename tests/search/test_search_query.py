@@ -15,7 +15,8 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.journal.files import list_files
 from memsearch_engine.search import lexical
-from memsearch_engine.search.request import FILTER_KEYS, SearchRequest, parse, parse_date
+from memsearch_engine.search.dates import date_in_words, parse_date
+from memsearch_engine.search.request import FILTER_KEYS, SearchRequest, parse
 
 TODAY = date(2026, 3, 1)
 PIECE = st.one_of(
@@ -127,8 +128,44 @@ def test_dates(raw, first, last):
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=12))
 def test_dates_never_raise(text):
-    span = parse_date(text, TODAY)
-    assert span is None or "0001" <= span[0] <= span[1] <= "9999-12-31"
+    for span in (parse_date(text, TODAY), date_in_words(text, TODAY)):
+        assert span is None or "0001" <= span[0] <= span[1] <= "9999-12-31"
+
+
+@pytest.mark.parametrize(
+    "text,first,last",
+    [  # TODAY is a Sunday, 1 March 2026
+        ("sun", "2026-03-01", "2026-03-01"),
+        ("last sunday", "2026-02-22", "2026-02-22"),
+        ("Mon", "2026-02-23", "2026-02-23"),
+        ("3 weeks ago", "2026-02-08", "2026-02-08"),
+        ("3-weeks-ago", "2026-02-08", "2026-02-08"),
+        ("a month ago", "2026-01-30", "2026-01-30"),
+        ("2 days", "2026-02-27", "2026-02-27"),
+        ("14 mar", "2025-03-14", "2025-03-14"),
+        ("feb 14th", "2026-02-14", "2026-02-14"),
+        ("the 14th of February", "2026-02-14", "2026-02-14"),
+        ("14 mar 2024", "2024-03-14", "2024-03-14"),
+        ("mar 2024", "2024-03-01", "2024-03-31"),
+        ("march", "2026-03-01", "2026-03-31"),
+        ("last march", "2025-03-01", "2025-03-31"),
+        ("december", "2025-12-01", "2025-12-31"),
+        ("last week", "2026-02-16", "2026-02-22"),
+        ("this week", "2026-02-23", "2026-03-01"),
+        ("last month", "2026-02-01", "2026-02-28"),
+        ("last year", "2025-01-01", "2025-12-31"),
+    ],
+)
+def test_dates_as_people_type_them(text, first, last):
+    assert date_in_words(text, TODAY) == (first, last)
+    assert parse(f'day:"{text}"', TODAY).filter.first_day == first
+
+
+@pytest.mark.parametrize(
+    "text", ["", "31 feb", "monday 14", "marching", "last", "0 mar", "14 mar 0000", "weeks ago"]
+)
+def test_other_words_are_no_date(text):
+    assert date_in_words(text, TODAY) is None
 
 
 def test_phrases_exclusions_and_quoted_values():

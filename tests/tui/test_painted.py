@@ -13,7 +13,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from memsearch_tui.painted import Changes, Painted
+from memsearch_tui.painted import ChangedCells, Painted
 
 WIDTH, HEIGHT = 30, 4
 STYLES = [Style.parse(words) for words in (
@@ -109,7 +109,7 @@ def test_the_terminal_shows_the_same_as_with_textuals_output(colors):
         updates.append(_update(chance) if chance.random() < 0.8 else updates[-1])
     for update in updates:
         for number, (screen, one) in enumerate(
-            ((ours, Changes(update, painted)), (theirs, update))
+            ((ours, ChangedCells(update, painted)), (theirs, update))
         ):
             text = one.render_segments(console)
             written[number] += len(text)

@@ -12,9 +12,8 @@ The text is parsed once, where it enters the program. All other modules use the 
 
 from __future__ import annotations
 
-import calendar
 import re
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -23,6 +22,7 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.project_location import author_name
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, branch_said
+from memsearch_engine.search.dates import date_in_words
 
 AGENTS = agent_registry.names()
 _AGENT_NAMES = {
@@ -70,7 +70,6 @@ FILTER_KEYS = (
 _TOKEN = re.compile(
     r'(?P<neg>-)?(?:(?P<key>[a-z]+(?:-[a-z]+)?):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))'
 )
-_RELATIVE = re.compile(r"(\d{1,4})(d|w|m|y)$")
 #: Words that ask for the present state. Newer notes then get a higher score.
 _NOW = re.compile(
     r"\b(latest|newest|current|currently|now|today|recent|"
@@ -412,7 +411,7 @@ def _apply(
         request.flags.append(lower)
         return True
     if key in ("day", "after", "before", "as-of"):
-        span = parse_date(lower, today)
+        span = date_in_words(lower, today)
         if span is None:
             return False
         if key == "as-of":
@@ -446,39 +445,6 @@ def _put(request: SearchRequest, values: list[str], key: str, value: str, negati
     else:
         values.append(value)
     return True
-
-
-def parse_date(text: str, today: date) -> tuple[str, str] | None:
-    """Parse a date or period such as ``2026-02-09``, ``2026-02``, ``7d`` or ``yesterday``.
-
-    Returns:
-        The first and the last ISO day, both inclusive; None if *text* is not a date.
-    """
-    if text in ("today", "yesterday"):
-        day = (today - timedelta(days=text == "yesterday")).isoformat()
-        return day, day
-    if match := _RELATIVE.match(text):
-        days = int(match[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[match[2]]
-        try:
-            day = (today - timedelta(days=days)).isoformat()
-        except OverflowError:
-            return None
-        return day, day
-    try:
-        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-            day = date.fromisoformat(text).isoformat()
-            return day, day
-        if match := re.fullmatch(r"(\d{4})-(\d{2})", text):
-            year, month = int(match[1]), int(match[2])
-            return (
-                date(year, month, 1).isoformat(),
-                date(year, month, calendar.monthrange(year, month)[1]).isoformat(),
-            )
-        if re.fullmatch(r"\d{4}", text):
-            return date(int(text), 1, 1).isoformat(), date(int(text), 12, 31).isoformat()
-    except ValueError:
-        return None
-    return None
 
 
 def request_of(query: str | SearchRequest, **options: Any) -> SearchRequest:

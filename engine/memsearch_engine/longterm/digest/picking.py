@@ -18,8 +18,8 @@ from memsearch_engine.index.rows import Row
 from memsearch_engine.injection.notes import NoteFiles, mark_withheld
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
+from memsearch_engine.search.dates import parse_date
 from memsearch_engine.search.hits import Answer
-from memsearch_engine.search.request import parse_date
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.search.supersession import listing
 from memsearch_engine.search.supersession.overrides import read_overrides
