@@ -26,7 +26,6 @@ HERE = Path(__file__).parent
 #: Known to be missed: nothing around the value says that it is one, or it reads like a word.
 MISSED = {
     "algolia/js",
-    "src/ts-typed",
     "plus/prose-en-4",
     "plus/bytes-5",
     "plus/terraform-json",
@@ -106,11 +105,20 @@ def test_sets_whose_misses_were_closed_are_found(name, tmp_path):
 
 
 def test_a_set_run_once_is_found_as_often_as_then(tmp_path):
-    """Written before the rules were read; 17 of 118 were missed at its first run, and no rule was
-    made for it.
+    """Written before the rules were read; 17 of 118 were missed at its first run. Rules were made
+    for some of them since.
     """
     left, _ = table.missed("unseen2", Home(tmp_path))
-    assert len(left) <= 17, left
+    assert len(left) <= 7, left
+
+
+@pytest.mark.parametrize(("name", "allowed"), [("unseen3", 8), ("unseen4", 7)])
+def test_shapes_of_later_sets(tmp_path, name, allowed):
+    """Written before rules for them: 79 of 286 and 24 of 138 were missed at their first runs. Rules
+    were made for their kinds since.
+    """
+    left, _ = table.missed(name, Home(tmp_path))
+    assert len(left) <= allowed, left
 
 
 def test_all_groups_of_words_are_found_at_once():

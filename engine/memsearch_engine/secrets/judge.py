@@ -30,6 +30,10 @@ _STRONG_MORE = re.compile(
     r"(?i)wachtwoord|has[łl]o|l[öo]senord|adgangskode|"
     r"[şs]ifre|mdp$|clave$|heslo|salasana|jelsz|암호|비번"
 )
+_SECRET_OF = re.compile(
+    r"(?i)(?:client|app|api|shared|webhook|hub|session|jwt|signing|cookie|hmac|auth|consumer)"
+    r"[_.-]?secret$|api[_.-]?key$|(?:^|_)SECRET(?:_KEY)?$"
+)
 _NO_VALUE = re.compile(
     r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|_id|_ids|endpoint|ttl|arn)$"
 )
@@ -86,7 +90,7 @@ def is_said(value: str) -> bool:
         or _METHOD.match(value)
     ):
         return False
-    if re.search(r"://|[()\[\]{}=|\\<>]|\.\.|^[/.#-]|[:…]$|[^\x21-\x7e]", value):
+    if re.search(r"://|[()\[\]{}=|\\<>]|\.\.|^[/.#-]|[:…]$|[^\x21-\x7eÀ-ÖØ-öø-ž]", value):
         return False
     letters = any(char.isalpha() for char in value)
     symbols = any(char in _SYMBOLS for char in value.rstrip("!?.…"))
@@ -134,6 +138,26 @@ def is_strong(key: str) -> bool:
     its file).
     """
     return bool(_STRONG.search(key) or _STRONG_MORE.search(key)) and not _NO_VALUE.search(key)
+
+
+def is_secret_of(key: str, value: str, *, quoted: bool) -> bool:
+    """Whether a name denotes the secret of a program, and its value is in the form of one. It may
+    be a word if it is in quotes, or if the name is a variable of a shell or a header.
+    """
+    named = bool(_SECRET_OF.search(key)) and not _NO_VALUE.search(key)
+    if not named or len(value) < 8 or (not quoted and _ATTRIBUTE.match(value)):
+        return False
+    return quoted or key.isupper() or mixed(value) or key.startswith("X-")
+
+
+def is_phrase(value: str) -> bool:
+    """Whether a quoted value of several words is a chosen phrase, and not a message about one."""
+    words = value.split()
+    return (
+        2 <= len(words) <= 8
+        and all(word.isalpha() and word.lower() not in _ORDINARY for word in words)
+        and not _NAMES_ITSELF.search(value)
+    )
 
 
 def is_assigned(
@@ -229,13 +253,15 @@ _ORDINARY = frozenset(
     "hunter pollen person pattern another person first second third hardcoded leaked exposed "
     "entering cleared printed shown written "
     "typed saved written expose valore valeur valor wert wartość värde "
-    "değer waarde sempre toujours siempre immer altijd zawsze alltid".split()
+    "değer waarde sempre toujours siempre immer altijd zawsze alltid "
+    "obligatoriskt obligatorisk pakollinen povinne vereist wymagana wymagany salah benar kosong "
+    "wajib ugyldig ugyldigt felaktig forkert vanhentunut virheellinen unchanged".split()
 )
 _NAMES_ITSELF = re.compile(
     r"(?i)passw|passphr|passcode|^pass$|^mypass|^yourpass|pwd|secret|token|"
     r"credential|keyfile|passwort|kennwort|senha|contrase|wachtwoord|placeholder|"
     r"has[łl]o|redact|xxxx|\*\*\*|^your|^my[_-]|^some|^the[_-]|^test(?:ing)?$|"
-    r"^change[_-]?|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|^self\.|^this\.|"
+    r"^change[_-]?(?:it|me|this)|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|^self\.|^this\.|"
     r"^process\.|^env[._]|^config\.|^req\.|^None$|^null$|^NULL$|^True$|^undefined$|here$"
 )
 _CAPITALS = re.compile(r"[A-Z][A-Z_]*$")
@@ -270,7 +296,8 @@ def is_chosen(value: str) -> bool:
         return len(re.split(r"[ -]", value)) >= 4 and not any(
             word in _ORDINARY for word in value.lower().split()
         )
-    return bool(_LETTERS_ONLY.match(value))
+    is_random = value.isalpha() and len(value) >= 10 and not wordy(value, 2.5)
+    return is_random or bool(_LETTERS_ONLY.match(value))
 
 
 _NAMED = re.compile(

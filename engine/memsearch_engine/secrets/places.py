@@ -25,7 +25,7 @@ _COMMANDS = (
 _PIPED = (
     r"(?:sudo\s+-\w*S|(?:sudo\s+(?:-\w+\s+)?)?(?:chpasswd|passwd\b|"
     r"smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|"
-    r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|"
+    r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|pass\s+insert|"
     r"wrangler\s+secret|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler))"
 )
 

@@ -43,7 +43,8 @@ _KEY_NAME = compile(
 )
 #: A word with a digit or a symbol. Other words do not read like passwords.
 _WORD = compile(
-    r"[!#$%&*+./0-9:?@A-Z^_a-z~-]{0,99}[!#$%&*+0-9?@^~][!#$%&*+./0-9:?@A-Z^_a-z~-]{0,300}"
+    r"[!#$%&*+./0-9:?@A-Z^_a-z~À-ÖØ-öø-ž-]{0,99}[!#$%&*+0-9?@^~]"
+    r"[!#$%&*+./0-9:?@A-Z^_a-z~À-ÖØ-öø-ž-]{0,300}"
 )
 _DIGEST = re.compile(
     r"(?i)\b(?:commit|sha-?\d*(?:sum)?|fixed in|hash|digest|"
@@ -68,28 +69,33 @@ _BEFORE, _AFTER = 80, 90
 #: Names that have no other meaning.
 _FULL = _LATIN.partition("|pwd|")[0]
 _QUOTE = "[\"'`“”„«»‘’]"
-_PLAIN = rf"{_QUOTE}?([A-Za-z][a-z]{{5,39}}){_QUOTE}?"
+_PLAIN = rf"{_QUOTE}?([A-Za-zÀ-ÖØ-öø-ž][a-zß-öø-ž]{{5,39}}\d{{0,4}}){_QUOTE}?"
+#: Lower-case words with a number at the end.
+_NUMBER = rf"{_QUOTE}?([A-Za-z][a-z]{{2,39}}(?:[_.-][a-z]{{2,20}}){{0,3}}[_.-]?\d{{1,4}}){_QUOTE}?"
+#: Words for "is" after a name for a password, and the ends of such a clause.
+_EQUALS = (
+    r"(?:is|was|now|to|ist|lautet|est|es|era|è|é|são|är|er|on|jest|je|este|este acum|adalah|là|"
+    r"είναι|هي|هو|היא|הוא|это|[-–—])"
+)
+_ENDS = r"(?:$|[\n,;)。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|예요| 입니다)"
 _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|a|o|il))?(?: new)?"
 #: Passwords of letters only, in unambiguous contexts.
 _LETTERS = (
     compile(
         r"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|"
-        rf"użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:{_FULL})(?:$|[^a-z])"
+        rf"użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:\w{{1,20}} )?(?:{_FULL})(?:$|[^a-z])"
     ),
     compile(
         r"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]*|melde dich|"
         r"connecte[a-z-]*|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
         rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |"
-        rf"z )?(?:{_FULL}):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och)\b)"
+        rf"z )?(?:{_FULL}):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och|an)\b)"
     ),
     compile(
         rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|"
         rf"type|use|is) {_PLAIN}(?:$|[\n,.;)])"
     ),
-    compile(
-        r"(?i)(?:password|passphrase|pw|kennwort|"
-        rf"passwort) (?:is|lautet|was|to) {_PLAIN}(?:$|[\n,.;)])"
-    ),
+    compile(rf"(?i)(?:^|[^a-z0-9_])(?:{_FULL}|pw|{_OTHER})(?:nya)? ?{_EQUALS} {_PLAIN}{_ENDS}"),
     compile(
         rf"(?i)(?:^|[\s,(])(?:{_FULL})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|"
         r"[ \t]*[\n,)])"
@@ -112,6 +118,28 @@ _LETTERS = (
         rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |"
         rf"/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"
     ),
+    compile(
+        rf"(?i)(?:^|[^a-z0-9_])(?:{_FULL}|{_OTHER})(?: [^\s:：,.;\"'`]{{1,20}}){{0,4}}"
+        rf" ?{_EQUALS} {_NUMBER}{_ENDS}"
+    ),
+    compile(rf"(?:{_OTHER})[은는이가はが是为為] ?{_NUMBER}{_ENDS}"),
+    compile(rf"(?:{_OTHER})[ \t]?[은는이가はが是为為]?[ \t]?{_PLAIN}{_ENDS}"),
+    compile(rf"(?i)\bpassw[a-z]{{2,6}} from {_PLAIN} to \S"),
+    compile(rf"(?i)\bpassw[a-z]{{2,6}} from \S{{1,80}} to {_PLAIN}{_ENDS}"),
+    compile(
+        r"(?i)\b(?:creds|credentials|login|zugangsdaten|logindaten|identifiants)\b"
+        r"[^\n]{0,40}?(?:is|are|sind|:) [\w.@-]{1,60} ?/ ?"
+        rf"{_PLAIN}{_ENDS}"
+    ),
+    compile(
+        r"(?i)\b(?:wi-?fi|wlan)\b[^\n]{0,60}\b(?:key|schlüssel|psk|pass|pw)[: ]{1,2}(?:is |ist )?"
+        rf"{_PLAIN}{_ENDS}"
+    ),
+    compile(
+        rf"(?i)(?:^|[^a-z0-9_])(?:{_FULL}|{_OTHER}(?: [^\s]{{1,8}} [^\s]{{1,20}})?)"
+        rf" ([a-z]{{6,39}}\d{{1,4}}){_ENDS}"
+    ),
+    compile(rf"(?i)\b(?:{_FULL}) [\"'`“„«]([A-Z][a-z]{{5,39}})[\"'`”“»] [a-z]"),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )
 #: The new value of a changed password, with a digit or a symbol, in unambiguous grammar.
@@ -137,15 +165,23 @@ _CHANGED = (
     compile(rf"(?:비밀번호|암호|비번)[를을]?[ \t]{_TO}(?:으?로)[ \t]?(?:변경|바꾸|바꿨|설정|바뀌)"),
 )
 _MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
-_MAY_NAME = compile(rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login)[ \t]{{0,2}}(?:[^a-z]|$)")
+_MAY_NAME = compile(
+    rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login|creds|credentials|wi-?fi|wlan)[ \t]{{0,2}}(?:[^a-z]|$)"
+)
 _SEVERAL = re.compile(
     r"(?i)(?:ed|en|ing|able|ible|ory|ive|al|ly|ent|ant|ous|ful|less|"
     r"ary|text|word|tion|ment|ity|ness|where|thing|one|ever|times)$"
 )
 _PARTICIPLE = re.compile(r"(?i)(?:[aiu]t[aeio]|[ai]d[ao]s?|ée?s?|te|de|ne)$")
+_NUMBERED = re.compile(
+    r"(?i)(?:python|version|postgres|postgresql|windows|server|level|sprint|chapter|section|example|"
+    r"account|users?|hosts?|option|client|worker|database|release|ubuntu|debian|argon|number|column|"
+    r"method|device|system|office|field|version|password|group)\d+$"
+)
 _LOOSE = (3, 5, 6)  # indexes of the patterns above that a word of grammar could match
 _PIN = compile(
-    r"(?:\bPIN|(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|"
+    r"(?:\bPIN(?: (?:for|of|to|für|von|zum) [^\n\d]{1,30}?)?|"
+    r"(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|"
     r"(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
     r"(?: (?i:is|was|ist|lautet)|:| =)[ \t]{1,2}(\d{4,10})(?:$|[^\d.%])"
 )
@@ -166,6 +202,7 @@ def clauses(text: str) -> Iterator[Span]:
             loose = number in _LOOSE and (number != 5 or "passw" in match[0].lower())
             if (
                 is_chosen(value)
+                and not _NUMBERED.match(value)
                 and not (loose and _SEVERAL.search(value))
                 and not (number == 6 and _PARTICIPLE.search(value))
             ):

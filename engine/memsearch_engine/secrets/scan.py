@@ -19,14 +19,16 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.core.home import Home
-from memsearch_engine.secrets import blocks, linear, places, prose
+from memsearch_engine.secrets import blocks, contexts, linear, places, prose
 from memsearch_engine.secrets.fingerprint import fingerprint, unkeyed
 from memsearch_engine.secrets.judge import (
     is_assigned,
     is_chosen,
     is_mixed,
+    is_phrase,
     is_reference,
     is_said,
+    is_secret_of,
     is_strong,
     is_token,
     mixed,
@@ -54,7 +56,7 @@ _NAMES = linear.compile(
     r"contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
     r"secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|"
     r"api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
-    r"(?:account|license|master|admin|auth|encryption|deploy|private)[_-]?key|"
+    r"(?:account|license|master|admin|auth|encryption|deploy|private)[._-]?key|"
     r"pre?-?shared[_-]?key|token|client-key-data|sessionid|"
     r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호"
 )
@@ -297,9 +299,9 @@ def _tokens(text: str, lower: str) -> Iterator[Span]:
 #: Every rule with words, and a function that judges a match by the rule's name and the value.
 _RULES: tuple[tuple[Rule, Callable[[str, str], bool]], ...] = (
     *((rule, is_token) for rule in (*TOKENS, *PLACES)),
-    *((rule, lambda _, value: is_chosen(value)) for rule in places.LETTERS),
+    *((rule, lambda _, value: is_chosen(value)) for rule in (*places.LETTERS, *contexts.LETTERS)),
     *((rule, lambda _, value: is_mixed(value)) for rule in places.MIXED),
-    *((rule, lambda _, value: len(set(value)) > 5) for rule in places.SHAPES),
+    *((rule, lambda _, value: len(set(value)) > 5) for rule in (*places.SHAPES, *contexts.SHAPES)),
 )
 
 
@@ -424,7 +426,7 @@ def _assignments(text: str) -> Iterator[Span]:
                 key, match["sep"], match["v"], quoted=quoted, closed=closed, called=called
             ) or (
                 not called
-                and is_strong(key)
+                and (is_strong(key) or is_secret_of(key, match["v"], quoted=quoted))
                 and is_chosen(match["v"])
                 and _given(text, name.start(), key, match)
             ):
@@ -435,9 +437,9 @@ def _assignments(text: str) -> Iterator[Span]:
             value = match["v"]  # a quoted value may contain blanks
             shell = (
                 key.isupper()
-                and key.endswith("PASSWORD")
+                and key.endswith(("PASSWORD", "PASSPHRASE"))
                 and " " in value
-                and any(s.isdigit() for s in value)
+                and (any(s.isdigit() for s in value) or is_phrase(value))
             )
             plain = wordy(value) and not any(char in " !#%&*?+=~^" for char in value)
             if not is_reference(value) and (shell or (mixed(value) and not plain)):
@@ -446,7 +448,8 @@ def _assignments(text: str) -> Iterator[Span]:
 
 _KEY_LINE = re.compile(r"[ \t>+-]{0,16}(?:(?:export|env|set|-)[ \t]+)?[\"'*]{0,3}[\w.:/$@-]*$")
 _END_OF_VALUE = re.compile(
-    r"[ \t\r]*(?:$|\n|(?:#|//)[^\n]*)|[&;](?=[\w\s])|[ \t]+[\w.-]+=|,[\w.-]+(?:=|,)"
+    r"[ \t\r]*(?:$|\n|(?:#|//)[^\n]*)|[&;](?=[\w\s])|[ \t]+(?:[\w.-]+=|--?[a-z])|,[\w.-]+(?:=|,)|"
+    r";?[\"'](?=$|[\s,;)\]}/>])"
 )
 
 

@@ -157,7 +157,7 @@ TOKENS: tuple[Rule, ...] = (
     _token("sendgrid-key", "sg.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
     rule("mailgun-key", "key-", r"(?:^|[^0-9A-Za-z-])(key-[0-9a-f]{32})", not_before=_WORD),
     _token("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}", not_before=_WORD),
-    _token("age-key", "age-secret-key-", r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}"),
+    _token("age-key", "age-secret-key-", r"AGE-SECRET-KEY-1[0-9A-Z]{40,64}"),
     _token("azure-secret", "q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
     # no hyphen before it: "sha512-" is the prefix of digests
     rule("azure-key", "==", r"(?:^|[^A-Za-z0-9+/-])([A-Za-z0-9+/]{86}==)(?:[\"';\s]|$)"),

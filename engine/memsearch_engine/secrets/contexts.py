@@ -1,0 +1,163 @@
+"""Passwords in the places of single programs, devices and protocols, where nothing else can be.
+
+The rules work as in ``places``.
+"""
+
+from __future__ import annotations
+
+from memsearch_engine.secrets.places import _L, _Q, _V
+from memsearch_engine.secrets.vendor import Rule, rule
+
+
+def _argument(programs: str, flags: str, value: str = _V) -> Rule:
+    """Return a rule for an argument of command-line programs.
+
+    Args:
+        programs: their names, separated by blanks.
+        flags: a pattern of the options whose argument is a password.
+    """
+    names = programs.replace(" ", "|")
+    pattern = rf"\b(?:{names})\b[^\n|;]{{0,160}}?\s(?:{flags})[= \t]{{1,2}}{_Q}{value}"
+    return rule("command-password", programs, pattern)
+
+
+#: Judged as chosen passwords, which may have letters only.
+LETTERS: tuple[Rule, ...] = (
+    _argument("ncftp ncftpput ncftpget ncftpls", "-p"),
+    _argument("signtool", "/p"),
+    _argument("etcdctl nats", "--user", rf"[\w.@-]{{1,80}}:{_V}"),
+    _argument("snmpget snmpwalk snmpset snmpbulkwalk snmptable snmptrap", "-A"),
+    _argument("snmpget snmpwalk snmpset snmpbulkwalk snmptable snmptrap", "-X"),
+    _argument("snmpget snmpwalk snmpset snmpbulkwalk snmptable snmptrap", "-c"),
+    _argument("security", "-[pPw]"),
+    _argument("ssh-keygen", "-[NP]"),
+    _argument("dsadd dsmod", "-pwd"),
+    _argument("netsh", "key"),
+    _argument("iscsiadm", r"\S{0,60}password[ \t]+-v"),
+    _argument("mc", r"alias[ \t]+set[ \t]+\S{1,40}[ \t]+\S{1,200}[ \t]+\S{1,100}"),
+    _argument("ngrok", "(?:add-)?authtoken"),
+    _argument("qpdf", "--encrypt"),
+    _argument("qpdf", r"--encrypt[ \t]+\S{1,100}"),
+    _argument("dotnet", r"user-secrets[ \t]+set[ \t]+[\"']?[\w:.-]{1,80}[\"']?"),
+    _argument("keytool jarsigner", "-(?:src|dest)?(?:store|key)pass"),
+    _argument("keytool jarsigner", "-(?:key|deststore|destkey)pass"),
+    _argument("rclone", r"(?:config\s+create|obscure)[^\n|;]{0,120}?\b(?:pass(?:word)?)"),
+    rule(
+        "command-password",
+        "wpa_passphrase",
+        rf"\bwpa_passphrase\s+(?:\"[^\"\n]{{1,40}}\"|'[^'\n]{{1,40}}'|[^\s\"']{{1,40}})\s+{_Q}{_V}",
+    ),
+    rule("command-password", "nickserv", rf"(?i)nickserv\s+identify\s+(?:\S{{1,40}}[ \t]+)?{_V}"),
+    rule("command-password", "createuser", rf"\bcreateUser\s+\S{{1,40}}\s+\w{{2,8}}\s+{_Q}{_V}"),
+    # -- protocols
+    rule(
+        "protocol-password",
+        "pass ",
+        rf"(?m)^[> \t]*USER[ \t]+\S{{1,80}}[ \t]*\n(?:[^\n]{{0,120}}\n)?[> \t]*PASS[ \t]+{_V}",
+    ),
+    rule("protocol-password", "331 ", rf"(?m)^331[^\n]{{0,120}}\n[> \t]*PASS[ \t]+{_V}"),
+    rule("protocol-password", "@tcp( @unix(", rf"[\w.-]{{1,60}}:{_V}@(?:tcp|unix)\("),
+    rule("protocol-password", "auth ", rf"(?m)^AUTH[ \t]+(?:\w{{1,40}}[ \t]+)?{_V}[ \t]*$"),
+    rule("sql-password", "password(", rf"(?i)\b(?:old_)?password\(\s*'{_L}'\s*\)"),
+    rule(
+        "sql-password",
+        "insert",
+        r"(?i)\binsert\s+into\s+\S{1,80}\s*\([^()]{0,200}\bpass(?:word|wd)?[\"`]?\s*\)\s*values\s*"
+        rf"\((?:[^()]{{0,200}},)?\s*'{_L}'\s*\)",
+    ),
+    # -- directives
+    rule(
+        "config-password",
+        "password passwd passphrase authtok bindpw",
+        r"(?im)^[ \t]*[a-z][\w-]{0,24}[_-](?:password|passwd|passphrase|authtok|bindpw)"
+        rf"(?:[ \t]+|[ \t]*=[ \t]*){_Q}{_V}{_Q};?[ \t]*$",
+    ),
+    rule(
+        "config-password",
+        "remotepass localpass",
+        rf"(?im)^[ \t]*(?:remotepass|localpass)[ \t]*[=:][ \t]*{_Q}{_V}{_Q}[ \t]*$",
+    ),
+    rule(
+        "config-password",
+        "password",
+        rf"(?im)^[ \t]*[a-z]{{2,12}} [a-z]{{2,12}} password[ \t]*=[ \t]*{_Q}{_V}{_Q}[ \t]*$",
+    ),
+    rule(
+        "config-password",
+        "secret",
+        rf"\bclient\s+\S{{1,80}}\s*\{{[^{{}}]{{0,300}}?\b(?:shared_?)?secret\s*=\s*{_Q}{_V}",
+    ),
+    rule(
+        "config-password",
+        "password",
+        r"(?im)^[ \t]*(?:user|login|account|username|line)[ \t][^\n]{0,80}\n"
+        rf"(?:[^\n]{{0,80}}\n){{0,2}}?[ \t]*password[ \t]+(?:\d[ \t]+)?{_V}[ \t]*$",
+    ),
+    rule("config-password", '" *', rf"(?m)^[\w.@-]{{1,60}}[ \t]+\*[ \t]+\"?{_V}\"?[ \t]+\*"),
+    rule(
+        "config-password",
+        "psk= pre-shared-key=",
+        rf"\b(?:[\w-]{{0,10}}pre-shared-key|psk)=[\"']{_L}[\"']",
+    ),
+    rule(
+        "config-password",
+        "plain-text-password-value authentication-key pre-shared-key",
+        r"\b(?:plain-text-password-value|authentication-key|pre-shared-key(?:[ \t]+ascii-text)?)"
+        rf"[ \t]+{_Q}{_V}",
+    ),
+    rule(
+        "config-password",
+        "psksecret set ",
+        r"(?m)^[ \t]*set[ \t]+(?:psksecret|passwd|password|secret)[ \t]+(?:ENC[ \t]+)?"
+        rf"{_Q}{_V}{_Q}[ \t]*$",
+    ),
+    rule(
+        "config-password",
+        "tacacs radius",
+        rf"(?i)\b(?:tacacs|radius)(?:-server)?[^\n]{{0,60}}?\bkey[ \t]+(?:\d[ \t]+)?{_Q}{_V}",
+    ),
+    rule(
+        "config-password",
+        "define(",
+        r"(?i)\bdefine\(\s*[\"']\w{0,40}(?:PASSWORD|PASSWD|PASS|PWD)[\"']\s*,\s*"
+        rf"[\"']{_L}[\"']",
+    ),
+    rule(
+        "config-password",
+        'password" passwd" passphrase"',
+        r"(?i)name=\"[\w.:-]{0,60}(?:password|passwd|passphrase)\">\s{0,20}"
+        r"([^<>$\s{][^<>\n]{4,200}?)\s{0,20}</",
+    ),
+    rule("config-password", 'pass="', rf"\b[a-z][A-Za-z]{{2,30}}Pass=\"{_L}\""),
+    # -- parameters of calls
+    rule(
+        "call-password",
+        "send_keys sendkeys fill type(",
+        r"(?i)(?:pw|pwd|pass(?:word|wd)?)[\"'][^\n\"']{0,20}(?:\.(?:send_?keys|fill|type)\(\s*|,\s*)"
+        rf"[\"']{_L}[\"']\s*\)",
+    ),
+    rule(
+        "call-password",
+        "_login(",
+        r"\b\w{2,8}_login\(\s*[^\s,()\"']{1,40}\s*,\s*[\"'][^\"'\n]{1,80}[\"']\s*,\s*"
+        rf"[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
+        "connect(",
+        r"\bconnect\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"'][^\"'\n]{1,80}[\"']\s*,\s*"
+        rf"[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
+        "getconnection(",
+        r"\bgetConnection\(\s*[^\s,()\"']{1,80}\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*,\s*"
+        rf"[\"']{_L}[\"']",
+    ),
+)
+
+#: Tokens that are known by their place.
+SHAPES: tuple[Rule, ...] = (
+    rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),
+    rule("mailgun-key", "key-", r"(?:^|[^\w-])(key-[0-9a-z]{32})(?:[^0-9a-z]|$)"),
+)
