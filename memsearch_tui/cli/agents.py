@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 COMMANDS = {
     "install": Command("plugins", "plugins_install", "Connect agents: add hooks and skills."),
     "uninstall": Command("plugins", "plugins_uninstall", "Disconnect agents; notes stay."),
-    "status": Command("plugins", "plugins_status", "Show what keeps a connection from working."),
-    "import": Command("history", "import_", "Bring old sessions of agents into memory."),
-    "coverage": Command("capture", "coverage", "Show which turns are in memory, and which not."),
-    "context": Command("capture", "context", "Show what a new session is given, and the log."),
+    "status": Command(
+        "plugins", "plugins_status", "Show which connections work, and what is wrong."
+    ),
+    "import": Command("history", "import_", "Make notes of the agents' old sessions."),
+    "coverage": Command("capture", "coverage", "Show which turns have a note, and which not."),
+    "context": Command("capture", "context", "Show what a new session gets, and the log."),
     "files": Command("native", "native", "Show what agents remember by themselves."),
     "evidence": Command("history", "evidence", "Archive the conversations behind notes."),
     "queue": Command("capture", "inbox", "Work off what hooks have left, list what waits."),
@@ -32,7 +34,7 @@ Examples:
   memsearch agents                          which agents are here and connected
   memsearch agents install claude-code      write down its turns from now on
   memsearch agents import --all --dry-run   what could be brought in of old sessions
-  memsearch agents coverage --list failed   turns that are not in memory, with the reason
+  memsearch agents coverage --list failed   turns without a note, with the reason
   memsearch agents uninstall claude-code    take everything out again; notes stay"""
 
 

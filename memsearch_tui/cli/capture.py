@@ -114,7 +114,7 @@ _OUTCOMES: dict[str, list[TurnOutcome]] = {
 )
 @as_json
 def coverage(since: str | None, listed: str | None, json_: bool) -> int:
-    """Turns seen in transcripts against turns in memory, by agent and day, since capture began."""
+    """Compare the turns in transcripts with the notes, by agent and day, since capture began."""
     day = days_of(since or "")[0]
     capture = Memory().capture
     state = capture.coverage(day)
@@ -162,11 +162,13 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch agents context claude-code           what a new session here"
-        ' would be told\n  memsearch agents context --prompt "why do logins fail"   what it would'
-        " be told at this prompt, and why not more\n  memsearch agents context --log               "
-        "  what sessions got, and whether they used it\n  memsearch agents context --less"
-        " 3f9a2c1b77aa   not at such prompts again (--more takes it back)"
+        "\b\nExamples:"
+        "\n  memsearch agents context claude-code           what a new session here would get"
+        '\n  memsearch agents context --prompt "why do logins fail"   what it would get at this'
+        " prompt, and why not more"
+        "\n  memsearch agents context --log                 what sessions got, and whether they used"
+        " it\n  memsearch agents context --less 3f9a2c1b77aa   not at such prompts again (--more undoes"
+        " it)"
     )
 )
 @click.argument("agent", type=AGENTS, default="claude-code")
@@ -187,7 +189,7 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
     metavar="NOTE",
     help="Do not inject a note at prompts like those where it was injected.",
 )
-@click.option("--more", default=None, metavar="NOTE", help="Take --less back.")
+@click.option("--more", default=None, metavar="NOTE", help="Undo --less.")
 @as_json
 def context(
     agent: str,
@@ -213,9 +215,9 @@ def context(
             output.emit({"notes": found})
         else:
             how = (
-                "not told at such prompts again"
+                "not injected at such prompts again"
                 if less is not None
-                else "told at such prompts again"
+                else "injected at such prompts again"
             )
             output.say(f"{', '.join(found)}: {how}")
         return 0
@@ -259,7 +261,7 @@ def _print_injection(injection: PromptInjection, json_: bool) -> int:
     if injection.text:
         output.echo(output.safe(injection.text))
     for seen in injection.considered:
-        state = seen.held or "told"
+        state = seen.held or "injected"
         output.say(
             f"{seen.confidence:4.0%} sure  {seen.id}  {seen.day}  {state:16s} "
             f" {output.safe(seen.title)[:70]}"
@@ -291,7 +293,7 @@ def _log(injections: list[InjectionRecord], json_: bool) -> int:
             output.echo(f"    {note.entry}  {sure}{came}  ({output.safe(note.why)})")
             output.echo(f"      {output.safe(injection.words(note))}")
     if not injections:
-        output.say("no session was told anything yet")
+        output.say("nothing was injected into a session yet")
     return 0 if injections else 1
 
 

@@ -37,14 +37,14 @@ VISIBLE = {
         "agents": Command("agents", "agents", "Connect agents, import their sessions, check them."),
     },
     "Long term": {
-        "remember": Command("longterm", "remember", "Write a fact that every session is given."),
+        "remember": Command("longterm", "remember", "Write a fact that every session gets."),
         "longterm": Command("longterm", "longterm", "Learn from sessions: run, review, clear."),
     },
     "Machines and team": {
-        "sync": Command("sync", "sync", "Keep one memory on all your machines."),
+        "sync": Command("sync", "sync", "Share one memory between your machines."),
     },
     "System": {
-        "status": Command("status", "status", "Show what matters today on one screen."),
+        "status": Command("status", "status", "Show the state of everything on one screen."),
         "doctor": Command("index", "doctor", "Check everything; --fix repairs what is safe."),
         "config": Command("config", "config", "Read and change settings."),
         "demo": Command("setup", "demo", "Try it on a sample year of notes."),
@@ -69,7 +69,9 @@ MORE = {
         "trust": Command("trust", "trust", "Quarantined notes: release, quarantine, sources."),
         "repair": Command("trust", "repair", "Find junk and repetitions, and repair them."),
         "verify": Command("verify", "verify", "Compare notes with the repository."),
-        "amends": Command("supersession", "amends", "Say whether a note supersedes another."),
+        "supersession": Command(
+            "supersession", "supersession", "Decide whether a note supersedes another."
+        ),
     },
     "Long term": {
         "forget": Command("longterm", "forget", "Take facts out of the long-term memory."),
@@ -81,7 +83,7 @@ MORE = {
     },
     "System": {
         "index": Command("index", "index", "Bring the index up to date."),
-        "watch": Command("index", "watch", "Keep the index up to date and show what changes."),
+        "watch": Command("index", "watch", "Update the index continuously and show changes."),
         "reset": Command("index", "reset", "Build the index again (notes stay)."),
         "models": Command("index", "models", "List, fetch and choose embedding models."),
         "service": Command("setup", "service", "Start, stop and inspect the resident service."),
@@ -108,6 +110,7 @@ ALIASES = {
     "confidence": Alias("notes", "confidence", "mark --confidence"),
     "expire": Alias("notes", "expire", "mark --expires"),
     "supersede": Alias("trust", "supersede", "mark --superseded-by"),
+    "amends": Alias("supersession", "supersession", "supersession"),
     "plugins": Alias("plugins", "plugins", "agents install"),
     "import": Alias("history", "import_", "agents import"),
     "context": Alias("capture", "context", ""),

@@ -81,8 +81,8 @@ def compact(
     """Write a digest of notes into today, as one note; the notes themselves stay as they are.
     `memsearch undo` takes it back.
 
-    Every line says which notes it comes from (`memsearch expand ID`). Without a model it is made of
-    the notes' own lines: decisions, changes, errors and how they ended, what is open.
+    Every line names the notes that it comes from (`memsearch expand ID`). Without a model it is
+    made of the notes' own lines: decisions, changes, errors and how they ended, what is open.
     Quarantined, expired and superseded notes are left out.
     """
     if sum(map(bool, (source, day, week))) > 1:

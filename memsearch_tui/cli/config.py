@@ -38,12 +38,10 @@ def config() -> None:
     "which",
     flag_value="resolved",
     default="resolved",
-    help="As they hold here (the default).",
+    help="As they apply here (the default).",
 )
-@click.option("--global", "which", flag_value="global", help="Only what your own file says.")
-@click.option(
-    "--project", "which", flag_value="project", help="Only what this project's file says."
-)
+@click.option("--global", "which", flag_value="global", help="Only your own file.")
+@click.option("--project", "which", flag_value="project", help="Only this project's file.")
 @click.option(
     "--json-output", "-j", "bare", is_flag=True, help="memsearch's nested object, its own keys too."
 )
@@ -219,7 +217,7 @@ def config_set(key: str, value: str, project: bool, json_: bool) -> None:
 @click.argument("key")
 @as_json
 def config_unset(key: str, json_: bool) -> None:
-    """Let a setting's default hold again."""
+    """Go back to a setting's default."""
     own = Memory().config
     own.unset(key)
     if json_:
@@ -242,7 +240,7 @@ def config_init() -> None:
             "the wizard needs a terminal; `memsearch config set KEY VALUE` does not"
         )
     output.say(
-        f"Settings go to {own.file}. Enter keeps what stands in brackets, ctrl+c changes nothing."
+        f"Settings go to {own.file}. Enter takes the value in brackets, ctrl+c changes nothing."
     )
     here = [agent.name for agent in all_agents() if shutil.which(agent.program)]
     answers: dict[str, str] = {}

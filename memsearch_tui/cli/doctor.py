@@ -144,8 +144,8 @@ def _peer(memory: Memory) -> dict[str, Any]:
         return _check(
             "memsearch's plugins",
             False,
-            "they urge `pip install --upgrade memsearch` at each start: that would put another"
-            " program in the place of this one",
+            "they urge `pip install --upgrade memsearch` at each start: that would replace this"
+            " program",
             "memsearch agents install AGENT --replace, and leave that upgrade alone",
         )
     return _check("memsearch's plugins", True, "none that would replace this command")
@@ -205,13 +205,13 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
         evidence.archive()
         found = evidence.survey()
         soon = [expiring for expiring in found.expiring if expiring.unkept]
-    detail = f"{found.live} live, {found.kept} kept by us alone, {found.lost} lost"
+    detail = f"{found.live} live, {found.kept} archived only, {found.lost} lost"
     if soon:
         days = min(expiring.days for expiring in soon)
         detail = (
             f"{many(len(soon), 'transcript')} will be deleted by their agent, the first in"
-            f" {many(days, 'day')}; {sum(expiring.unkept for expiring in soon)} memories cite them"
-            " and are not kept"
+            f" {many(days, 'day')}; {sum(expiring.unkept for expiring in soon)} memories cite"
+            " them and are not archived"
         )
     return _check("conversations", not soon, detail, "memsearch agents evidence archive")
 
@@ -254,7 +254,7 @@ def _trust(memory: Memory) -> dict[str, Any]:
         "trust",
         True,
         (
-            f"{many(waiting, 'note')} waiting for your word (`memsearch trust review`)"
+            f"{many(waiting, 'note')} waiting for your decision (`memsearch review`)"
             if waiting
             else "nothing waits"
         ),

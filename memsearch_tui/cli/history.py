@@ -58,7 +58,7 @@ def agents(versions: bool, json_: bool) -> int:
                     if "capture" in row.can
                     else "sessions read and imported"
                 )
-                + (f"; told at {', '.join(moments)}" if moments else "")
+                + (f"; injected at {', '.join(moments)}" if moments else "")
                 + ("; its own model can write notes" if "native" in row.can else "")
                 + ("; MCP" if "mcp" in row.can else ""),
                 "dim",
@@ -128,7 +128,7 @@ def import_(
     yes: bool,
     json_: bool,
 ) -> int:
-    """Bring the agents' old sessions into memory, under the day and time they happened; or notes
+    """Make notes of the agents' old sessions, under the day and time they happened; or notes
     that somebody has shared in a FILE.
 
     Free and offline unless --summarize llm is given: notes are taken without a model. A second run
@@ -336,25 +336,24 @@ def evidence_status(json_: bool) -> None:
         output.emit(state)
         return
     output.echo(
-        f"kept     {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB"
+        f"archived {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB"
         f" ({status.raw / 1e6:.1f} MB unpacked)"
     )
-    output.echo(
-        f"memories {found.live} live, {found.kept} by the kept copy only, {found.lost} lost"
-    )
+    output.echo(f"notes    {found.live} live, {found.kept} archived only, {found.lost} lost")
     unkept = sum(e.unkept for e in found.expiring)
     if found.expiring:
         output.echo(
             f"expiring {many(len(found.expiring), 'transcript')} within a week,"
-            f" {sum(e.memories for e in found.expiring)} memories cite them, {unkept} of those are"
-            " not kept" + (" - `memsearch agents evidence archive` keeps them" if unkept else "")
+            f" {sum(e.memories for e in found.expiring)} memories cite them, {unkept} of those"
+            " are not archived"
+            + (" - `memsearch agents evidence archive` archives them" if unkept else "")
         )
 
 
 @evidence.command("archive", epilog="\b\nExample:\n  memsearch agents evidence archive")
 @as_json
 def evidence_archive(json_: bool) -> int:
-    """Keep every conversation that a memory cites and its agent still has."""
+    """Archive every conversation that a note cites and its agent still has."""
     progress = output.Progress()
     try:
         archived, failed = Memory(everything=True).evidence.archive(progress.told)
@@ -368,7 +367,7 @@ def evidence_archive(json_: bool) -> int:
             }
         )
     else:
-        output.echo(f"{many(archived, 'turn')} kept")
+        output.echo(f"{many(archived, 'turn')} archived")
         for where, reason in failed[:20]:
             output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
     return 5 if failed else 0
@@ -383,13 +382,13 @@ def evidence_archive(json_: bool) -> int:
 @click.option(
     "--max-days", type=click.FloatRange(0), help="Nothing older (evidence.max_days); 0 is no limit."
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def evidence_prune(
     max_mb: float | None, max_days: float | None, dry_run: bool, yes: bool, json_: bool
 ) -> None:
-    """Forget the oldest kept conversations beyond a size or an age. Memories themselves are not
+    """Delete the oldest archived conversations beyond a size or an age. Notes are not
     touched.
     """
     memory = Memory()
@@ -400,9 +399,9 @@ def evidence_prune(
     gone, only = archive.prune(max_bytes=int(size * 1e6), max_days=age, dry_run=True)
     lost = f", {only} of them the only copy: their agent has deleted it" if only else ""
     if gone and not dry_run:
-        output.confirm(f"Forget {gone} kept conversations{lost}?", yes)
+        output.confirm(f"Delete {gone} archived conversations{lost}?", yes)
         gone, _ = archive.prune(max_bytes=int(size * 1e6), max_days=age)
     if json_:
         output.emit({"pruned": gone, "only_copies": only, "dry_run": dry_run})
     else:
-        output.echo(f"{gone} kept conversations {'would go' if dry_run else 'gone'}{lost}")
+        output.echo(f"{gone} archived conversations {'would go' if dry_run else 'gone'}{lost}")

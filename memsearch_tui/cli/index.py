@@ -25,7 +25,7 @@ _LOOK_S = 60.0
 )
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option(
-    "--force", "-f", is_flag=True, help="Read every file again (vectors of known texts are kept)."
+    "--force", "-f", is_flag=True, help="Read every file again (vectors of known texts stay)."
 )
 @scope
 @tolerated
@@ -96,11 +96,11 @@ def index(
 @tolerated
 @as_json
 def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: bool) -> None:
-    """Keep the index up to date and show what changes, until ctrl+c. PATHS are indexed with this
+    """Update the index continuously and show changes, until ctrl+c. PATHS are indexed with this
     project from now on.
 
-    The service watches every known project anyway; this only shows it (and keeps the service from
-    going idle).
+    The service watches every known project anyway; this only shows it (and prevents that the
+    service ends).
     """
     memory = memory_at(project, False, paths)
     own = os.path.realpath(memory.place.memory)
@@ -215,7 +215,7 @@ def doctor(fix: bool, json_: bool) -> int:
 @tolerated
 @as_json
 def reset(everything: bool, yes: bool, json_: bool) -> None:
-    """Throw the index away and build it again. Notes stay; vectors of known texts are kept, so
+    """Throw the index away and build it again. Notes stay; vectors of known texts stay, so
     nothing is embedded twice.
     """
     output.confirm("Throw the index away and build it again? (notes stay)", yes)

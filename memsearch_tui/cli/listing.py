@@ -17,7 +17,7 @@ from memsearch_tui.cli.options import as_json, day_of, days_of, scope
 @scope
 @as_json
 def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
-    """Print a day (2026-02-09, today, yesterday, 7d) as it stands in its file."""
+    """Print a day (2026-02-09, today, yesterday, 7d) as it is in its file."""
     day = day_of(day)
     memory = Memory(everything=everything, project=project)
     files = [file for file in memory.days() if file.day == day]
@@ -37,7 +37,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
 @scope
 @as_json
 def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
-    """List the days that have memories, newest first."""
+    """List the days that have notes, newest first."""
     memory = Memory(everything=everything, project=project)
     files = memory.days()[:limit]
     output.say_shortfall(memory)
@@ -58,7 +58,7 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
             output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
         if not rows:
             output.say(
-                f'no memories in {memory.place.memory} yet - `memsearch add "…"` writes the first,'
+                f'no notes in {memory.place.memory} yet - `memsearch add "…"` writes the first,'
                 " `memsearch demo` shows a year"
             )
     return 0 if rows else 1

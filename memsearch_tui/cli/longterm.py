@@ -49,12 +49,11 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
             output.echo(
                 f"written down as note {note.id}, which no session gets before the user releases it"
             )
-            output.say(f"`memsearch trust review` shows it ({note.waits}, by {note.by})")
+            output.say(f"`memsearch review` shows it ({note.waits}, by {note.by})")
         return
     if note.id not in memory.longterm.told():
         output.say(
-            "! there is more than a session is told: raise `longterm.max_tokens`, or forget"
-            " something"
+            "! there is more than a session gets: raise `longterm.max_tokens`, or forget something"
         )
     if json_:
         output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
@@ -64,7 +63,7 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
         f" {output.safe(note.text)}"
     )
     output.say(
-        f"`memsearch agents context` shows what sessions are told; `memsearch forget {note.id}`"
+        f"`memsearch agents context` shows what sessions get; `memsearch forget {note.id}`"
         " takes it out again"
     )
 
@@ -83,10 +82,10 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, json_: bool) -> int:
-    """Take facts out of the long-term memory, at once and for good: lines that hold every word of
-    QUERY, or a fact by its id.
+    """Take facts out of the long-term memory, at once and for good: lines that contain every word
+    of QUERY, or a fact by its id.
 
-    Of this project and of what holds everywhere. Daily notes stay; `memsearch delete` removes
+    Facts of this project, and those that are for every project. Daily notes stay; `memsearch delete` removes
     those.
     """
     memory, words = Memory(), " ".join(query)
@@ -418,7 +417,7 @@ def _show_proposal(learned: engine.LongTerm, proposal: engine.Proposal) -> None:
 @click.argument("name")
 @as_json
 def restore(name: str, json_: bool) -> None:
-    """Bring back what was forgotten: a memory by its id, or what `forget` took by its number."""
+    """Bring back what was forgotten: a fact by its id, or what `forget` took by its number."""
     count = Memory().longterm.restore(name)
     (
         output.emit({"restored": count})

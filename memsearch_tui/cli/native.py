@@ -21,8 +21,8 @@ from memsearch_tui.counted import many
 @click.group(invoke_without_command=True)
 @click.pass_context
 def native(ctx: click.Context) -> None:
-    """Memories that agents keep or read by themselves: auto memories, CLAUDE.md, AGENTS.md and the
-    like.
+    """Files that agents remember by themselves: automatic memories, CLAUDE.md, AGENTS.md and
+    others.
 
     They are only read. `memsearch search 'kind:native WORDS'` finds what is in them.
     """
@@ -33,8 +33,11 @@ def native(ctx: click.Context) -> None:
 @native.command(
     "list",
     epilog=(
-        "\b\nExamples:\n  memsearch agents files list                        this project's, and"
-        " what holds everywhere\n  memsearch agents files list --agent codex\n  memsearch agents"
+        "\b\nExamples:"
+        "\n  memsearch agents files list                        this project's, and those of all"
+        " projects"
+        "\n  memsearch agents files list --agent codex"
+        "\n  memsearch agents"
         " files list --all --json           of all projects, with every section"
     ),
 )

@@ -235,7 +235,7 @@ def restore(change: int, json_: bool) -> None:
         output.emit({"restored": _change_json(record)})
     else:
         output.say(
-            f"entry {record.entry_id} stands as it did before change {change} - `memsearch undo`"
+            f"entry {record.entry_id} is as it was before change {change} - `memsearch undo`"
             " takes this back"
         )
 
@@ -259,7 +259,7 @@ def pin(name: str, off: bool, json_: bool) -> None:
 @click.option("--off", is_flag=True, help="Take the mark away.")
 @as_json
 def confidence(name: str, level: str | None, off: bool, json_: bool) -> None:
-    """Say how sure an entry is: it moves in the ranking, and a low one is not given to agents."""
+    """Set how sure a note is: it moves in the ranking, and agents do not get a low one."""
     if (level is None) != off:
         raise UsageError("name a level (high, medium, low), or pass --off")
     _mark(name, "confidence", level, json_)

@@ -46,7 +46,7 @@ def profile(command: Callable[..., Any]) -> Callable[..., Any]:
 @profile
 @as_json
 def review(provider: str, model: str, page: Page, json_: bool) -> int:
-    """Have a model propose what PROJECT.md (or USER.md) should say. Nothing is written before you
+    """Have a model propose the text of PROJECT.md (or USER.md). Nothing is written before you
     accept it.
     """
     pages = memory_at().pages
@@ -120,7 +120,7 @@ def show(page: Page, json_: bool) -> int:
     if state.waiting:
         output.say(
             f"{many(len(state.waiting), 'change')} to it"
-            f" {'waits' if len(state.waiting) == 1 else 'wait'} for your word:"
+            f" {'waits' if len(state.waiting) == 1 else 'wait'} for your decision:"
         )
         _print(state.waiting)
     if not state.text:
@@ -187,7 +187,7 @@ def undo(page: Page, json_: bool) -> int:
 @profile
 @as_json
 def trust(yes: bool, page: Page, json_: bool) -> int:
-    """Say that lines of PROJECT.md (or USER.md) that you have not accepted are yours as they stand:
+    """Release lines of PROJECT.md (or USER.md) that you have not accepted:
     sessions may get them. They are shown first.
     """
     pages = memory_at().pages
@@ -196,7 +196,7 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
         output.echo(output.safe(line))
     if strange:
         output.confirm(
-            "May sessions be told"
+            "May sessions get"
             f" {'this line' if len(strange) == 1 else f'these {len(strange)} lines'}?",
             yes,
         )
@@ -240,14 +240,14 @@ def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool, 
         if json_:
             output.emit({"changed": [patch.path for patch in done]})
         else:
-            output.say(f"{name} is as it was" if done else f"nothing of ours stands in {name}")
+            output.say(f"{name} is as it was" if done else f"{name} has no text of ours")
         return 0 if done else 1
     patch = pages.proposed(name, ("project", "user") if profile else ("project",))
     if not json_:
         for line in _diff(patch):
             output.echo(output.safe(line))
     if not patch.changes:
-        output.say(f"{name} says it already")
+        output.say(f"{name} has it already")
     elif not dry_run:
         output.confirm(f"Write this into {name}?", yes)
         pages.propose(patch)

@@ -31,7 +31,7 @@ def summarize(plugin: str, agent_name: str, json_: bool) -> None:
     """Write notes of the turn on stdin, by the model that is set for an agent, and print them.
 
     memsearch's own plugins call it where `plugins.AGENT.summarize.provider` names a model. Nothing
-    is kept.
+    is stored.
     """
     text = sys.stdin.buffer.read(_MAX).decode("utf-8", "replace")
     if not text.strip():

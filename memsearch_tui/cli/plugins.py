@@ -64,9 +64,7 @@ def plugins() -> None:
 )
 @click.option("--print", "shown", is_flag=True, help="With mcp: only print the entry.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
-@click.option(
-    "--replace", is_flag=True, help="Take the place of memsearch's own plugin where it is active."
-)
+@click.option("--replace", is_flag=True, help="Replace memsearch's own plugin where it is active.")
 @click.option(
     "--summaries",
     type=click.Choice(["extractive", "native"]),
@@ -221,7 +219,7 @@ def _choose_summaries(
         if turns and memory.settings.recall.prompt:
             least, most = (round(share * _INJECTED_TOKENS * turns, -1) for share in _INJECTED_AT)
             output.say(
-                f"You send about {turns:.0f} prompts a day: what bears on them would be told in"
+                f"You send about {turns:.0f} prompts a day: relevant notes would take"
                 f" {least:,.0f} to {most:,.0f} tokens."
             )
         output.say("Who takes the notes?")
@@ -252,7 +250,8 @@ def _say_what_is_injected(memory: Memory) -> None:
     )
     if recall.prompt:
         parts.append(
-            f"what bears on a prompt, mostly nothing (at most {recall.prompt_tokens}, in a session"
+            f"notes that are relevant to a prompt, mostly none (at most {recall.prompt_tokens},"
+            " in a session"
             f" {recall.session_tokens:,})"
         )
     if recall.action:
@@ -261,8 +260,8 @@ def _say_what_is_injected(memory: Memory) -> None:
         )
     if parts:
         output.say(
-            f"sessions are told {', '.join(parts)}; `memsearch agents context --log` keeps the"
-            " receipts, `recall.*` changes it"
+            f"sessions get {', '.join(parts)}; `memsearch agents context --log` lists every"
+            " injection, `recall.*` changes it"
         )
 
 
@@ -290,7 +289,7 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
 def plugins_uninstall(
     names: tuple[str, ...], client: str | None, dry_run: bool, json_: bool
 ) -> None:
-    """Put the agents' configuration back as it was. Memories stay."""
+    """Put the agents' configuration back as it was. Notes stay."""
     memory = Memory()
     if _MCP in names or client:
         clients = memory.mcp_clients
@@ -332,7 +331,7 @@ def plugins_uninstall(
 @click.argument("names", nargs=-1, type=AGENTS, metavar="[AGENT]...")
 @as_json
 def plugins_status(names: tuple[str, ...], json_: bool) -> int:
-    """Which agents memsearch is installed in, and what keeps it from working."""
+    """Show which agents memsearch is installed in, and what is wrong there."""
     import msgspec
 
     plugins = Memory().plugins

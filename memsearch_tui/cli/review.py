@@ -23,7 +23,7 @@ _TONES = {"strong", "dim", "good", "bad", "warn", "match", "agent"}
 _SHOWN = 8  # cases of each group in the full list
 _ALL = click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
 _YES = click.option("--yes", "-y", is_flag=True, help="Don't ask.")
-_NAMES = click.argument("names", nargs=-1, required=True, metavar="NUMBER|ID|GROUP...")
+_NAMES = click.argument("names", nargs=-1, required=True, metavar="NUMBER|ID|ENTRY|GROUP...")
 
 
 @click.group(invoke_without_command=True, epilog=EXAMPLES)
@@ -153,7 +153,7 @@ def review_open(names: tuple[str, ...], everything: bool, json_: bool) -> None:
 def review_accept(
     names: tuple[str, ...], text: str | None, everything: bool, yes: bool, json_: bool
 ) -> int:
-    """Accept what waits: numbers of the last list, ids, or a whole group."""
+    """Accept what waits: numbers of the last list, ids, notes, or a whole group."""
     return _decide(Memory(everything=everything), names, True, text, yes=yes, json_=json_)
 
 
@@ -165,7 +165,7 @@ def review_accept(
 @_YES
 @as_json
 def review_reject(names: tuple[str, ...], everything: bool, yes: bool, json_: bool) -> int:
-    """Reject what waits: numbers of the last list, ids, or a whole group."""
+    """Reject what waits: numbers of the last list, ids, notes, or a whole group."""
     return _decide(Memory(everything=everything), names, False, None, yes=yes, json_=json_)
 
 

@@ -105,7 +105,7 @@ def service_status(json_: bool) -> int:
             f" {state.idle_limit_s / 60:g} minutes without use"
         )
         for reason in state.kept_up_by:
-            output.echo(f"kept up by {output.safe(reason)}")
+            output.echo(f"stays because of {output.safe(reason)}")
         for work in state.own_work:
             output.echo(
                 f"by itself  {output.safe(work)} (postpones nothing, is resumed by the next"

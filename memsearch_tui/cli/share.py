@@ -23,7 +23,7 @@ _SIGNS = {
     ShareChange.REFUSED: "!",
 }
 _SINCE = {
-    "changed": "your note says something else by now: `memsearch share` it again",
+    "changed": "your note has changed since: `memsearch share` it again",
     "superseded": "your note is superseded by now: share the newer one, `--withdraw` this",
     "gone": "your note is gone: `--withdraw` takes this back, too",
 }
@@ -84,10 +84,10 @@ def share(
     """Notes for the project's team, in `.memsearch/shared/`: copies without secrets and without
     paths of this machine.
 
-    They are committed and reviewed like any other file of the project. Whoever has it finds and is
-    told them under the name of their author, in sessions without a person and in CI, too; what
-    reads like an order to agents waits for each reader's decision. `memsearch undo` takes a share
-    back.
+    They are committed and reviewed like any other file of the project. Whoever has it finds them,
+    and their agents get them, under the name of their author, in sessions without a person and in
+    CI, too; what reads like an instruction to agents waits in each reader's review. `memsearch
+    undo` takes a share back.
     """
     memory, wanted = Memory(), bool(names or query)
     sharing = memory.sharing
@@ -248,7 +248,7 @@ def _states(one: engine.SharedNote) -> list[str]:
         QuarantineReason.ARRIVED: "waits: it is not committed, or the repository is another user's",
         QuarantineReason.CONTRADICTS: "waits: its file contradicts what you decided about it",
         QuarantineReason.OUTSIDE: "waits: from outside",
-        QuarantineReason.SUSPECT: "waits: it reads like an order",
+        QuarantineReason.SUSPECT: "waits: it reads like an instruction",
     }
     states = [waits[one.waits]] if one.waits else []
     if one.is_mine and not one.is_committed:
@@ -305,7 +305,7 @@ def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool)
     if new and not dry_run:
         if not expected and not json_:
             output.say(
-                "compare the hash with whoever made it: notes are told to your agents under their"
+                "compare the hash with whoever made it: your agents get the notes under their"
                 " authors' names"
             )
         output.confirm(f"Put {many(len(new), 'note')} into .memsearch/shared?", yes)

@@ -91,7 +91,7 @@ def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) ->
     "--body-file",
     required=True,
     type=click.File("r", encoding="utf-8"),
-    help="Its text, markdown without front matter; - is stdin.",
+    help="The skill as markdown without front matter; - is stdin.",
 )
 @as_json
 def add(name: str, description: str, body_file: TextIO, json_: bool) -> None:
@@ -111,7 +111,7 @@ def add(name: str, description: str, body_file: TextIO, json_: bool) -> None:
 @_BARE
 @as_json
 def status(hint: bool, bare: bool, json_: bool) -> None:
-    """Say which drafts wait to be installed."""
+    """List the drafts that wait to be installed."""
     memory = memory_at()
     found = memory.skills.all()
     new = [item.name for item in found if item.state == "new"]
@@ -149,7 +149,7 @@ def status(hint: bool, bare: bool, json_: bool) -> None:
 @_BARE
 @as_json
 def list_(bare: bool, json_: bool) -> None:
-    """List the drafts, how each stands, and what has become of the notes that it rests on."""
+    """List the drafts, the state of each, and what has become of the notes that it rests on."""
     found = memory_at().skills.all()
     if bare or json_:
         output.emit({"skills": [_json(item) for item in found]})
@@ -182,7 +182,7 @@ def _evidence(item: SkillCandidate) -> list[str]:
     if item.superseded:
         found.append(
             f"{len(item.superseded)} of the {many(len(item.sources), 'note')} that it rests on are"
-            f" overtaken: {', '.join(item.superseded)}"
+            f" superseded: {', '.join(item.superseded)}"
         )
     return found
 
@@ -239,7 +239,7 @@ def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool, json_: 
             for line in _shown(patch):
                 output.echo(f"    {output.safe(line)}")
     if not changes and not json_:
-        output.say(f"{name} is installed as it stands")
+        output.say(f"{name} is already installed")
     if changes and not dry_run:
         output.confirm(f"Write {many(len(changes), 'file')}?", yes)
     installed = found.install(name, planned) if not dry_run else []

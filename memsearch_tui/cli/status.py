@@ -35,7 +35,7 @@ _MAX_DAYS = 400
 def status(
     ctx: click.Context, of_index: bool = False, of_cost: bool = False, json_: bool = False
 ) -> Any:
-    """Show what matters today on one screen, each line with the command that says more."""
+    """Show the state of everything on one screen, each line with the command for details."""
     if of_index:
         from memsearch_tui.cli.index import health
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 @as_json
 def trace(query: tuple[str, ...], json_: bool) -> int:
     """Show the notes on a topic, oldest first: each newer version with what it supersedes. The last
-    one holds.
+    one is current.
 
-    Which note supersedes which is derived from their words; `memsearch amends` corrects that,
+    Which note supersedes which is derived from their words; `memsearch supersession` corrects that,
     `memsearch supersede` marks a note for good.
     """
     memory = Memory()
@@ -57,7 +57,8 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
                 )
                 output.echo(
                     output.style(
-                        f"  amends {older} of {days[older]} ({sure:.0%} sure){output.safe(why)}",
+                        f"  supersedes {older} of {days[older]} ({sure:.0%}"
+                        f" sure){output.safe(why)}",
                         "dim",
                     )
                 )
@@ -73,10 +74,12 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch amends                            pairs that wait for your"
-        " word\n  memsearch amends 3fa9c1d2                   what this note amends, and what"
-        " amends it\n  memsearch amends 3fa9c1d2 0b77e1aa          the first is the newer word on"
-        " the second's matter\n  memsearch amends 3fa9c1d2 0b77e1aa --no     it is not"
+        "\b\nExamples:"
+        "\n  memsearch supersession                            pairs that wait for your decision"
+        "\n  memsearch supersession 3fa9c1d2                   what this note supersedes, and what"
+        " supersedes it"
+        "\n  memsearch supersession 3fa9c1d2 0b77e1aa          the first supersedes the second"
+        "\n  memsearch supersession 3fa9c1d2 0b77e1aa --no     it does not"
     )
 )
 @click.argument("newer", required=False)
@@ -86,8 +89,8 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
     "--off", "verdict", flag_value="off", help="Remove your decision: their texts decide again."
 )
 @as_json
-def amends(newer: str | None, older: str | None, verdict: str | None, json_: bool) -> int:
-    """Say whether the note NEWER supersedes the note OLDER; this outweighs what their words
+def supersession(newer: str | None, older: str | None, verdict: str | None, json_: bool) -> int:
+    """Decide whether the note NEWER supersedes the note OLDER; this overrides what their words
     suggest. Both stay as they are.
 
     Without OLDER, show what was found when notes were compared. `memsearch trace` shows a whole
@@ -97,7 +100,7 @@ def amends(newer: str | None, older: str | None, verdict: str | None, json_: boo
     if newer is None or older is None:
         if verdict:
             raise UsageError(
-                "a word on what amends what needs both notes", "memsearch amends NEWER OLDER --no"
+                "a decision needs both notes", "memsearch supersession NEWER OLDER --no"
             )
         return _show_amendments(memory.supersession.amendments(newer or ""), json_)
     override = {"no": False, "off": None, None: True}[verdict]
@@ -105,7 +108,9 @@ def amends(newer: str | None, older: str | None, verdict: str | None, json_: boo
     if json_:
         output.emit({"newer": newer, "older": older, "amends": override, "before": before})
     else:
-        what = {True: "amends", False: "does not amend", None: "may or may not amend"}[override]
+        what = {True: "supersedes", False: "does not supersede", None: "is compared again with"}[
+            override
+        ]
         output.say(f"{newer} {what} {older}")
     return 0
 
@@ -128,14 +133,15 @@ def _show_amendments(found: list[Supersession], json_: bool) -> int:
         return 0
     for pair in found:
         output.echo(
-            output.style(f"{pair.newer.entry_id} amends {pair.older.entry_id}", "strong")
+            output.style(f"{pair.newer.entry_id} supersedes {pair.older.entry_id}", "strong")
             + f"  {pair.sure:.0%} sure"
         )
         for row in (pair.newer, pair.older):
             output.echo(f"  {row.day} {row.time or '     '}  {output.safe(row.title)}")
         output.echo(output.style(f"  {output.safe(pair.why)}", "dim"))
     output.say(
-        "`memsearch amends NEWER OLDER` confirms one, `--no` rejects it"
+        "`memsearch supersession NEWER OLDER` confirms one, `--no` rejects it; `memsearch review` lists"
+        " all that waits"
         if found
         else "nothing was found, or all of it was decided"
     )

@@ -90,7 +90,7 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
     key = syncing.add(remote, encrypt=encrypt)
     if key and not json_:
         output.say(
-            f"the key is {output.safe(str(key))}: copy it to your other machines, and keep a copy;"
+            f"the key is {output.safe(str(key))}: copy it to your other machines, and back it up;"
             " without it nothing can be read"
         )
     if not json_:
@@ -119,7 +119,7 @@ def remove(json_: bool) -> None:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def rewrite(yes: bool, json_: bool) -> None:
-    """Have the remote's history begin anew with what stands there now, after a secret was scrubbed.
+    """Start the remote's history anew with its present content, after a secret was scrubbed.
 
     The other machines stop until you run `memsearch sync --rejoin` on each. A server may store the
     old history until it runs `git gc --prune=now`; copies that somebody else made are not changed.
@@ -127,7 +127,7 @@ def rewrite(yes: bool, json_: bool) -> None:
     syncing = Memory().sync
     remote = syncing.state(elsewhere=False).remote
     output.confirm(
-        f"Replace the history of {output.safe(remote or 'the remote')} by what stands there now?",
+        f"Replace the history of {output.safe(remote or 'the remote')} by its present content?",
         yes,
     )
     syncing.rewrite()
@@ -178,7 +178,7 @@ def status(json_: bool) -> int:
 @click.argument("folder", type=click.Path(file_okay=False))
 @as_json
 def attach(name: str, folder: str, json_: bool) -> None:
-    """Say which folder here is a project of another machine. Clones of one git repository find each
+    """Connect a project of another machine to a folder here. Clones of one git repository find each
     other by themselves.
     """
     found = Memory().sync.attach(name, folder)
@@ -239,7 +239,7 @@ def _ago(moment: float) -> str:
     "conflicts",
     epilog=(
         "\b\nExamples:\n  memsearch sync conflicts                         both texts of each\n "
-        " memsearch sync conflicts 3fa9c1d2 --keep other    the other text holds\n  memsearch sync"
+        " memsearch sync conflicts 3fa9c1d2 --keep other    the other text stays\n  memsearch sync"
         " conflicts 3fa9c1d2 --text 'Port 6543, since May'   neither"
     ),
 )
@@ -247,9 +247,9 @@ def _ago(moment: float) -> str:
 @click.option(
     "--keep",
     type=click.Choice(["shown", "other", "both"]),
-    help="Which text holds; both: each is a note.",
+    help="Which text stays; both: each is a note.",
 )
-@click.option("--text", help="The text that holds in the place of both.")
+@click.option("--text", help="A text that replaces both.")
 @scope
 @as_json
 def conflicts(
@@ -368,7 +368,7 @@ def driver_uninstall(dry_run: bool, json_: bool) -> None:
 @git_driver.command("status", epilog="\b\nExample:\n  memsearch sync git-driver status")
 @as_json
 def driver_status(json_: bool) -> int:
-    """Say whether git merges this project's notes entry by entry."""
+    """Show whether git merges this project's notes entry by entry."""
     state = Memory().sync.driver()
     if json_:
         output.emit(
@@ -384,7 +384,7 @@ def driver_status(json_: bool) -> int:
         output.echo(f"git merges notes entry by entry: {output.safe(state.command)}")
     elif state.runs or state.says:
         missing = (
-            ".memsearch/.gitattributes says nothing of it"
+            ".memsearch/.gitattributes does not name it"
             if state.runs
             else "this clone's configuration names no driver"
         )
@@ -403,7 +403,7 @@ def merge_files(files: tuple[str, str, str, str]) -> int:
     answer, both = Memory().sync.merge_files(*files)
     name = output.safe(files[3])
     if answer:
-        output.say(f"{name} can't be merged by entry: both versions stand in it")
+        output.say(f"{name} can't be merged by entry: it contains both versions")
     elif both:
         output.say(
             f"{many(len(both), 'note')} of {name} changed on both sides: `memsearch sync conflicts`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any, Literal
 
@@ -16,21 +17,23 @@ from memsearch_tui.counted import many
 
 @click.group()
 def secrets() -> None:
-    """Find secrets in notes and kept conversations, and take them out everywhere."""
+    """Find secrets in notes and archived conversations, and remove them everywhere."""
 
 
 @secrets.command(
     "scan",
     epilog=(
-        "\b\nExamples:\n  memsearch secrets scan              this project's notes, and all kept"
-        " conversations\n  memsearch secrets scan --all --json"
+        "\b\nExamples:"
+        "\n  memsearch secrets scan              this project's notes, and all archived"
+        " conversations"
+        "\n  memsearch secrets scan --all --json"
     ),
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="The notes of all projects.")
 @as_json
 def secrets_scan(everything: bool, json_: bool) -> int:
-    """Look for secrets in years of notes and in kept conversations. Prints where they stand, never
-    what they are.
+    """Look for secrets in notes and archived conversations. Prints where they are, never what they
+    are.
 
     Exit code 1 when something was found.
     """
@@ -52,8 +55,8 @@ def secrets_scan(everything: bool, json_: bool) -> int:
         )
     if found:
         output.say(
-            f"{len(found)} found - `memsearch secrets scrub` takes them out everywhere; "
-            "`memsearch secrets allow FINGERPRINT` says that one is no secret"
+            f"{len(found)} found - `memsearch secrets scrub` removes them everywhere; "
+            "`memsearch secrets allow FINGERPRINT` marks one as no secret"
         )
     else:
         output.say("no secret found")
@@ -63,8 +66,10 @@ def secrets_scan(everything: bool, json_: bool) -> int:
 @secrets.command(
     "scrub",
     epilog=(
-        "\b\nExamples:\n  memsearch secrets scrub --dry-run              where all that the scanner"
-        " knows stands\n  memsearch secrets scrub --text 'hunter2-prod' --yes\n  memsearch secrets"
+        "\b\nExamples:"
+        "\n  memsearch secrets scrub --dry-run              where the secrets are"
+        "\n  memsearch secrets scrub --text 'hunter2-prod' --yes"
+        "\n  memsearch secrets"
         " scrub --rule github-token\n  memsearch secrets scrub --entry 3fa9c1d2"
     ),
 )
@@ -74,13 +79,13 @@ def secrets_scan(everything: bool, json_: bool) -> int:
 )
 @click.option("--rule", default="", help="What one rule of `secrets scan` finds.")
 @click.option("--entry", default="", help="What is found in one entry.")
-@click.option("--dry-run", "-n", is_flag=True, help="Only say where it stands.")
+@click.option("--dry-run", "-n", is_flag=True, help="Only show where it is.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def secrets_scrub(
     text: str | None, rule: str, entry: str, dry_run: bool, yes: bool, json_: bool
 ) -> int:
-    """Take a secret out of notes, index, catalog, undo history, kept conversations, long-term
+    """Remove a secret from notes, index, catalog, undo history, archived conversations, long-term
     memory, drafts and logs of all projects, then read everything again and print what is left. This
     can't be undone.
 
@@ -152,17 +157,17 @@ def _say_remote() -> None:
     try:
         syncing.round()
         remark = (
-            f"{remote} has it no more in what stands there now; the other machines take it out at"
+            f"{remote} no longer has it in its present content; the other machines remove it at"
             " their next sync"
         )
     except MemsearchError as error:
         remark = (
-            f"{remote} still has it: {error}. The next `memsearch sync` takes it out of what stands"
-            " there"
+            f"{remote} still has it: {error}. The next `memsearch sync` removes it from the"
+            " present content"
         )
     output.say(
-        f"{output.safe(remark)}. Its history still holds it: `memsearch sync rewrite` begins a"
-        " new one"
+        f"{output.safe(remark)}. Its history still has it: `memsearch sync rewrite` starts a new"
+        " one"
     )
 
 
@@ -183,7 +188,7 @@ def _say_places(ours: list[Any], others: list[Any]) -> None:
 @click.option("--off", is_flag=True, help="It is one after all.")
 @as_json
 def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None:
-    """Say that a finding is no secret: it is not reported and not replaced any more."""
+    """Mark a finding as no secret: it is not reported and not replaced any more."""
     ours = Memory().secrets
     for fingerprint in fingerprints:
         ours.allow(fingerprint, off=off)
@@ -193,7 +198,7 @@ def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None
 
 _WHY = {
     engine.QuarantineReason.OUTSIDE: "content from outside",
-    engine.QuarantineReason.SUSPECT: "reads like an order",
+    engine.QuarantineReason.SUSPECT: "reads like an instruction",
     engine.QuarantineReason.ARRIVED: "not written here",
     engine.QuarantineReason.CONTRADICTS: "its file contradicts your decision",
 }
@@ -201,8 +206,9 @@ _WHY = {
 
 @click.group()
 def trust() -> None:
-    """Notes that took in content from outside, read like orders or were not written on this
-    machine. Sessions do not get them until you release them.
+    """Quarantined notes: they contain content from outside, read like instructions or were not
+    written on this machine. Sessions do not get them until you release them. `memsearch review`
+    lists them with all that waits.
     """
 
 
@@ -228,15 +234,15 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
         for line in note.lines:
             output.echo(output.style(f"          > {output.clip(line, 100)}", "warn"))
     output.say(
-        f"{len(found)} waiting - `memsearch trust release ENTRY…` (or --here: all) lets sessions be"
-        " told, `memsearch delete ENTRY…` forgets"
+        f"{len(found)} waiting - `memsearch review accept ENTRY` releases one, `memsearch review reject ENTRY` deletes"
+        " it; `memsearch trust release --here` releases all of this project"
         if found
         else "nothing waits"
     )
     if any(note.why is engine.QuarantineReason.CONTRADICTS for note in found):
         output.say(
             "where a file contradicts your decision: `memsearch trust accept ENTRY…`: the file is"
-            " right; `memsearch trust reject ENTRY…`: your decision holds"
+            " right; `memsearch trust reject ENTRY…`: your decision stays"
         )
     return 0 if found else 1
 
@@ -258,9 +264,9 @@ _WRONG = click.option(
 @_WRONG
 @as_json
 def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) -> None:
-    """Say that the file is right where it contradicts a decision of yours (a note that you deleted
-    is back, a mark is gone, an older text stands there, a text stands on another day). It is not
-    asked about again. `trust reject` takes it back.
+    """Accept the file where it contradicts a decision of yours (a note that you deleted is back, a
+    mark is gone, an older text is back, a text moved to another day). It is not asked about again.
+    `trust reject` takes it back.
     """
     memory = Memory()
     done = memory.trust.accept(_contradicting(memory, names, files))
@@ -286,7 +292,7 @@ def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) ->
 )
 @as_json
 def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool, json_: bool) -> None:
-    """Say that your decision holds where a file contradicts it: the file is put right (`memsearch
+    """Insist on your decision where a file contradicts it: the file is corrected (`memsearch
     undo` takes that back), or the text is left out of every session. It is not asked about again.
     `trust accept` takes it back.
     """
@@ -315,7 +321,7 @@ def _contradicting(
         NotFound: a name is unknown.
     """
     if bool(names) == bool(files):
-        raise UsageError("name entries, or --file", "`memsearch trust review` lists what waits")
+        raise UsageError("name entries, or --file", "`memsearch review` lists what waits")
     wanted = {os.path.realpath(path) for path in files}
     pending = memory.trust.held()
     wrong = [note for note in pending if note.why is engine.QuarantineReason.CONTRADICTS]
@@ -342,13 +348,13 @@ def _contradicting(
     "files",
     multiple=True,
     metavar="PATH",
-    help="All that stands in this file now.",
+    help="All present notes of this file.",
 )
 @click.option(
     "--author",
-    help="The files that nobody but this e-mail address has committed, as they stand now.",
+    help="The present notes of files that only this e-mail address has committed.",
 )
-@click.option("--here", is_flag=True, help="All that stands in this project's memory folder now.")
+@click.option("--here", is_flag=True, help="All present notes of this project.")
 @as_json
 def trust_release(
     names: tuple[str, ...], files: tuple[str, ...], author: str | None, here: bool, json_: bool
@@ -357,13 +363,12 @@ def trust_release(
     of an ENTRY.
 
     What this machine did not write itself (it came with a clone, a pull or a copy) waits until
-    then. A release holds for the
-    words as they stand: a note that changes waits again.
+    then. A release counts for the present text: a note that changes waits again.
     """
     if bool(names) + bool(files) + bool(author) + here != 1:
         raise UsageError(
             "name entries, or one of --file, --author, --here",
-            "`memsearch trust review` lists what waits",
+            "`memsearch review` lists what waits",
         )
     if names:
         _decide(names, "release", json_)
@@ -385,12 +390,18 @@ def trust_release(
         )
 
 
-@trust.command("hold", epilog="\b\nExample:\n  memsearch trust hold 3fa9c1d2")
+@trust.command("quarantine", epilog="\b\nExample:\n  memsearch trust quarantine 3fa9c1d2")
 @click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
 @as_json
-def trust_hold(names: tuple[str, ...], json_: bool) -> None:
+def trust_quarantine(names: tuple[str, ...], json_: bool) -> None:
     """Quarantine notes: no session gets them."""
     _decide(names, "hold", json_)
+
+
+#: The older name of `trust quarantine`.
+_hold = copy.copy(trust_quarantine)
+_hold.hidden = True
+trust.add_command(_hold, "hold")
 
 
 def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: bool) -> None:
@@ -402,7 +413,8 @@ def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: 
         output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
     else:
         output.echo(
-            f"{len(done)} {'released' if verdict == 'release' else 'held back'} - `memsearch undo`"
+            f"{len(done)} {'released' if verdict == 'release' else 'quarantined'} - `memsearch"
+            " undo`"
             " takes it back"
         )
 
@@ -504,30 +516,31 @@ def _say_findings(found: list[Any]) -> None:
 
 @click.command(
     epilog=(
-        "\b\nExample:\n  memsearch supersede 3fa9c1d2 77aa01de     the first one is out of date:"
-        " the second one says how it is now"
+        "\b\nExample:"
+        "\n  memsearch supersede 3fa9c1d2 77aa01de     the first one is out of date, the second"
+        " one replaces it"
     )
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW", required=False)
-@click.option("--off", is_flag=True, help="It holds again.")
+@click.option("--off", is_flag=True, help="It is current again.")
 @as_json
 def supersede(old: str, new: str | None, off: bool, json_: bool) -> None:
-    """Mark a note as overtaken by another: search ranks the newer one first, and sessions are told
-    the newer one.
+    """Mark a note as superseded by another: search ranks the newer one first, and sessions get the
+    newer one.
     """
     memory = Memory()
     section = memory.files.section(old)
     if bool(new) == off:
-        raise UsageError("name the note that takes its place, or pass --off")
+        raise UsageError("name the note that replaces it, or pass --off")
     newer = memory.files.section(new).entry.id if new else None
     if newer == section.entry.id:
-        raise UsageError("a note can't take its own place")
+        raise UsageError("a note can't replace itself")
     entry = memory.mark(section.entry.id, "superseded-by", newer)
     if json_:
         output.emit({"entry_id": entry.id, "marks": entry.marks})
     else:
         output.say(
-            f"entry {entry.id} is {f'superseded by {newer}' if newer else 'in force again'} -"
+            f"entry {entry.id} is {f'superseded by {newer}' if newer else 'current again'} -"
             " `memsearch undo` takes it back"
         )

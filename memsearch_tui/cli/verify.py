@@ -25,18 +25,19 @@ from memsearch_tui.counted import many
 @click.command(
     epilog=(
         "\b\nExamples:\n  memsearch verify                      compare all notes of this project"
-        " now\n  memsearch verify 3fa9c1d2             everything that one note names, and how it"
-        " stands\n  memsearch verify 3fa9c1d2 --moved     put the new paths into it\n  memsearch"
-        " verify 3fa9c1d2 --holds     it is still true: say no more of what went before now\n "
-        " memsearch verify 3fa9c1d2 --overtaken it is not true any more\n  memsearch search"
+        " now"
+        "\n  memsearch verify 3fa9c1d2             everything that one note names, and its state"
+        "\n  memsearch verify 3fa9c1d2 --moved     put the new paths into it"
+        "\n  memsearch"
+        " verify 3fa9c1d2 --holds     it is still true: earlier changes are not reported again\n "
+        " memsearch verify 3fa9c1d2 --outdated  it is not true any more\n  memsearch search"
         " 'is:stale redis'     search among them"
     )
 )
 @click.argument("names", nargs=-1, metavar="[ENTRY]...")
 @click.option("--holds", "said", flag_value="holds", help="The notes are still true.")
-@click.option(
-    "--overtaken", "said", flag_value="overtaken", help="The notes are not true any more."
-)
+@click.option("--outdated", "said", flag_value="overtaken", help="The notes are not true any more.")
+@click.option("--overtaken", "said", flag_value="overtaken", hidden=True)
 @click.option(
     "--moved", "said", flag_value="moved", help="Put the new paths of what moved into the notes."
 )
@@ -48,8 +49,8 @@ def verify(
     """Find notes whose files, symbols, settings or commands are gone from the project's repository,
     or elsewhere.
 
-    Only what git's history shows is claimed. Nothing is changed without your word, and `memsearch
-    undo` takes that back.
+    Only what git's history shows is claimed. Nothing is changed unless you decide it, and
+    `memsearch undo` takes that back.
     """
     memory = memory_at(project, everything)
     ground = memory.staleness
@@ -80,7 +81,7 @@ def verify(
         first = checked.stale[0].row.entry_id
         output.say(
             f"{many(len(checked.stale), 'note')} - `memsearch verify {first}` shows all that the"
-            " first one names; --holds, --overtaken or --moved says what to do"
+            " first one names; --holds, --outdated or --moved decides"
         )
     return 0 if compared else 5
 

@@ -37,16 +37,16 @@ _MIN_TEXT, _MAX_TEXT = 200, 700  # characters of a note in a list
 _PER_TOKEN = 3  # least characters of a token, for cutting text
 _TURN_TOOLS = 6
 _OWN = (
-    "other projects are not told here",
-    "`memsearch config set mcp.projects all` is their owner's word for it",
+    "other projects are not available here",
+    "their owner can allow it with `memsearch config set mcp.projects all`",
 )
 
 
 @dataclass
 class Found:
-    """Where a note comes from. ``trust``: '' or why it waits for the owner's word;
-    ``overtaken_by``: the id of the newer word on its matter; ``later``: of a note of a later talk
-    on it, which holds where the two differ; ``stale``: what that it names is gone from the
+    """Where a note comes from. ``trust``: '' or why it is quarantined; ``overtaken_by``: the id of
+    the note that supersedes it; ``later``: the id of a note of a later conversation on its topic,
+    which is current where the two differ; ``stale``: what that it names is gone from the
     repository, or elsewhere; ``unmerged``: its branch, where that was never merged; ``author``: who
     shared it with the team, '' for the project's own notes.
     """
@@ -69,7 +69,7 @@ class Found:
 
 @dataclass
 class Notes:
-    """``memory``: what the notes say, fenced; ``left_out``: how many more there are; ``remark``:
+    """``memory``: the text of the notes, fenced; ``left_out``: how many more there are; ``remark``:
     what to know of the answer as a whole.
     """
 
@@ -81,7 +81,7 @@ class Notes:
 
 @dataclass
 class Opened:
-    """A note or a stretch of a conversation: ``memory`` is what it says, fenced. ``go_on``: what to
+    """A note or a part of a conversation: ``memory`` is its text, fenced. ``go_on``: what to
     pass as ``start`` for the rest, None at its end.
     """
 
@@ -187,7 +187,7 @@ def _of_path(memory: Memory, path: str, limit: int, tokens: int) -> Notes:
             found.append((_found(memory, note), note.title))
         except (NotFound, UsageError):
             continue
-    return _within(memory, found, tokens, "" if found else f"no turn that is known wrote to {path}")
+    return _within(memory, found, tokens, "" if found else f"no known turn wrote to {path}")
 
 
 def open_note(memory: Memory, name: str, start: int, tokens: int) -> Opened:
@@ -254,18 +254,18 @@ def _opened(
         note.agent or "by hand",
         *([f"shared: {note.author}"] if note.author else []),
     ]
-    facts += [f"waits for the owner's word: {trust}"] if trust else []
+    facts += [f"quarantined: {trust}"] if trust else []
     with contextlib.suppress(Unreachable):  # a note can be read without the service
         newer = [
             pair.newer
             for pair in memory.supersession.amendments(note.id)
             if pair.holds and pair.older.entry_id == note.id
         ]
-        facts += [f"OVERTAKEN by {row.entry_id} of {row.day}" for row in newer[:1]]
+        facts += [f"SUPERSEDED by {row.entry_id} of {row.day}" for row in newer[:1]]
         if (standing := memory.staleness.standing(note.id)) is not None:
             facts += [f"since then: {standing.words}"] if standing.words else []
             facts += [f"unmerged: {standing.unmerged}"] if standing.unmerged else []
-    facts += [] if is_live else ["from the kept copy: its agent has it no more"]
+    facts += [] if is_live else ["from the archive: its agent no longer has it"]
     more = f"\n\n(the rest: start={go_on})" if go_on is not None else ""
     fenced_text = fence(memory, f"[mem:{note.id[:12]}] {' · '.join(facts)}\n{text}{more}")
     return Opened(fenced_text, note.id, note.day, note.agent, trust, go_on, is_live)
@@ -290,7 +290,7 @@ _WAITS = {
     QuarantineReason.ARRIVED: "it was not written on this machine",
     QuarantineReason.CONTRADICTS: "its file contradicts what the owner decided about it",
     QuarantineReason.OUTSIDE: "its turn read content from outside",
-    QuarantineReason.SUSPECT: "it reads like an order",
+    QuarantineReason.SUSPECT: "it reads like an instruction",
 }
 _SHOWN = ("pin", "expires", "superseded-by", "confidence", "conflict", "conflict-of")
 
@@ -343,8 +343,8 @@ def _facts(note: Found) -> str:
     """Return the first line of a note, as a model reads it."""
     facts = [note.day, note.time, note.agent or "by hand", note.project, *note.marks]
     facts += [f"shared: {note.author}"] if note.author else []
-    facts += [f"waits for the owner's word: {note.trust}"] if note.trust else []
-    facts += [f"OVERTAKEN by {note.overtaken_by}"] if note.overtaken_by else []
+    facts += [f"quarantined: {note.trust}"] if note.trust else []
+    facts += [f"SUPERSEDED by {note.overtaken_by}"] if note.overtaken_by else []
     facts += [f"where it differs, [mem:{note.later[:12]}] holds"] if note.later else []
     facts += [f"since then: {note.stale}"] if note.stale else []
     facts += [f"unmerged: {note.unmerged}"] if note.unmerged else []

@@ -143,3 +143,26 @@ def test_a_home_that_moved_in_says_what_waits_and_how_to_release_it(memory, tmp_
     assert run(["review", "accept", "quarantine"]) == 0
     run(["status"])
     assert "not written" not in capsys.readouterr().err
+
+
+def test_the_views_of_the_queue_and_the_queue_take_the_same_ids(memory, capsys):
+    """A note that `repair` or `trust review` names is decided under that id."""
+    memory.add(SAME)
+    memory.add(SAME + " and after it")
+    (finding,) = answer(capsys, "repair")[1]["findings"]
+    entry = finding["notes"][0]["entry_id"]
+    (case,) = answer(capsys, "review", "open", entry[:6])[1]["cases"]
+    assert entry in case["entries"]
+    assert run(["review", "accept", entry]) == 0 and len(memory.entries()) == 1
+    arrived(memory)
+    (held,) = answer(capsys, "trust", "review")[1]["held"]
+    assert run(["review", "accept", held["entry_id"]]) == 0
+    assert answer(capsys, "trust", "review")[0] == 1
+
+
+def test_an_entry_does_not_decide_on_a_whole_file(memory, capsys):
+    arrived(memory, text="Deploys go out on Tuesdays\n\n### 11:00\n- The search timeout is 20 s")
+    held = answer(capsys, "trust", "review")[1]["held"]
+    assert len(held) == 2
+    assert run(["review", "accept", held[0]["entry_id"], "--yes"]) == 1
+    assert len(answer(capsys, "trust", "review")[1]["held"]) == 2

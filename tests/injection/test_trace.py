@@ -26,7 +26,7 @@ def test_a_matter_is_told_in_order_with_what_amends_what(box: Box):
     shown = box.ok("trace", "reconciliation method of shops and regions").out
     assert (
         shown.index("MinT")
-        < shown.index(f"amends {older['entry_id']} of 2026-02-13")
+        < shown.index(f"supersedes {older['entry_id']} of 2026-02-13")
         < shown.index("bottom-up")
     )
 

@@ -420,7 +420,7 @@ def test_an_instruction_file_gets_a_block_and_is_put_back_byte_for_byte(box, mem
         text.startswith(before) and b"## Where this project stands" in text and b"[mem:" not in text
     )
     assert (
-        "says it already" in box.ok("project", "propose", "AGENTS.md", "--yes").err
+        "has it already" in box.ok("project", "propose", "AGENTS.md", "--yes").err
         and agents.read_bytes() == text
     )
     box.ok("project", "propose", "AGENTS.md", "--undo")

@@ -170,7 +170,7 @@ def test_a_scrub_takes_the_secret_out_of_the_remote_and_says_what_its_history_ho
         box.ok("sync", "add", str(remote), "--yes")
     assert any(b"plum-tree-77" in data for data in tree(remote).values())
     said = one.ok("secrets", "scrub", "--text", "plum-tree-77", "--yes").err
-    assert "no more in what stands there now" in said and "sync rewrite" in said
+    assert "no longer has it in its present content" in said and "sync rewrite" in said
     assert not any(b"plum-tree-77" in data for data in tree(remote).values())
     history = ["git", "-C", str(remote), "log", "-p", "--all"]
     assert b"plum-tree-77" in subprocess.run(history, capture_output=True, check=True).stdout

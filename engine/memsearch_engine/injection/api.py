@@ -84,8 +84,8 @@ class Injections:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
         if not (found := injection_log.demote(self._scope.home, name)):
             raise NotFound(
-                f"no session was told {name} at a prompt",
-                "`memsearch agents context --log` lists what was told",
+                f"{name} was not injected at a prompt",
+                "`memsearch agents context --log` lists what was injected",
             )
         return found
 
@@ -99,7 +99,7 @@ class Injections:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
         if not (found := injection_log.promote(self._scope.home, name)):
             raise NotFound(
-                f"{name} is told wherever it fits",
-                "`memsearch agents context --less NOTE` makes it rarer",
+                f"{name} was not demoted",
+                "`memsearch agents context --less NOTE` demotes a note",
             )
         return found

@@ -84,6 +84,15 @@ class _Record(msgspec.Struct):
     listed: dict[str, list[tuple[str, str]]] = {}
 
 
+def _is_about(case: ReviewItem, name: str) -> bool:
+    """Whether a case is about the entry whose id begins with *name*.
+
+    A file of many quarantined notes has no such name: an answer would decide on all of them.
+    """
+    is_file = case.kind == "held" and len(case.notes) > 1
+    return len(name) >= 4 and not is_file and any(note.startswith(name) for note in case.notes)
+
+
 class ReviewQueue:
     """Everything that is pending review.
 
@@ -128,7 +137,8 @@ class ReviewQueue:
         return found
 
     def named(self, names: Iterable[str], cases: Sequence[ReviewItem]) -> list[ReviewItem]:
-        """The cases that *names* refer to: numbers of the last list, ids, or groups.
+        """The cases that *names* refer to: numbers of the last list, ids of cases, groups, or
+        ids of entries.
 
         Raises:
             NotFound: there is no such case.
@@ -142,7 +152,14 @@ class ReviewQueue:
                 chosen = [self._numbered(int(name), listed, by_key)]
             else:
                 chosen = [c for c in cases if c.id == name or GROUPS.get(c.kind, ("",))[0] == name]
+                chosen = chosen or [case for case in cases if _is_about(case, name)]
             if not chosen:
+                if any(note.startswith(name) for c in cases for note in c.notes if len(name) >= 4):
+                    raise NotFound(
+                        f"{name} waits with the other notes of its file",
+                        f"`memsearch review` lists the file; `memsearch trust release {name}`"
+                        " releases this note alone",
+                    )
                 groups = ", ".join(dict.fromkeys(GROUPS[c.kind][0] for c in cases)) or "none"
                 raise NotFound(f"nothing waits under {name}", f"groups that wait: {groups}")
             found |= {case.key: case for case in chosen}
