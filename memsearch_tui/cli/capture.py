@@ -166,9 +166,10 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
         "\n  memsearch agents context claude-code           what a new session here would get"
         '\n  memsearch agents context --prompt "why do logins fail"   what it would get at this'
         " prompt, and why not more"
-        "\n  memsearch agents context --log                 what sessions got, and whether they used"
-        " it\n  memsearch agents context --less 3f9a2c1b77aa   not at such prompts again (--more undoes"
-        " it)"
+        "\n  memsearch agents context --log                 what sessions got, and whether they"
+        " used it"
+        "\n  memsearch agents context --less 3f9a2c1b77aa   not at such prompts again (--more"
+        " undoes it)"
     )
 )
 @click.argument("agent", type=AGENTS, default="claude-code")

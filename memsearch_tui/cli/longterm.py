@@ -85,8 +85,8 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, j
     """Take facts out of the long-term memory, at once and for good: lines that contain every word
     of QUERY, or a fact by its id.
 
-    Facts of this project, and those that are for every project. Daily notes stay; `memsearch delete` removes
-    those.
+    Facts of this project, and those for every project. Daily notes stay; `memsearch delete`
+    removes those.
     """
     memory, words = Memory(), " ".join(query)
     found = Memory(everything=everything).forgettable(words)

@@ -140,8 +140,8 @@ def _show_amendments(found: list[Supersession], json_: bool) -> int:
             output.echo(f"  {row.day} {row.time or '     '}  {output.safe(row.title)}")
         output.echo(output.style(f"  {output.safe(pair.why)}", "dim"))
     output.say(
-        "`memsearch supersession NEWER OLDER` confirms one, `--no` rejects it; `memsearch review` lists"
-        " all that waits"
+        "`memsearch supersession NEWER OLDER` confirms one, `--no` rejects it; `memsearch review`"
+        " lists all that waits"
         if found
         else "nothing was found, or all of it was decided"
     )
