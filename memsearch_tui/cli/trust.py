@@ -234,8 +234,8 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
         for line in note.lines:
             output.echo(output.style(f"          > {output.clip(line, 100)}", "warn"))
     output.say(
-        f"{len(found)} waiting - `memsearch review accept ENTRY` releases one, `memsearch review reject"
-        " ENTRY` deletes it; `memsearch trust release --here` releases all of this project"
+        f"{len(found)} waiting - `memsearch review accept ENTRY` releases one, `memsearch review"
+        " reject ENTRY` deletes it; `memsearch trust release --here` releases all of this project"
         if found
         else "nothing waits"
     )
