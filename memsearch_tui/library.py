@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # not needed for the first frame
 AROUND = 40
 _TITLE = 300  # characters of a title in the catalog
 _PINNED = 20
+_PERHAPS = 0.2  # least probability of a supersession that is listed with "?"
 _FILES = 8  # files of a note for which related turns are searched
 _PATH = re.compile(r"`([\w@.-]+(?:/[\w@.-]+)*\.\w{1,8})`")
 _CITED, _SOURCES = re.compile(r"\[mem:([0-9a-f, ]+)\]"), re.compile(r"[0-9a-f]{4,32}")
@@ -643,14 +644,15 @@ class Library:
                 # the owner's override
                 sure = " ✓" if any(word.replaces[name] == 1 for name in amends) else ""
                 what = (
-                    f"amends {', '.join(days[name] for name in amends)}{sure}"
+                    f"supersedes {', '.join(days[name] for name in amends)}{sure}"
                     if amends
-                    else "the first word"
+                    else "the first note"
                 )
                 if row.entry_id == item.entry_id:
                     what = f"this note, {what}" if amends else "this note"
                 if len(words) > 1:
                     found.append(Related(what, self._of_row(row), amends))
+            found += self._perhaps(item, set(days) if len(words) > 1 else {item.entry_id})
         except MemsearchError as error:
             problem = str(error)
         for name in dict.fromkeys(_SOURCES.findall(" ".join(_CITED.findall(entry.body)))):
@@ -666,6 +668,22 @@ class Library:
                 if act.entry != item.entry_id and (other := self._noted(act.entry)) is not None:
                     found.append(Related(act.path, other))
         return found, problem
+
+    def _perhaps(self, item: Item, listed: set[str]) -> list[Related]:
+        """Return the notes that may supersede this one, or be superseded by it, as Review asks.
+
+        Args:
+            listed: ids of the entries that are not returned.
+        """
+        found = []
+        for pair in self.memory.supersession.amendments(item.entry_id):
+            is_newer = pair.newer.entry_id != item.entry_id
+            other = pair.newer if is_newer else pair.older
+            if pair.sure >= _PERHAPS and other.entry_id not in listed:
+                how = "supersedes it" if is_newer else "superseded by it"
+                amends = (item.entry_id,) if is_newer else ()
+                found.append(Related(f"? {how}, {pair.sure:.0%}", self._of_row(other), amends))
+        return found
 
     def _noted(self, entry_id: str) -> Item | None:
         try:

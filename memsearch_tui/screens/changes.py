@@ -76,12 +76,15 @@ class ChangesScreen(Screen["list[Change]"]):
     def _row(self, index: int, width: int) -> Row:
         change = self._changes[self._list.keys[index]]
         undone = [("undone ", "dim")] if change.state == "undone" else []
+        others = len(self._deleted_with(change)) - 1
+        with_it = [(f"  and {others} more", "dim")] if others > 0 else []
         when = strftime("%Y-%m-%d %H:%M", localtime(change.at))
         return [
             (f"{when} ", "dim"),
             (f"{change.op:7s}", _TONES.get(change.op, "text")),
             *undone,
             (change.title, "text"),
+            *with_it,
         ]
 
     def _moved(self, by_hand: bool = False) -> None:
@@ -98,17 +101,33 @@ class ChangesScreen(Screen["list[Change]"]):
         """Go to the text of the change."""
         self._detail.focus()
 
-    async def action_restore(self) -> None:
-        """Restore the text before the change under the cursor."""
-        if self._list.key is not None:
-            bring = partial(self._library.memory.restore, self._list.key)
-            await write(self, "bringing it back", bring, self._restored, self._complain)
+    def _deleted_with(self, change: Change) -> list[Change]:
+        """Return the deletions of the same step as *change*, itself included."""
+        if change.op != "delete" or change.state == "undone":
+            return []
+        return [
+            one
+            for one in self._changes.values()
+            if one.batch == change.batch and one.op == "delete" and one.state != "undone"
+        ]
 
-    def _restored(self, change: Change) -> None:
-        self._brought.insert(0, change)
-        what = (
-            f"“{change.title[:40]}”" if len(self._brought) == 1 else f"{len(self._brought)} notes"
-        )
+    async def action_restore(self) -> None:
+        """Restore the text before the change under the cursor; all notes of a deletion at once."""
+        if self._list.key is None:
+            return
+        chosen = self._changes[self._list.key]
+        numbers = [one.seq for one in self._deleted_with(chosen) or [chosen]]
+        memory = self._library.memory
+
+        def bring() -> list[Change]:
+            return [memory.restore(number) for number in numbers]
+
+        await write(self, "bringing it back", bring, self._restored, self._complain)
+
+    def _restored(self, changes: list[Change]) -> None:
+        self._brought = [*changes, *self._brought]
+        count = len(self._brought)
+        what = f"“{changes[0].title[:40]}”" if count == 1 else f"{count} notes"
         self.say(f"brought back {what} · r on another row brings that back, too")
         self.run_worker(self._read(), group="read")
 

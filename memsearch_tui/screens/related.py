@@ -36,7 +36,7 @@ class RelatedScreen(Screen[Item]):
             "a",
             "amends(True)",
             "Accept",
-            tooltip="Accept: it supersedes what is said",
+            tooltip="Accept: it supersedes the other note",
             id="related.yes",
         ),
         Binding(
@@ -80,8 +80,8 @@ class RelatedScreen(Screen[Item]):
             self.found, problem = [], str(error)
         self._list.empty = [
             problem
-            or "no other note is on its matter, and no other "
-            "captured turn wrote to the files that it names"
+            or "No other note is on its topic, and no other captured turn wrote to the files that "
+            "it names."
         ]
         self._list.border_subtitle = f"{len(self.found)}" + (
             f" · {problem}" if problem and self.found else ""
@@ -107,7 +107,7 @@ class RelatedScreen(Screen[Item]):
         """
         key = self._list.key
         if key is None or not self.found[key].amends:
-            self._status.update("Of this one it is not said that it amends another.")
+            self._status.update("This note is not listed as superseding another one.")
             return
         found = self.found[key]
         answer: list[tuple[str, str, bool | None]] = [

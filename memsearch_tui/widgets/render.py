@@ -299,7 +299,7 @@ def entry_rows(
         )
     for found in amendments:
         is_older = found.older.entry_id == entry.id
-        other, what = (found.newer, "overtaken by ") if is_older else (found.older, "amends ")
+        other, what = (found.newer, "superseded by ") if is_older else (found.older, "supersedes ")
         row: Row = [
             (what, "warn" if is_older else "good"),
             (f"{other.day} {other.title}", "text"),

@@ -595,7 +595,7 @@ def test_what_amends_what_is_corrected_beside_a_note_and_taken_back(world, monke
         screen = app.screen
         assert [found.amends for found in screen.found] == [(), (older.id,)]
         await pilot.press("x")
-        assert "not said" in said(app)
+        assert "not listed as superseding" in said(app)
         await pilot.press("down", "x")
         await settled(pilot)
         assert memory_said() == {(older.id, newer.id): False} and screen.found == []

@@ -479,7 +479,7 @@ def test_a_note_says_what_has_overtaken_it(world):
     app = world.app()
 
     async def steps(pilot):
-        for key, words in (("end", "overtaken by"), ("home", "amends ")):
+        for key, words in (("end", "superseded by"), ("home", "supersedes ")):
             await pilot.press(key)
             while app.screen.state.item.entry_id not in (older, newer):
                 await pilot.press("up" if key == "end" else "down")

@@ -7,6 +7,10 @@ from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Entry, QuarantineReason
 from memsearch_engine.journal.origin import Origin, Verdict
 
+#: Files of a folder with notes that arrived, up to which each file is a decision of its own. A
+#: folder with more of them, as after a clone, is one decision.
+FILES_ONE_BY_ONE = 5
+
 
 def held_back(
     origin: Origin, memory: str, entries: list[Entry], path: str

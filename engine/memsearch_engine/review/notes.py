@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from memsearch_engine.journal.model import QuarantineReason
+from memsearch_engine.journal.quarantine import FILES_ONE_BY_ONE
 from memsearch_engine.journal.write import Target
 from memsearch_engine.review.item import MAX_LINES, Line, Parts, ReviewItem, Step, Tone, many
 from memsearch_engine.review.trust import QuarantinedNote
@@ -15,7 +16,9 @@ _BODY_LINES = 12
 
 
 def quarantined(memory: Parts) -> list[ReviewItem]:
-    """The quarantined notes. Notes of one file that were not written here form one case."""
+    """The quarantined notes. Notes that were not written here form one case for their file; where a
+    folder has many such files, one for the folder.
+    """
     found = []
     arrived: dict[str, list[QuarantinedNote]] = {}
     for note in memory.trust.held():
@@ -25,7 +28,15 @@ def quarantined(memory: Parts) -> list[ReviewItem]:
             found.append(_contradicting(note))
         else:
             found.append(_untrusted(note))
-    return found + [_arrived(path, notes) for path, notes in arrived.items()]
+    folders: dict[str, list[str]] = {}
+    for path in arrived:
+        folders.setdefault(os.path.dirname(path), []).append(path)
+    for folder, paths in folders.items():
+        if len(paths) > FILES_ONE_BY_ONE:
+            found.append(_arrived_folder(folder, [arrived[path] for path in paths]))
+        else:
+            found += [_arrived(path, arrived[path]) for path in paths]
+    return found
 
 
 def _untrusted(note: QuarantinedNote) -> ReviewItem:
@@ -83,19 +94,12 @@ def _contradicting(note: QuarantinedNote) -> ReviewItem:
 
 def _arrived(path: str, notes: list[QuarantinedNote]) -> ReviewItem:
     """A case for the notes of one file that this home did not write."""
-    author = notes[0].author
-    why = (
-        f"shared by {author}, but not committed: they did not pass the project's review"
-        if author
-        else "this machine did not write these: they came with a clone, a pull or a copy, or from"
-        " another program"
-    )
     cited = sum(bool(note.conversation) for note in notes)
     proof = f"{cited} of {many(len(notes), 'note')} cite a conversation that is on this machine"
     detail: list[Line] = [
         [(path, "text")],
         [],
-        [(why, "warn")],
+        [(_why_arrived(notes[0].author), "warn")],
         *([[(proof, "good")]] if cited else []),
         [],
         *([(f"- {note.time or '     '} {note.title}", "text")] for note in notes[:MAX_LINES]),
@@ -113,12 +117,50 @@ def _arrived(path: str, notes: list[QuarantinedNote]) -> ReviewItem:
     )
 
 
+def _arrived_folder(folder: str, files: list[list[QuarantinedNote]]) -> ReviewItem:
+    """A case for all files of a folder that this home did not write, as after a clone."""
+    notes = [note for file in files for note in file]
+    days = sorted(note.day for note in notes if note.day)
+    count = f"{many(len(notes), 'note')} in {many(len(files), 'file')}"
+    detail: list[Line] = [
+        [(folder, "text")],
+        [(f"{count}, {days[0]} to {days[-1]}" if days else count, "dim")],
+        [],
+        [(_why_arrived(notes[0].author), "warn")],
+        [],
+        *([(f"- {note.day} {note.time} {note.title}", "text")] for note in notes[:MAX_LINES]),
+        *([[("…", "dim")]] if len(notes) > MAX_LINES else []),
+        [],
+        [("no session is given them until you release them, as they are now", "dim")],
+        [("a note that reads like an order stays quarantined", "dim")],
+    ]
+    return ReviewItem(
+        "held",
+        folder,
+        f"{many(len(notes), 'note')} came with this copy of the project",
+        detail,
+        "release",
+        subject=[file[0].path for file in files],
+        notes=tuple(note.entry_id for note in notes[:MAX_LINES]),
+    )
+
+
+def _why_arrived(author: str) -> str:
+    if author:
+        return f"shared by {author}, but not committed: they did not pass the project's review"
+    return (
+        "this machine did not write these: they came with a clone, a pull or a copy, or from"
+        " another program"
+    )
+
+
 def decide_quarantined(
     memory: Parts, case: ReviewItem, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
     """Release or refuse quarantined notes. Returns a message and the step that undoes it."""
-    if isinstance(case.subject, str):
-        return f"{many(memory.trust.release_files([case.subject]), 'note')} released", None
+    if isinstance(case.subject, str | list):
+        paths = [case.subject] if isinstance(case.subject, str) else case.subject
+        return f"{many(memory.trust.release_files(paths), 'note')} released", None
     note: QuarantinedNote = case.subject
     if note.why is QuarantineReason.CONTRADICTS:
         if yes:

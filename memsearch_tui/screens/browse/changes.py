@@ -134,7 +134,9 @@ class Changes:
         self._show(changes)
         one = f"“{changes[0].title[:_TITLE]}”"
         what = one if len(changes) == 1 else many(len(changes), "note")
-        self._desk.say(f"{name}: {changes[0].op} of {what}", for_s=4)
+        is_back = name == "undo" and changes[0].op == "delete"
+        done = f"brought back {what}" if is_back else f"{changes[0].op} of {what}"
+        self._desk.say(f"{name}: {done}", for_s=4)
 
     def _show(self, changes: list[Change]) -> None:
         """Move the cursor to a restored or changed note, if it is listed."""
