@@ -25,7 +25,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from common import Peer, Report, arguments, workplace
-from memsearch_engine.journal.files import read_day  # noqa: I001
+from memsearch_engine.journal.files import read_day
 
 from memsearch_tui.demo import stories
 from tests.evaluation import run as evaluation
@@ -137,8 +137,7 @@ def show(report: Report, queries: list[dict], ranks: dict[str, list[int]]) -> No
             if query["want"]
             and (
                 kind in (query["kind"], "all")
-                or kind == "all but dated"
-                and "after_days_ago" not in query
+                or (kind == "all but dated" and "after_days_ago" not in query)
             )
         ]
         for name, places in ranks.items():

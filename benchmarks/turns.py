@@ -16,8 +16,8 @@ from pathlib import Path
 from common import ROOT, Report, Run, arguments, in_turn, run
 
 sys.path.insert(0, str(ROOT))
-from tests.agents.conftest import Lab  # noqa: E402
-from tests.mock_model import MockModel  # noqa: E402
+from tests.agents.conftest import Lab
+from tests.mock_model import MockModel
 
 PROMPT = 'Say it <<{"say": "Said."}>>'
 

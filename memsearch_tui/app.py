@@ -125,6 +125,7 @@ class MemsearchApp(App[int]):
         self.theme = wanted if wanted in self.available_themes else THEMES[0].name
 
     def get_driver_class(self) -> type[Driver]:
+        """Return the driver for this terminal."""
         if constants.DRIVER or sys.platform == "win32":
             return super().get_driver_class()
         from memsearch_tui.driver import TerminalDriver
@@ -156,6 +157,7 @@ class MemsearchApp(App[int]):
         super()._display(screen, renderable)
 
     def on_resize(self) -> None:
+        """Draw the whole screen the next time."""
         self._painted.forget()
 
     async def run_action(
@@ -185,7 +187,6 @@ class MemsearchApp(App[int]):
 
     def commands(self, screen: Screen[Any]) -> list[PaletteCommand]:
         """Return the palette's commands that have no key on *screen*."""
-
         found = [
             PaletteCommand("Theme", "with a preview", self._choose_theme, "colour look dark light"),
             PaletteCommand(

@@ -38,12 +38,14 @@ class TerminalDriver(LinuxDriver):
             threading.Thread(target=self._watch, name="terminal", daemon=True).start()
 
     def start_application_mode(self) -> None:
+        """Prepare the terminal, and handle the signals that end the app."""
         start: Callable[[], None] = super().start_application_mode
         start()
         for number in (signal.SIGHUP, signal.SIGTERM):
             self._loop.add_signal_handler(number, self._end)
 
     def run_input_thread(self) -> None:
+        """Read keys until the terminal is closed."""
         try:
             super().run_input_thread()
         except OSError:  # EIO: the terminal is closed

@@ -67,6 +67,7 @@ class ChangedCells(CompositorUpdate):
         self._update, self._painted = update, painted
 
     def render_segments(self, console: Console) -> str:
+        """Return the text that brings the terminal up to date."""
         return self._painted.paint(self._update, console)
 
 

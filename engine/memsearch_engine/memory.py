@@ -405,7 +405,7 @@ class Memory:
         found: list[Note] = []
         then = self.queries.then(as_of) if as_of else None
         for file in self.days():
-            if day and not day <= file.day <= (last or day) or as_of and file.day > as_of:
+            if (day and not day <= file.day <= (last or day)) or (as_of and file.day > as_of):
                 continue
             with contextlib.suppress(OSError):
                 now = self._scope.read(file)

@@ -450,7 +450,6 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_:
 @as_json
 def clear(yes: bool, json_: bool) -> None:
     """Remove the whole long-term memory; a backup is made first. Daily notes stay."""
-
     learned = Memory().longterm
     output.confirm(f"Remove everything in {learned.folder}, and what sessions taught?", yes)
     backup = learned.clear()

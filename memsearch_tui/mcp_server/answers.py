@@ -140,7 +140,7 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
         try:
             note = note_of(memory, hit.id)
         except (NotFound, UsageError):
-            if not is_past or not sees_all(memory) and not memory.files.owns(hit.row.path):
+            if not is_past or (not sees_all(memory) and not memory.files.owns(hit.row.path)):
                 continue  # deleted meanwhile
             one = Found(hit.id, hit.day, hit.time, hit.row.agent, trust="deleted since")
             found.append((one, hit.text))

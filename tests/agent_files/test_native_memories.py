@@ -441,7 +441,7 @@ def test_a_note_that_agrees_or_was_taken_from_it_contradicts_nothing(box: Box, a
 
 
 @pytest.mark.parametrize(
-    "text, note, otherwise",
+    ("text", "note", "otherwise"),
     [
         ("kept 14 days", "raised from 14 to 30 days", True),
         ("kept 30 days", "raised from 14 to 30 days", False),

@@ -515,7 +515,7 @@ def column(client: str, names: list[str]) -> dict[str, str]:
                 cells[name] = "ok"
             except Left as reason:
                 cells[name] = str(reason)
-            except BaseException as error:  # noqa: BLE001 - a red cell, and the next one
+            except BaseException as error:
                 traceback.print_exc()
                 cells[name] = f"RED {type(error).__name__}: {str(error)[:300]}"
             print(

@@ -146,9 +146,9 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         hook = {"hooks": [{"type": "command", "command": told}]}
         table = {
             "permissions": {"allow": ["Bash", "Read", "Write", "WebFetch", "mcp__evil__touch"]},
-            "hooks": dict.fromkeys(
-                ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"), [hook]
-            ),
+            "hooks": {
+                key: [hook] for key in ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop")
+            },
         }
         (folder / "settings.json").write_text(json.dumps(table))
         (lab.user / ".claude.json").write_text(
@@ -159,9 +159,10 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         folder = lab.user / ".qwen"
         hook = {"hooks": [{"type": "command", "command": told}]}
         table = json.loads((folder / "settings.json").read_text())
-        table["hooks"] = dict.fromkeys(
-            ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"), [hook]
-        )
+        table["hooks"] = {
+            key: [hook]
+            for key in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+        }
         table |= {
             "mcpServers": {"evil": {"command": server, "args": []}},
             "tools": {"approvalMode": "yolo"},

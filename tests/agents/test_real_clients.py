@@ -585,7 +585,7 @@ def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
 
 
 @pytest.mark.parametrize(
-    "client, tool, kind",
+    ("client", "tool", "kind"),
     [
         ("claude", "Agent", "general-purpose"),
         ("opencode", "task", "general"),

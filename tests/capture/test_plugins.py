@@ -204,7 +204,7 @@ def test_the_hooks_call_our_command_and_nothing_else(agent):
 
 
 @pytest.mark.parametrize(
-    "agent, own",
+    ("agent", "own"),
     [
         ("qwen", {"PostToolUse": "PreToolUse"}),
         ("gemini", {"AfterAgent": "Stop", "AfterTool": "PostToolUse"}),
@@ -228,7 +228,7 @@ def test_hooks_that_another_agent_calls_otherwise_are_events_that_the_command_kn
 
 
 @pytest.mark.parametrize(
-    "agent, variable", [("pi", "PI_CODING_AGENT_DIR"), ("copilot", "COPILOT_HOME")]
+    ("agent", "variable"), [("pi", "PI_CODING_AGENT_DIR"), ("copilot", "COPILOT_HOME")]
 )
 def test_a_home_that_is_named_relatively_is_one_place_from_everywhere(box, agent, variable):
     (box.user / "tilde").mkdir()
@@ -583,7 +583,7 @@ def test_an_edited_file_in_the_place_of_a_link_stays(agents):
 
 @pytest.mark.parametrize("agent", ["qwen", "gemini"])
 @pytest.mark.parametrize(
-    "first, last", [("hooks", "hooks"), ("hooks", "mcp"), ("mcp", "hooks"), ("mcp", "mcp")]
+    ("first", "last"), [("hooks", "hooks"), ("hooks", "mcp"), ("mcp", "hooks"), ("mcp", "mcp")]
 )
 def test_hooks_and_a_server_in_one_file_go_in_any_order(box, agent, first, last):
     file = box.user / f".{agent}" / "settings.json"

@@ -31,7 +31,7 @@ def turn(user: str, answer: str, *tools: tuple[str, str], status: str = "done") 
 
 
 @pytest.mark.parametrize(
-    "user, answer, tools",
+    ("user", "answer", "tools"),
     [
         ("yes", "Removed it.", [("Bash", "rm -f deploy.sh")]),
         ("ok", "", [("exec_command", "rm -f deploy.sh")]),
@@ -49,7 +49,7 @@ def test_a_short_reply_with_a_consequence_is_kept(user, answer, tools):
 
 
 @pytest.mark.parametrize(
-    "user, answer, tools",
+    ("user", "answer", "tools"),
     [
         ("hello", "Hello! I'm Claude, an AI assistant. What are you working on?", []),
         ("thanks", "You're welcome! Let me know if you need anything else.", []),
@@ -74,7 +74,7 @@ def test_a_yes_that_the_model_refused_is_not():
 
 
 @pytest.mark.parametrize(
-    "answer, asked",
+    ("answer", "asked"),
     [
         (ASKED, "Shall I remove deploy.sh?"),
         ("It is unused. Shall I do that?", "It is unused. Shall I do that?"),

@@ -258,7 +258,7 @@ def test_extraction_reads_like_notes():
 
 
 @pytest.mark.parametrize(
-    "user, assistant, trivial",
+    ("user", "assistant", "trivial"),
     [
         ("hi", "Hello!", True),
         ("thanks", "", True),

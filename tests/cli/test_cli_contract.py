@@ -749,7 +749,7 @@ def test_a_broken_settings_file_is_named(box):
 
 
 @pytest.mark.parametrize(
-    "key,value", [("search.top_k", '"ten"'), ("embedding.model", '"no-such-model"')]
+    ("key", "value"), [("search.top_k", '"ten"'), ("embedding.model", '"no-such-model"')]
 )
 def test_a_setting_that_cannot_work_leaves_words(box, key, value):
     box.fill()

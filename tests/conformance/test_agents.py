@@ -263,7 +263,7 @@ def test_the_fifth_agents_facts_reach_the_app(many):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "gone, left",
+    ("gone", "left"),
     [
         ("codex", "claude-code"),
         ("claude-code", "openclaw"),

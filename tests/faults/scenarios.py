@@ -324,7 +324,7 @@ def broken_disk(root: Path, size: float) -> Tally:
             desk.append(f"t{n}")
         done = child(_BROKEN, root / str(at), 0, AT=str(at))
         tally.check(done.returncode == 0, f"call {at}: {done.stderr[-300:]}")
-        count, _, said = (done.stdout.split() + [""])[0], 0, done.stdout.split()[-1].split(",")
+        count, _, said = [*done.stdout.split(), ""][0], 0, done.stdout.split()[-1].split(",")
         if int(count) < at:
             return tally
         tally.injected += 1

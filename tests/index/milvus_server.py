@@ -136,7 +136,7 @@ class MilvusServer:
                 client.list_collections(timeout=3)
                 client.close()
                 return
-            except Exception:  # noqa: BLE001 - whatever it raises while it starts
+            except Exception:
                 assert time.monotonic() < end, f"no answer in {_START_S} s: {self.log()}"
                 time.sleep(0.2)
 

@@ -88,7 +88,7 @@ def test_an_openai_answer_that_is_cut_is_not_a_whole_one():
 
 
 @pytest.mark.parametrize(
-    "status, body",
+    ("status", "body"),
     [
         (400, openai_error(400, "Unsupported parameter.", "response_format").body),
         (422, "unknown field response_format\n"),  # what a small server says, in no format at all

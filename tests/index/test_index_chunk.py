@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from hypothesis import example, given, settings
@@ -37,7 +38,7 @@ LIMIT = st.integers(100, 600)
 def test_spans_cover_the_text_and_respect_the_limit(text, limit):
     spans = split(text, limit)
     assert spans[0][0] == 0 and spans[-1][1] == len(text)
-    assert all(a[1] == b[0] for a, b in zip(spans, spans[1:]))
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(spans))
     assert all(weight(text[a:b]) <= limit for a, b in spans)
     assert all(a < b for a, b in spans) or text == ""
 

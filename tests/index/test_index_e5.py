@@ -18,7 +18,7 @@ NAME = "multilingual-e5-small"
 
 
 @pytest.mark.parametrize(
-    "text, english",
+    ("text", "english"),
     [
         ("Fixed the flaky login test", True),
         ("修复了登录测试", False),

@@ -151,7 +151,7 @@ def test_a_refused_batch_is_halved(service, tmp_path, pauses):
 def test_a_text_that_is_refused_alone_says_why(service, tmp_path, pauses):
     embedder = load(service, tmp_path)
     service.answer = lambda *_: (400, {"error": "too long"})
-    with pytest.raises(Unreachable, match="400.*too long"):
+    with pytest.raises(Unreachable, match=r"400.*too long"):
         embedder.passages(["a", "b"])
     assert pauses == []
 

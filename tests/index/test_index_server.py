@@ -203,7 +203,7 @@ def make(client: MilvusClient, name: str = "things", consistency: str = "Strong"
 
 
 @pytest.mark.parametrize(
-    "token,reason",
+    ("token", "reason"),
     [
         ("", "missing authorization in header"),
         ("root:wrong", "auth check failure, please check username and password are correct"),
@@ -395,7 +395,7 @@ def test_a_scrubbed_secret_is_not_in_an_older_models_collection(remote, server):
 
 
 @pytest.mark.parametrize(
-    "code,reason", [(9, "quota exceeded[reason=rate type: DDLCollection]"), (1, "unexpected")]
+    ("code", "reason"), [(9, "quota exceeded[reason=rate type: DDLCollection]"), (1, "unexpected")]
 )
 def test_a_create_that_was_refused_once_does_not_change_the_tokenizer(remote, server, code, reason):
     server.fail("CreateCollection", code, reason, times=1)

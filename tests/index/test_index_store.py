@@ -173,7 +173,7 @@ def test_bm25_is_positive_and_best_first(store, filled):
 
 
 @pytest.mark.parametrize(
-    "words,wanted", [("PLAT-4821", "c"), ("plat", "c"), ("部署", "d"), ("脚本", "d")]
+    ("words", "wanted"), [("PLAT-4821", "c"), ("plat", "c"), ("部署", "d"), ("脚本", "d")]
 )
 def test_terms_find_parts_and_wholes(store, filled, words, wanted):
     assert [chunk for chunk, _ in store.bm25(filled, analyze.query_terms(words), 5, Filter())] == [
@@ -182,7 +182,7 @@ def test_terms_find_parts_and_wholes(store, filled, words, wanted):
 
 
 @pytest.mark.parametrize(
-    "where,wanted",
+    ("where", "wanted"),
     [
         (Filter(agents=("codex",)), "ac"),
         (Filter(agents=("codex", "claude-code")), "abc"),
@@ -348,7 +348,7 @@ def test_lite_survives_a_reopen_and_leaves_no_port(tmp_path):
 def test_a_server_that_is_not_there_is_named(tmp_path):
     from memsearch_engine.core.errors import Unreachable
 
-    with pytest.raises(Unreachable, match="127.0.0.1:9"):
+    with pytest.raises(Unreachable, match=r"127.0.0.1:9"):
         open_store(tmp_path, tmp_path / "s", "http://127.0.0.1:9")
 
 

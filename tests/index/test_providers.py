@@ -295,7 +295,7 @@ def test_an_unknown_model(fake, provider, tmp_path, pauses):
 def test_an_ollama_without_the_model(tmp_path, pauses):
     with (
         OllamaFake(pulled=["bge-m3"]) as fake,
-        pytest.raises(Unreachable, match="nomic-embed-text.*not found"),
+        pytest.raises(Unreachable, match=r"nomic-embed-text.*not found"),
     ):
         load(fake, "ollama", tmp_path)
 

@@ -142,7 +142,7 @@ def test_what_looks_like_this_machine_is_not(address):
 
 
 @pytest.mark.parametrize(
-    "variable, scheme, wanted",
+    ("variable", "scheme", "wanted"),
     [
         ("http_proxy", "http", f"POST {FAR}/chat/completions"),
         ("HTTP_PROXY", "http", f"POST {FAR}/chat/completions"),
@@ -215,7 +215,7 @@ def test_a_refusal_and_a_redirect_come_back_as_from_a_server(monkeypatch):
 
 @pytest.mark.parametrize("variable", ["no_proxy", "NO_PROXY"])
 @pytest.mark.parametrize(
-    "names, host, exempt",
+    ("names", "host", "exempt"),
     [
         ("*", "models.example", True),
         ("other, models.example", "models.example", True),
@@ -241,7 +241,7 @@ def test_no_proxy(monkeypatch, variable, names, host, exempt):
 )
 def test_a_proxy_that_cannot_be_used_is_one_sentence_with_the_next_step(monkeypatch, proxy_url):
     monkeypatch.setenv("http_proxy", proxy_url)
-    with pytest.raises(Unreachable, match="the proxy for models.example can't be used") as caught:
+    with pytest.raises(Unreachable, match=r"the proxy for models.example can't be used") as caught:
         ask(FAR)
     assert "no_proxy" in caught.value.hint and "s3cret" not in str(caught.value)
 

@@ -81,7 +81,7 @@ def test_a_question_in_another_script_finds_its_matter(world, scripts):
 
 
 def test_without_that_its_script_is_all_that_it_finds(world):
-    vector, way = world
+    vector, _way = world
     rows = [
         (f"{script}-{m}", "d\x1fa\x1fs\x1fk", vector(m, script).tobytes())
         for script in ("", "cjk")

@@ -44,7 +44,7 @@ def test_a_day_as_memsearch_writes_it():
 
 
 @pytest.mark.parametrize(
-    "anchor, agent, kind, path",
+    ("anchor", "agent", "kind", "path"),
     [
         (
             "session:a turn:b rollout:/h/.codex/sessions/r.jsonl",

@@ -78,7 +78,7 @@ def test_a_fact_noted_while_it_runs_is_news_to_the_next_run(desk):
     learned(desk)
     desk.edit = lambda desk: [
         *desk.write_all(),
-        *([] if remember(desk.home, "Noted meanwhile") else []),
+        *([] if remember(desk.home, "Noted meanwhile") else []),  # noqa: RUF034
     ]
     desk.run()
     review.decide(desk.home, "accepted")

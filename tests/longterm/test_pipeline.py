@@ -379,7 +379,7 @@ def test_citations_are_no_part_of_what_is_kept(desk):
 
 def test_no_model_no_run(desk):
     desk.settings.longterm.extract = PhaseModelSettings()
-    with pytest.raises(SettingsError, match="longterm.extract.provider"):
+    with pytest.raises(SettingsError, match=r"longterm.extract.provider"):
         desk.run()
     assert not pipeline.due(desk.home, desk.settings)
 

@@ -141,7 +141,7 @@ def test_what_its_owner_has_marked_as_superseded_comes_before_nothing(fleet):
 
 def test_of_several_later_talks_the_newest_stands_first(fleet, monkeypatch):
     """Whatever puts them there: here each is."""
-    _, project, catalog, space = fleet.world
+    _, _project, _catalog, _space = fleet.world
     monkeypatch.setattr(conversations, "ENOUGH", 0.0)
     hits = fleet.search(CHARGE).hits
     moved = [hit for hit in hits if hit.possibly_supersedes]

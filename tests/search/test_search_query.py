@@ -110,7 +110,7 @@ def test_what_only_looks_like_a_filter_is_text(word):
 
 
 @pytest.mark.parametrize(
-    "raw,first,last",
+    ("raw", "first", "last"),
     [
         ("after:7d", "2026-02-22", ""),
         ("before:yesterday", "", "2026-02-28"),

@@ -27,7 +27,7 @@ from tests.conftest import Box, until
 
 
 def ended(process: psutil.Process, seconds: float = 15) -> None:
-    gone, alive = psutil.wait_procs([process], seconds)
+    _gone, alive = psutil.wait_procs([process], seconds)
     assert not alive, f"still running: {alive}"
 
 

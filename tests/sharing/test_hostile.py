@@ -241,7 +241,7 @@ def test_where_nobody_could_commit_it_nothing_is_shared(
         with Memory(folder, home=tmp_path / "home") as memory:
             note = memory.add("Staging runs Postgres 16")
             sharing = memory.sharing
-            with pytest.raises(UsageError, match="."):
+            with pytest.raises(UsageError, match=r"."):
                 sharing.plan([note.id], author="ana")
             pack = tmp_path / f"{bool(variable)}.pack"  # what the refusal proposes
             assert (

@@ -49,7 +49,7 @@ def test_a_deletion_arrives_can_be_restored_and_stays_away(machines: tuple[Machi
     meet(one, two)
     assert two.bodies() == ["Staying"]
     assert two.journal.is_deleted(
-        two.journal.history.recent()[0] and one.entry("Staying").anchor or _anchor("t1")
+        (two.journal.history.recent()[0] and one.entry("Staying").anchor) or _anchor("t1")
     )
     assert two.journal.history.last_done() == []  # it is no step of this machine's undo
     gone = next(change for change in two.journal.history.recent() if change.op == "delete")

@@ -520,7 +520,7 @@ def test_a_session_of_cursors_that_is_in_both_places_is_listed_once(tmp_path, mo
 
 
 @pytest.mark.parametrize(
-    "raw, words",
+    ("raw", "words"),
     [
         (
             (
@@ -586,7 +586,7 @@ def aider_turns(folder: Path, text: str) -> list:
 
 
 @pytest.mark.parametrize(
-    "text, is_outside",
+    ("text", "is_outside"),
     [
         (
             (
@@ -631,7 +631,7 @@ def test_thoughts_of_aiders_models_are_taken_out_in_one_go():
 
 @pytest.mark.parametrize("version", [2, 4])
 @pytest.mark.parametrize(
-    "agent, name", [("aider", ".aider.chat.history.md"), ("crush", ".crush/crush.db")]
+    ("agent", "name"), [("aider", ".aider.chat.history.md"), ("crush", ".crush/crush.db")]
 )
 def test_a_history_that_came_with_a_clone_is_from_outside(tmp_path, agent, name, version):
     project = tmp_path / "proj"
@@ -814,7 +814,7 @@ def test_a_sub_agent_of_cursors_that_looked_outside_makes_its_parents_turn_one_f
 
 
 @pytest.mark.parametrize(
-    "name, given, is_outside",
+    ("name", "given", "is_outside"),
     [
         ("call_mcp_tool", {"server": "user-memsearch", "toolName": "recall"}, False),
         ("CallMcpTool", {"server": "memsearch", "toolName": "open"}, False),
@@ -835,7 +835,7 @@ def test_what_cursors_tools_bring_in(tmp_path, name, given, is_outside):
 
 
 @pytest.mark.parametrize(
-    "name, is_outside",
+    ("name", "is_outside"),
     [("sourcegraph", True), ("download", True), ("view", False), ("mcp_memsearch_recall", False)],
 )
 def test_what_crushs_tools_bring_in(tmp_path, name, is_outside):

@@ -108,7 +108,7 @@ META = (
 
 
 @pytest.mark.parametrize(
-    "reader, head, turn", [(claude_code, "", claude_turn), (codex, META, codex_turn)]
+    ("reader", "head", "turn"), [(claude_code, "", claude_turn), (codex, META, codex_turn)]
 )
 def test_a_file_that_grows_is_read_on_from_where_it_was(tmp_path, monkeypatch, reader, head, turn):
     monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
@@ -392,7 +392,7 @@ def test_opencode_s_command_that_ended_badly_has_failed_although_it_is_completed
 
 
 @pytest.mark.parametrize(
-    "reader, name", [(opencode, "opencode.db"), (openclaw, "openclaw-agent.sqlite")]
+    ("reader", "name"), [(opencode, "opencode.db"), (openclaw, "openclaw-agent.sqlite")]
 )
 def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader, name):
     whole = (SAMPLES / reader.agent / name).read_bytes()
@@ -404,7 +404,7 @@ def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader
     ):
         path = tmp_path / name
         path.write_bytes(data)
-        with pytest.raises(OSError, match="read|no such"):
+        with pytest.raises(OSError, match=r"read|no such"):
             where = reader.at(path, "x" if reader is opencode else "s0")
             if where is None:
                 raise OSError("can't be read: no session")

@@ -526,7 +526,7 @@ def test_delete_one_and_many_and_bring_them_back(world, monkeypatch):
     assert world.day().read_bytes() == original
 
 
-@pytest.mark.parametrize("choice, kept", [("m", "mine"), ("t", "theirs"), ("e", "theirs")])
+@pytest.mark.parametrize(("choice", "kept"), [("m", "mine"), ("t", "theirs"), ("e", "theirs")])
 def test_a_conflict_shows_both_sides(world, choice, kept):
     app = world.app()
 
@@ -715,7 +715,7 @@ def test_an_empty_project_teaches(world):
     drive(app, steps)
 
 
-@pytest.mark.parametrize("size, panes", [((80, 24), 1), ((120, 40), 2), ((200, 60), 3)])
+@pytest.mark.parametrize(("size", "panes"), [((80, 24), 1), ((120, 40), 2), ((200, 60), 3)])
 def test_panes_follow_the_width(world, size, panes):
     app = world.app()
 

@@ -319,7 +319,7 @@ LOOKS = [
 ]
 
 
-@pytest.mark.parametrize("size, theme", LOOKS)
+@pytest.mark.parametrize(("size", "theme"), LOOKS)
 @pytest.mark.parametrize("name", SCREENS)
 def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Library, "today", lambda self: "2026-02-09")

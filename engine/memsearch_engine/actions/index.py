@@ -315,7 +315,7 @@ def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int,
         cut_off = not settled and n == len(turn.tools) - 1
         unknown = command.is_masked and not tool.failed and not work.is_clean(tool.output)
         # the result is unknown, or of no use
-        if cut_off or unknown or command.is_looking and not tool.failed:
+        if cut_off or unknown or (command.is_looking and not tool.failed):
             continue
         complaints = work.complaints(tool.output) if tool.failed else []
         signs += [(len(acts), str(_whole(work.signature(line)))) for line in complaints]

@@ -336,7 +336,7 @@ def _head(words: list[str]) -> str:
     if re.fullmatch(r"python[\d.]*", name):
         is_module = rest[:1] == ["-m"]
         script = next((word for word in rest if not word.startswith("-")), "")
-        if not script or not is_module and os.path.basename(script) not in _SPEAKING:
+        if not script or (not is_module and os.path.basename(script) not in _SPEAKING):
             return f"python {script}".strip()
         name, rest = os.path.basename(script), rest[rest.index(script) + 1 :]
     if name in _SPEAKING:

@@ -67,7 +67,7 @@ def main(agent: str, event: str) -> int:
                 missing = "the payload did not come; the transcripts are looked through instead"
                 _log(agent, event, TimeoutError(missing))
                 wire.start_service(paths.home_root())
-    except Exception as error:  # noqa: BLE001 - last resort; the reason goes to the log, not to the agent
+    except Exception as error:  # last resort: the reason goes to the log, not to the agent
         _log(agent, event, error)
     if detached:
         os._exit(0)

@@ -182,7 +182,6 @@ class Transcripts:
         Raises:
             NotFound: there is none.
         """
-
         from memsearch_engine.journal.parse import turn_id
 
         return self._scope.note(turn_id(turn.agent, turn.session, turn.turn))

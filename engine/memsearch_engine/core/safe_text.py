@@ -27,8 +27,9 @@ _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029
 
 
 def plain(text: str) -> str:
-    """*text* without terminal escapes, control characters and bidirectional overrides, NFC, ``\\n``
-    line ends.
+    """Return *text* in NFC, without terminal escapes, control characters and bidi overrides.
+
+    Line ends become newlines.
     """
     if not text.isprintable():
         import re

@@ -149,7 +149,7 @@ def _key_in(message: str, merged: dict[str, Any]) -> str:
 
 def where(path: Path, text: str, key: str) -> str:
     """``file:line`` of *key* in a TOML text."""
-    table, _, name = key.rpartition(".")
+    table, _, _name = key.rpartition(".")
     current = ""
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()

@@ -1,9 +1,9 @@
 """Turn text into search terms, in the same way for notes, queries and all stores.
 
-Milvus Lite neither stems nor splits Chinese, and its tokenizer is ``\\w+``. So the terms are made
-here: English Snowball stems (Porter2) without stop words, identifiers and paths both whole and in
-parts, and CJK text (Chinese, Japanese, Korean) as bigrams. Each term is one ``\\w+`` token, so
-every tokenizer splits terms that are separated by blanks in the same way.
+Milvus Lite neither stems nor splits Chinese, and its tokens are runs of word characters. So the
+terms are made here: English Snowball stems (Porter2) without stop words, identifiers and paths both
+whole and in parts, and CJK text (Chinese, Japanese, Korean) as bigrams. Each term has only word
+characters, so every tokenizer splits terms that are separated by blanks in the same way.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def encode(term: str) -> str:
-    """Return a term with other characters replaced, so that it is one ``\\w+`` token."""
+    """Return a term with other characters replaced, so that it has only word characters."""
     return re.sub(r"\W+", "_", term)[:_MAX_TERM]
 
 

@@ -9,6 +9,7 @@ because the note is in the agent's words and people search in their own.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import msgspec
@@ -200,7 +201,7 @@ def _finer(text: str, start: int, stop: int, limit: int) -> list[tuple[int, int]
             *(start + m.end() for m in re.finditer(cut, text[start:stop]) if m.end()),
             stop,
         ]
-        pieces = [(a, b) for a, b in zip(bounds, bounds[1:]) if a < b]
+        pieces = [(a, b) for a, b in itertools.pairwise(bounds) if a < b]
         if len(pieces) > 1:
             return [
                 finer

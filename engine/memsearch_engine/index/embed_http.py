@@ -82,7 +82,8 @@ class HttpEmbedder:
     """
 
     def __init__(self, settings: EmbeddingSettings) -> None:
-        """
+        """Read the settings of the provider.
+
         Raises:
             SettingsError: the key that the settings name is missing.
             Unreachable: the service did not answer.

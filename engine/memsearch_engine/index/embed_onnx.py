@@ -26,7 +26,8 @@ class OnnxEmbedder:
     """
 
     def __init__(self, files: models.ModelFiles) -> None:
-        """
+        """Load the model.
+
         Raises:
             Unreachable: onnxruntime can't load the model.
         """

@@ -127,7 +127,8 @@ class HubnessSample:
         scripts: list[str] = [],  # noqa: B006
         ordinary: dict[str, np.ndarray] | None = None,
     ) -> None:
-        """
+        """Measure the hubness of a sample.
+
         Args:
             ids: chunk ids, as ``sampled`` returns them.
             vectors: their vectors of length 1, float32 of shape (len(ids), dimension).

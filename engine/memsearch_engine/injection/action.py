@@ -144,7 +144,7 @@ class ActionAdviser:
         A command that only reads (``ls``, ``cat``) gives none.
         """
         command = work.command(tool, given)
-        if not work.runs(tool, given) or command and command.is_looking:
+        if not work.runs(tool, given) or (command and command.is_looking):
             return
         signs = [work.signature(line) for line in work.complaints(output)]
         known = self.actions.of_sign(self.memories, signs)
@@ -225,7 +225,7 @@ class ActionAdviser:
 
         def names(line: str) -> bool:
             return any(
-                said == path or f"/{path}".endswith(f"/{said}") and is_meant(said)
+                said == path or (f"/{path}".endswith(f"/{said}") and is_meant(said))
                 for match in mention.finditer(line)
                 for said in [f"{match[1].removeprefix('./')}{name}"]
             )

@@ -233,7 +233,7 @@ def _bullets(
     arrived = origin.arrived(memory, entries, file.path) if origin else set()
     released = origin.released(entries) if origin else set()
     for entry in entries:
-        if entry.is_digest or is_shared and origin and origin.came_by(entry.raw, WRITTEN):
+        if entry.is_digest or (is_shared and origin and origin.came_by(entry.raw, WRITTEN)):
             continue  # the author gets the original note
         if entry.id in arrived or not is_injectable(entry, today):
             held += 1

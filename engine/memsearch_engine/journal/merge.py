@@ -14,6 +14,7 @@ moves entries.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Set
 
@@ -533,7 +534,7 @@ def topological(
     """
     after: dict[str, set[str]] = {key: set() for key in keys}
     for order in orders:
-        for one, other in zip(order, order[1:]):
+        for one, other in itertools.pairwise(order):
             after[one].add(other)
     before = Counter(other for others in after.values() for other in others)
     ready = [(sort_key(key), key) for key in keys if not before[key]]

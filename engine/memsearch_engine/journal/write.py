@@ -519,7 +519,9 @@ class Journal(Undoable):
             records = [new_change("sync", memory, path, "", title, 0, b"", b"", read, data, batch)]
             for entry in before.entries:
                 now = new.get(entry.id)
-                if now is None and entry.id in moved or now is not None and now.raw == entry.raw:
+                if (now is None and entry.id in moved) or (
+                    now is not None and now.raw == entry.raw
+                ):
                     continue
                 op, raw = ("edit", now.raw) if now else ("delete", b"")
                 was = entry.raw if now else read[entry.start : entry.stop]
@@ -647,10 +649,11 @@ class Journal(Undoable):
         ours: bool = True,
         decides: bool = True,
     ) -> list[Entry]:
-        """
+        """Replace the bytes of entries, all or none.
+
         Args:
-            ours: whether an edit makes the words this home's; else they stay whose they were.
-            decides: whether it is the owner's decision, and not capture's.
+            ours: whether the edited text counts as written here; otherwise its origin stays.
+            decides: whether the owner decided it, and not capture.
         """
         batch = batch or uuid.uuid4().hex
         changed: list[Entry] = []

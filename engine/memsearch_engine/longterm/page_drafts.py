@@ -234,8 +234,7 @@ def _is_foreign(line: str) -> bool:
     """Whether a line has forbidden content: a comment, a fence, an order to an agent."""
     return (
         "<!--" in line
-        or "memsearch" in line
-        and ":" in line
+        or ("memsearch" in line and ":" in line)
         or bool(FENCE.match(line.strip()))
         or bool(orders(line, his_words=False))
     )

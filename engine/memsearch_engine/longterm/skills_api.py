@@ -173,9 +173,8 @@ class Skills:
             path = os.path.join(base, candidate.name, "SKILL.md")
             real = os.path.realpath(path)
             is_here = path.startswith(self._scope.place.root + os.sep)
-            if (
-                os.path.islink(path)
-                or is_here
+            if os.path.islink(path) or (
+                is_here
                 and real != os.path.join(root, os.path.relpath(path, self._scope.place.root))
             ):
                 raise UsageError(

@@ -348,7 +348,7 @@ def parse(raw: str, today: date | None = None, **options: Any) -> SearchRequest:
             continue
         if key:
             words.append(match[0])
-            if value and (key in _VALUES or key not in FILTER_KEYS and _nearest(key)):
+            if value and (key in _VALUES or (key not in FILTER_KEYS and _nearest(key))):
                 request.misread.append(f"{key}:{value}"[:60])
         elif negative and value and (match["quoted"] is not None or _EXCLUDABLE.fullmatch(value)):
             request.excluded.append(value)

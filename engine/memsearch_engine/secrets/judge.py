@@ -282,7 +282,7 @@ def is_chosen(value: str) -> bool:
         or _CAPITALS.match(value)
     ):
         return False
-    if value.lower() in _ORDINARY or value.isdigit() and len(value) < 6 or _METHOD.match(value):
+    if value.lower() in _ORDINARY or (value.isdigit() and len(value) < 6) or _METHOD.match(value):
         return False
     if re.search(
         r"[(){}\[\]]|^,|\.\w+\(|^[\w.-]+\.(?:txt|json|ya?ml|pem|key|zip|7z|crt|"

@@ -13,7 +13,7 @@ import re
 import resource
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import msgspec
@@ -318,7 +318,7 @@ def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
         if first == last:
             continue
         edges = [start, *places[first:last], stop]
-        for here, there in zip(edges, edges[1:]):
+        for here, there in pairwise(edges):
             lost = removed[bisect.bisect_right(places, here) - 1][1]
             yield here + lost, there + lost, rule
 

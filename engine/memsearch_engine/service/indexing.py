@@ -64,7 +64,6 @@ class Indexer:
 
     def close(self) -> None:
         """Stop the watches and the thread, and close the index."""
-
         self.watcher.stop()
         self.thread.close()
         self._state.close()
@@ -72,7 +71,6 @@ class Indexer:
     @property
     def settings(self) -> Settings:
         """The owner's settings."""
-
         return self._state.settings
 
     @settings.setter
@@ -82,13 +80,11 @@ class Indexer:
     @property
     def catalog(self) -> Catalog:
         """The catalog, open for writing."""
-
         return self._state.catalog
 
     @property
     def spaces(self) -> OpenIndexes:
         """The open vector indexes."""
-
         return self._state.spaces
 
     @property
@@ -99,7 +95,6 @@ class Indexer:
     @property
     def problem(self) -> str:
         """Why searches by meaning are not possible; ``""`` if they are."""
-
         return self._state.problem
 
     @property
@@ -125,13 +120,11 @@ class Indexer:
     @property
     def busy(self) -> bool:
         """Whether index work is running or queued."""
-
         return bool(self._state.queued or self.thread.works or self._state.progress)
 
     @property
     def state(self) -> str:
         """``ready``, ``opening`` or ``broken``."""
-
         return "ready" if self.spaces.serving else "broken" if self.problem else "opening"
 
     @property

@@ -61,7 +61,6 @@ def transcript(
         full: do not shorten texts.
         raw: do not remove secrets.
     """
-
     found = _ask("transcript_view", name=name, turn=turn, context=context, full=full, raw=raw)
     environment = wire.table((found or {}).pop("environment", None))
     if environment is None or any(

@@ -70,7 +70,6 @@ class RepositoryChecker:
 
     def close(self) -> None:
         """Wait for the thread. The event ``stopping`` ends it."""
-
         self._thread.join(_TICK_S)
 
     def _work(self) -> None:

@@ -76,7 +76,7 @@ class ServiceServer:
         """Accept clients until the service must end."""
         while not self.engine.state.stopping.is_set():
             called = self._calls.select(_TICK_S)
-            if self.engine.state.stopping.is_set() or not called and self._should_exit():
+            if self.engine.state.stopping.is_set() or (not called and self._should_exit()):
                 break
             if not called:
                 continue

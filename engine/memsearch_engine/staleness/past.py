@@ -296,8 +296,7 @@ class Past:
         """Whether a content cannot be examined: too large, no text, or a placeholder (Git LFS)."""
         text = self.content(blob)
         return (
-            not text
-            and blob != _EMPTY
+            (not text and blob != _EMPTY)
             or b"\0" in text[:8000]
             or text.startswith(b"version https://git-lfs")
         )
@@ -330,7 +329,7 @@ class Past:
         counts: Callable[[str], bool],
         report: Callable[[str, int, int], None],
     ) -> dict[str, set[bytes]]:
-        """name -> contents of files (whose path *counts*) that probably have it; a hash collision
+        """Name -> contents of files (whose path *counts*) that probably have it; a hash collision
         is possible.
         """
         if self._names is None:

@@ -270,7 +270,7 @@ class Clone:
         return False
 
     def tree(self, commit: str) -> dict[str, str]:
-        """path -> blob id of a tree; empty for ``""``. Do not modify the result."""
+        """Path -> blob id of a tree; empty for ``""``. Do not modify the result."""
         if not commit:
             return {}
         if commit in self._trees:

@@ -71,7 +71,7 @@ def exchange(
             name, now = here.get(path, (None, ""))
             had, was = known.get(path, ("", ""))
             theirs = clone.name_of(there.get(path, ""))
-            if (now, theirs) == (had, was) or not now and had or not theirs and was:
+            if (now, theirs) == (had, was) or (not now and had) or (not theirs and was):
                 continue  # as it was, or one side has forgotten it
             if stop() or done.received + done.sent >= _AT_ONCE or size >= _BYTES_AT_ONCE:
                 done.left = True

@@ -99,14 +99,14 @@ class SyncDatabase:
     # -- what the files hold
 
     def held(self) -> dict[str, tuple[str, str]]:
-        """project -> (the folder that takes part, the commit that its files hold)."""
+        """Project -> (the folder that takes part, the commit that its files hold)."""
         return {
             row[0]: (row[1], row[2])
             for row in self._db.execute("SELECT project, root, base FROM sync_held")
         }
 
     def taken(self) -> dict[str, tuple[str, int]]:
-        """path -> (the commit that its file holds, the change that wrote it or 0)."""
+        """Path -> (the commit that its file holds, the change that wrote it or 0)."""
         return {
             path: (base, seq)
             for path, base, seq in self._db.execute("SELECT path, base, seq FROM sync_taken")
@@ -134,7 +134,7 @@ class SyncDatabase:
             )
 
     def turns(self) -> dict[str, tuple[str, str]]:
-        """path -> (a hash of the turn here, the name of its blob there) when both had it last."""
+        """Path -> (a hash of the turn here, the name of its blob there) when both had it last."""
         return {
             path: (held, blob)
             for path, held, blob in self._db.execute("SELECT path, digest, blob FROM sync_turns")

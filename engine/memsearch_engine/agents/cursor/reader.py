@@ -277,7 +277,7 @@ class Composer(_Whole):
             if called.lower() in SUB_AGENTS and not turn.outside:
                 turn.outside = self._took_in(_child(tool))
         error = bubble.get("errorDetails")
-        if isinstance(error, dict) and error or isinstance(error, str) and error:
+        if (isinstance(error, dict) and error) or (isinstance(error, str) and error):
             parts = (
                 [error]
                 if isinstance(error, str)

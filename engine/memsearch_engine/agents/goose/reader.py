@@ -290,9 +290,7 @@ class GooseConversation(WholeConversation):
         )
         source = table_of(given).get("source")
         if (
-            extension
-            and extension not in self._own
-            and extension != "memsearch"
+            (extension and extension not in self._own and extension != "memsearch")
             or name.endswith("web_scrape")
             or (name == "read_image" and _is_far(text_of(source)))
         ):

@@ -216,7 +216,7 @@ def _value(written: str) -> str:
     if match := _NUMBER.fullmatch(text.lower()):
         # a comma before three digits separates thousands; otherwise it is a decimal sign
         digits = re.sub(r",(?=\d{3}(?!\d))", "", match[1].replace("_", ""))
-        if digits.count(",") > 1 or "," in digits and "." in digits:
+        if digits.count(",") > 1 or ("," in digits and "." in digits):
             return ""
         number, unit = float(digits.replace(",", ".")), match[2]
         if unit in _SECONDS:

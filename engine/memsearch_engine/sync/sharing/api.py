@@ -147,10 +147,8 @@ class Sharing:
         found = [(section.path, section.entry) for section in map(self._scope.section, names)]
         if query:
             request = parse(query)
-            if (
-                not request.is_empty
-                or request.filter == Filter()
-                and not request.filters_after_fetch
+            if not request.is_empty or (
+                request.filter == Filter() and not request.filters_after_fetch
             ):
                 raise UsageError(
                     f"{query!r} is no filter alone, and would share what you have not seen",
