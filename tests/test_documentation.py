@@ -184,5 +184,7 @@ def test_the_blocks_of_a_page_run_as_printed(reader: Box, page: Path):
         for command in text.splitlines():
             code, printed = on_a_terminal(command, reader)
             # 1: nothing found; the tutorial has something to show at each step
-            fine = code == 0 or code == 1 and "error:" not in printed and page.name != "tutorial.md"
+            fine = code == 0 or (
+                code == 1 and "error:" not in printed and page.name != "tutorial.md"
+            )
             assert fine and "Traceback" not in printed, f"{command}: {code}\n{printed}"

@@ -133,7 +133,7 @@ def test_dates_never_raise(text):
 
 
 @pytest.mark.parametrize(
-    "text,first,last",
+    ("text", "first", "last"),
     [  # TODAY is a Sunday, 1 March 2026
         ("sun", "2026-03-01", "2026-03-01"),
         ("last sunday", "2026-02-22", "2026-02-22"),
