@@ -349,7 +349,10 @@ def _is_known(pipeline: CapturePipeline, memory: str, turn: Turn, planned: set[s
     keys = {f"{memory} {key}" for key in names_of(anchor)}
     look = memory not in planned
     planned.add(memory)
-    known = pipeline.journal.turns(memory).has(anchor, turn.aliases, noted_at(turn), look=look)
+    text = "\n".join((turn.user, turn.assistant, *(call.input for call in turn.tools)))
+    known = pipeline.journal.turns(memory).has(
+        anchor, turn.aliases, noted_at(turn), text=text, look=look
+    )
     if known or not planned.isdisjoint(keys):
         return True
     planned |= keys
