@@ -20,12 +20,12 @@ from tests.faults.killing import child, steps_of
 from tests.placing import place_samples
 
 _WORK = """
-from memsearch_engine.capture import worker
+from memsearch_engine.capture import event_queue
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.write import Journal
 begin()
 home = Home.from_env()
-worker.work(home, Journal(home))
+event_queue.work(home, Journal(home))
 end()
 """
 _EVENT = (

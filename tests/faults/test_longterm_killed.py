@@ -20,13 +20,15 @@ import json, dulwich.repo, dulwich.index
 from pathlib import Path
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.longterm import pipeline, review
-from memsearch_engine.core.settings import Llm, Longterm, Model, Provider, Settings
+from memsearch_engine.core.settings_schema import (LlmSettings, LongtermSettings,
+    PhaseModelSettings, Provider, Settings)
 root = Path(_root)
 mine = Provider(base_url=os.environ["MODEL"] + "/v1", api_key="k", model="m")
 settings = Settings(
-    llm=Llm(providers={"mine": mine}),
-    longterm=Longterm(enabled=True, parallel=1, \
-extract=Model(provider="mine"), consolidate=Model(provider="mine")),
+    llm=LlmSettings(providers={"mine": mine}),
+    longterm=LongtermSettings(enabled=True, parallel=1, \
+extract=PhaseModelSettings(provider="mine"),\
+consolidate=PhaseModelSettings(provider="mine")),
 )
 begin()
 pipeline.run(Home(root / "home"), settings, \

@@ -17,15 +17,17 @@ import os, sys
 from pathlib import Path
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.longterm import pipeline
-from memsearch_engine.core.settings import Llm, Longterm, Model, Provider, Settings
+from memsearch_engine.core.settings_schema import (LlmSettings, LongtermSettings,
+    PhaseModelSettings, Provider, Settings)
 import msgspec
 root = Path(sys.argv[1])
 mine = Provider(base_url=sys.argv[2] + "/v1", api_key="k", model="m")
-longterm = Longterm(enabled=True, parallel=2, \
-extract=Model(provider="mine"), consolidate=Model(provider="mine"))
+longterm = LongtermSettings(enabled=True, parallel=2, \
+extract=PhaseModelSettings(provider="mine"),\
+consolidate=PhaseModelSettings(provider="mine"))
 sys.stdin.readline()
 report = pipeline.run(Home(root / "home"), \
-Settings(llm=Llm(providers={"mine": mine}), longterm=longterm),
+Settings(llm=LlmSettings(providers={"mine": mine}), longterm=longterm),
                       AgentFolders({"claude-code": \
 [root / "claude" / "projects"]}), background=True)
 print(msgspec.json.encode(report).decode())
