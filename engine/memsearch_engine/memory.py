@@ -252,8 +252,10 @@ class Memory:
 
     @property
     def settings(self) -> Settings:
-        """The owner's settings, read now; a project's file adds to those of the index alone. Raises
-        SettingsError.
+        """The owner's settings, read now. A project's file only adds settings of its index.
+
+        Raises:
+            SettingsError: a file can't be read.
         """
         return self._scope.settings
 
@@ -647,16 +649,28 @@ class Memory:
         return gone
 
     def delete_each(self, targets: Sequence[Target]) -> None:
-        """Remove entries as somebody saw them, all or none; one step of undo. Raises NotFound,
-        Conflict.
+        """Remove entries, all or none, as one step of undo.
+
+        Args:
+            targets: the entries as they were read.
+
+        Raises:
+            NotFound: an entry does not exist.
+            Conflict: an entry has changed.
         """
         if targets:
             self._scope.journal.delete(self._scope.memory_of(targets[0].path), list(targets))
             self._prepare()
 
     def mark_each(self, targets: Sequence[Target], mark: str, value: str | None) -> list[Entry]:
-        """Set a mark of several entries as somebody saw them, all or none; one step of undo. Raises
-        NotFound, Conflict.
+        """Set a mark of several entries, all or none, as one step of undo.
+
+        Args:
+            targets: the entries as they were read.
+
+        Raises:
+            NotFound: an entry does not exist.
+            Conflict: an entry has changed.
         """
         if not targets:
             return []
@@ -720,8 +734,11 @@ class Memory:
             return name
 
     def history(self, name: str = "", *, limit: int = 20, everywhere: bool = False) -> list[Change]:
-        """Changes of this project's notes (or of all projects'), or of one entry (also a deleted
-        one), newest first.
+        """Return changes of notes, newest first.
+
+        Args:
+            name: only changes of this entry, which may be deleted.
+            everywhere: of all projects.
         """
         log = self._scope.journal.history
         where = "" if everywhere else os.path.abspath(self._scope.place.memory)
@@ -729,14 +746,20 @@ class Memory:
         return found[:limit]
 
     def forget_changes(self, days: float, *, dry_run: bool = False) -> int:
-        """Forget changes older than so many days, of all projects: they can't be undone any more.
-        How many.
+        """Forget the changes of all projects that are older than *days*. They can't be undone then.
+
+        Returns:
+            The number of changes.
         """
         return self._scope.journal.history.prune(max_days=days, dry_run=dry_run)
 
     def restore(self, change: int) -> Change:
-        """Bring an entry back to how it stood before a change (its ``seq``), as a new change that
-        can itself be undone.
+        """Restore an entry as it was before a change.
+
+        This is a new change, which can be undone.
+
+        Args:
+            change: the number (``seq``) of the change.
         """
         done = self._scope.journal.restore(change)
         self._prepare()
@@ -772,8 +795,10 @@ class Memory:
         return noted
 
     def forgettable(self, words: str) -> list[Match]:
-        """Lines of the long-term memory, of this project and of everywhere, that hold every word of
-        *words* (or the fact of that id).
+        """Find lines of the long-term memory, for this project and for all, with every word.
+
+        Args:
+            words: the words, or the id of a fact.
         """
         from memsearch_engine.longterm.forgetting import find
 
@@ -782,8 +807,10 @@ class Memory:
         )
 
     def forget(self, words: str, matches: list[Match]) -> int:
-        """Take what ``forgettable`` found out of the long-term memory. Returns the number by which
-        it can be restored.
+        """Remove the lines that ``forgettable`` found from the long-term memory.
+
+        Returns:
+            The number with which they can be restored.
         """
         from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.forgetting import forget
@@ -851,13 +878,14 @@ class Memory:
         force: bool = False,
         progress: Callable[[dict[str, Any]], None] | None = None,
     ) -> list[IndexResult]:
-        """Bring the index of this project (or of all) up to date now; the service does so by itself
-        a moment after each change.
+        """Update the index of this project (or of all) now.
+
+        The service does this by itself a moment after each change.
 
         Args:
             paths: files and folders that are indexed with this project from now on.
-            force: read every file again (vectors of known texts are kept).
-            progress: is given ``phase``, ``done`` and ``total`` now and then.
+            force: read unchanged files too. Stored vectors are reused.
+            progress: called with ``phase``, ``done`` and ``total``.
 
         Raises:
             Unreachable: the service can't be started.
@@ -876,16 +904,20 @@ class Memory:
         )
 
     def watch(self, *, timeout_s: float | None = None) -> Iterator[Update]:
-        """Notes that are added, changed and removed from now on, by whomever; for ever, or for
-        *timeout_s* seconds.
+        """Yield the notes that are added, changed and removed from now on, by anyone.
+
+        Args:
+            timeout_s: seconds until the end; None for no end.
         """
         from memsearch_engine.service.changes import updates
 
         return updates(self._listed_anew, partial(connect, self._scope.home), timeout_s)
 
     def changes(self, *, every_s: float = 30.0) -> Iterator[IndexStatus]:
-        """The state of the service: at once, after each change of the index, and at least every
-        *every_s* seconds.
+        """Yield the state of the service: now, after each change, and at regular times.
+
+        Args:
+            every_s: the longest time between two states, in seconds.
 
         Raises:
             Unreachable: the service can't be started, or it ended.

@@ -1,3 +1,4 @@
-"""What every other room stands on: paths, settings, errors, safe files, databases, projects,
-network. Knows no notes.
+"""The base of every other room: paths, settings, errors, safe files, databases, projects, network.
+
+It knows nothing about notes.
 """

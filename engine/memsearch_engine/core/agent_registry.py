@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 else:
 
     class NamedTuple:
-        """A minimal ``typing.NamedTuple``: importing the real one costs a hook as much as its
-        start.
-        """
+        """A minimal ``typing.NamedTuple``. Importing the original doubles the start of a hook."""
 
         def __init__(self, **facts):
             self.__dict__.update(facts)
@@ -168,8 +166,9 @@ def part(name: str, which: str) -> ModuleType | None:
 
 
 def owner(kind: str, path: str) -> str:
-    """Agent that owns an anchor without an agent name; ``""`` if none. Agents with a mark in the
-    path win over agents that accept any path.
+    """Return the agent of an anchor without an agent name; ``""`` if there is none.
+
+    Agents with a mark in the path take precedence over agents that accept any path.
     """
     known = everyone()
     theirs = [

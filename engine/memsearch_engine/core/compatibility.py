@@ -130,8 +130,10 @@ def _last_of(flat: dict[str, Any], ours: str) -> str:
 
 
 def collection_of(folder: str) -> str:
-    """Suffix of the collection name that memsearch's plugins use for a project folder (or
-    ``MEMSEARCH_DIR``).
+    """Return the suffix of the collection name that memsearch's plugins use for a folder.
+
+    Args:
+        folder: the project's folder, or the value of ``MEMSEARCH_DIR``.
     """
     import hashlib
 

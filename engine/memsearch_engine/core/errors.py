@@ -46,8 +46,11 @@ class SettingsError(MemsearchError):
 
 
 class Conflict(MemsearchError):
-    """The note changed since the caller read it. ``expected`` and ``current`` are both texts, if
-    known.
+    """The note has changed since the caller read it.
+
+    Attributes:
+        expected: the text that the caller read, if known.
+        current: the text now, if known.
     """
 
     exit_code = 4

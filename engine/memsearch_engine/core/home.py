@@ -217,9 +217,7 @@ class Home:
 
     @property
     def socket(self) -> Path:
-        """The service's socket: in ``run/``, or in a private temporary folder if that path is too
-        long.
-        """
+        """The service's socket: in ``run/``, or in a private temporary folder for a long path."""
         return self._socket("engine.sock")
 
     def milvus_socket(self, fingerprint: str) -> Path:
@@ -230,8 +228,10 @@ class Home:
         return Path(paths.socket(str(self.root), name))
 
     def ensure(self) -> Home:
-        """Create the folders that writers need. Raises OSError if the home cannot be written or
-        belongs to another user.
+        """Create the folders that writers need.
+
+        Raises:
+            OSError: the home can't be written, or belongs to another user.
         """
         if not self.settled:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -277,8 +277,10 @@ class Home:
         self.check_socket_folder()
 
     def check_socket_folder(self) -> None:
-        """Raise PermissionError if another user prepared the socket's folder: that user could read
-        questions and write answers.
+        """Check that no other user prepared the socket's folder.
+
+        Raises:
+            PermissionError: another user did, and could read requests and write answers.
         """
         paths.check_socket_folder(str(self.root))
 

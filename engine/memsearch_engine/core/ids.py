@@ -4,8 +4,9 @@ from __future__ import annotations
 
 
 def digest(*parts: str | bytes, size: int = 6) -> str:
-    """A hex id of ``2 * size`` digits for *parts*. A separator keeps ("ab", "c") and ("a", "bc")
-    apart.
+    """Return a hex id of ``2 * size`` digits for *parts*.
+
+    A separator makes ("ab", "c") and ("a", "bc") different.
     """
     try:
         from _blake2 import blake2b  # the same function; hashlib itself costs a hook 3 ms

@@ -8,9 +8,7 @@ import struct
 
 
 def same_user(peer: socket.socket) -> bool:
-    """Whether the peer runs as this user. Both sides ask, since anyone could have created the
-    socket.
-    """
+    """Whether the peer runs as this user. Both sides check it, as anyone may create the socket."""
     if hasattr(socket, "SO_PEERCRED"):
         packed = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return bool(struct.unpack("3i", packed)[1] == os.getuid())

@@ -74,8 +74,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_alias(name: str) -> bool:
-    """Whether the hosts file gives *name* only loopback addresses. DNS is not asked: the question
-    would leave the machine.
+    """Whether the hosts file gives *name* only loopback addresses.
+
+    DNS is not used, because its request would leave the machine.
     """
     try:
         lines = _HOSTS.read_text("utf-8", "replace").splitlines()
@@ -87,8 +88,10 @@ def _is_alias(name: str) -> bool:
 
 
 def check(address: str) -> None:
-    """Raise Offline if *address* (a URL, a host, or a program that will connect) must not be
-    contacted.
+    """Check that *address* (a URL, a host, or a program that connects) may be contacted.
+
+    Raises:
+        Offline: it must not be.
     """
     if is_offline() and not is_local(address):
         raise Offline(
@@ -145,8 +148,9 @@ def proxy_for(address: str, *, grpc: bool = False) -> str:
 
 
 def _is_exempt(host: str, port: int, names: str) -> bool:
-    """Whether a ``no_proxy`` list names *host*: domains with or without ``*.``, ports, addresses,
-    networks, ``*``.
+    """Whether a ``no_proxy`` list names *host*.
+
+    Its items are domains with or without ``*.``, ports, addresses, networks, and ``*``.
     """
     address = _address(host)
     for entry in re.split(r"[,\s]+", names.lower()):
@@ -162,9 +166,7 @@ def _is_exempt(host: str, port: int, names: str) -> bool:
 
 
 def exemption(address: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Environment variables that make another program contact *address* on this machine without a
-    proxy.
-    """
+    """Return environment variables that make another program contact a local *address* directly."""
     host = (urlsplit(address).hostname or "") if "://" in address and is_local(address) else ""
     if not host:
         return {}
@@ -174,8 +176,10 @@ def exemption(address: str, environment: Mapping[str, str] = os.environ) -> dict
 
 
 def grpc_options(address: str) -> dict[str, Any]:
-    """Options of a gRPC channel to *address*; gRPC would read the environment by itself. Raises
-    Unreachable, see ``proxy_for``.
+    """Return the options of a gRPC channel to *address*. Otherwise gRPC reads the environment.
+
+    Raises:
+        Unreachable: see ``proxy_for``.
     """
     proxy = "" if address.startswith("unix:") else proxy_for(address, grpc=True)
     return {"grpc.http_proxy": proxy} if proxy else {"grpc.enable_http_proxy": 0}

@@ -42,8 +42,9 @@ def user_home() -> str:
 
 
 def temporary() -> str:
-    """The machine's temporary folder, not TMPDIR: agents give commands a TMPDIR of their own, and
-    all must find the same service.
+    """Return the machine's temporary folder instead of TMPDIR.
+
+    Agents set their own TMPDIR for commands, but all must find the same service.
     """
     if os.path.isdir("/tmp"):
         return "/tmp"
@@ -53,8 +54,10 @@ def temporary() -> str:
 
 
 def home_root() -> str:
-    """``MEMSEARCH_HOME`` or its default. Raises RuntimeError if it names the home of an unknown
-    user.
+    """Return ``MEMSEARCH_HOME`` or its default.
+
+    Raises:
+        RuntimeError: it names the home of an unknown user.
     """
     root = os.environ.get("MEMSEARCH_HOME") or os.path.join(user_home(), ".memsearch")
     if not os.path.isabs(root):
@@ -89,9 +92,7 @@ def logs(root: str) -> str:
 
 
 def socket(root: str, name: str = "engine.sock") -> str:
-    """A socket of the service: in ``run/``, or in a private temporary folder if that path is too
-    long.
-    """
+    """Return a socket of the service: in ``run/``, or in a temporary folder for a long path."""
     # one folder for all of them, by the longest name: the service makes it, and sees to it that it
     # is private
     if len(os.fsencode(os.path.join(run(root), _LONGEST_SOCKET))) + 2 <= MAX_SOCKET_PATH:
@@ -102,8 +103,10 @@ def socket(root: str, name: str = "engine.sock") -> str:
 
 
 def check_socket_folder(root: str) -> None:
-    """Raise PermissionError if another user prepared the socket's folder: that user could read
-    questions and write answers.
+    """Check that no other user prepared the socket's folder.
+
+    Raises:
+        PermissionError: another user did, and could read requests and write answers.
     """
     folder = os.path.dirname(socket(root))
     info = os.lstat(folder)

@@ -40,9 +40,7 @@ def find(cwd: str, home_root: str) -> tuple[str, str, str]:
 
 
 def shared_beside(memory: str) -> str:
-    """The folder of shared notes beside a memory folder; ``""`` if the memory folder is in no
-    project.
-    """
+    """Return the folder of shared notes beside a memory folder; ``""`` outside projects."""
     base = os.path.dirname(memory)
     return os.path.join(base, SHARED_FOLDER) if os.path.basename(base) == MARKER else ""
 
@@ -53,8 +51,10 @@ def has_notes(memory: str) -> bool:
 
 
 def author_of(path: str) -> str:
-    """Author of a shared file; ``""`` if the file is not shared or has no valid author
-    (``author_name``).
+    """Return the author of a shared file.
+
+    Returns:
+        ``""`` if the file is not shared or has no valid author (``author_name``).
     """
     folder, name = os.path.split(os.path.dirname(path))
     base, between = os.path.split(folder)
@@ -164,9 +164,7 @@ def _line(path: str) -> str:
 
 
 def _ours(folder: str) -> bool:
-    """Whether the folder belongs to this user: another user's ``/tmp/.memsearch`` must not collect
-    our notes.
-    """
+    """Whether the folder belongs to this user. ``/tmp/.memsearch`` may belong to another."""
     try:
         info = os.stat(folder)
     except OSError:

@@ -73,9 +73,7 @@ def identity_of(commit: str, remote: str, root: str) -> str:
 
 
 def offline_project(place: Place) -> Project:
-    """A project known by its path only, for when the registry cannot be opened (an agent's
-    sandbox).
-    """
+    """Return a project that is known by its path only, without the registry (in a sandbox)."""
     identity = identity_of("", "", place.root)
     slug = slug_of(os.path.basename(place.root))
     return Project(identity, slug, f"ms_{slug}_{identity[:8]}", place.root, place.memory)

@@ -41,9 +41,7 @@ def fingerprint(common_dir: str) -> tuple[str, str]:
 
 
 def is_ours(folder: str) -> bool:
-    """Whether a git folder belongs to this user and holds only regular files where dulwich opens
-    them.
-    """
+    """Whether a git folder belongs to this user, with regular files where dulwich opens them."""
     try:
         if os.stat(folder).st_uid != os.geteuid():
             return False
@@ -127,8 +125,9 @@ def _first_commit(folder: str) -> str:
 
 
 def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
-    """E-mail addresses (lower case) of everyone who committed a version of a file; empty if unknown
-    or if the file differs from the last commit.
+    """Return the e-mail addresses (lower case) of everyone who committed a version of a file.
+
+    The result is empty if they are not known, or if the file differs from the last commit.
     """
     if not common_dir or not is_ours(common_dir):
         return set()
@@ -221,9 +220,7 @@ def user_name(common_dir: str) -> str:
 
 
 def foreign_format(folder: str) -> str:
-    """``reftable`` or ``sha256`` if the repository uses a format that cannot be read here; else
-    ``""``.
-    """
+    """Return ``reftable`` or ``sha256`` if that format can't be read here; otherwise ``""``."""
     from dulwich.config import ConfigFile
 
     try:

@@ -23,8 +23,9 @@ _LINK = (errno.ELOOP, errno.ENOTDIR)
 
 
 def base_of(path: str) -> str:
-    """The trusted folder for *path*: the project's root for files in its ``.memsearch``, else the
-    file's folder.
+    """Return the trusted folder for *path*.
+
+    It is the project's root for files in its ``.memsearch``, and the file's folder for others.
     """
     place = f"{path}{os.sep}".rfind(f"{os.sep}{MARKER}{os.sep}")
     return (path[:place] or os.sep) if place >= 0 else os.path.dirname(path)
@@ -109,8 +110,10 @@ def folder_of(path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
 
 
 def open_in(folder: int, name: str, flags: int = os.O_RDONLY, *, max_bytes: int = MAX_NOTES) -> int:
-    """A descriptor of a regular file in an open folder. Never blocks. Raises OSError: EINVAL if it
-    is no regular file, EFBIG if it exceeds *max_bytes*.
+    """Open a regular file in an open folder, and return its descriptor. It never blocks.
+
+    Raises:
+        OSError: EINVAL if it is not a regular file, EFBIG if it exceeds *max_bytes*.
     """
     fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:

@@ -44,17 +44,17 @@ def plain(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """*text* as it may reach a terminal: what would move a cursor, set a title, write a clipboard
-    or turn the order of letters is a visible mark, a tab is spaces. One character stays one
-    character, except for tabs; newlines stay.
+    """Return *text* in a form that is safe for a terminal.
+
+    Characters that move the cursor, set a title, write the clipboard or change the order of letters
+    become visible marks. A tab becomes spaces. Other characters stay one character, and newlines
+    stay.
     """
     return text if text.isprintable() else text.expandtabs(_TAB).translate(_table(False))
 
 
 def shown_line(text: str) -> str:
-    """The same on one line; every character stays one character, so that positions in *text* stay
-    valid.
-    """
+    """Return the same as ``shown`` on one line. Positions in *text* stay valid."""
     return text if text.isprintable() else text.translate(_table(True))
 
 

@@ -1,6 +1,6 @@
-"""Typed settings in four layers: defaults, the user's ``config.toml``, the project's
-``.memsearch.toml``, the call.
+"""Typed settings in four layers.
 
+They are the defaults, the user's ``config.toml``, the project's ``.memsearch.toml``, and the call.
 A project's file may come with a clone, so it may set only harmless keys (``PROJECT_KEYS``). Others
 are ignored and listed in ``Settings.warnings``.
 """
@@ -131,8 +131,10 @@ def _typed(
 
 
 def _key_in(message: str, merged: dict[str, Any]) -> str:
-    """The dotted key that a validation error is about. Inside named tables the message says
-    ``[...]`` instead of the name: then it is the first such key whose value has not the right type.
+    """Return the dotted key in a validation error.
+
+    Inside named tables, the message has ``[...]`` instead of the name. It is then the first such
+    key with a value of a wrong type.
     """
     path = message.rpartition("`$.")[2].rstrip("`") if "`$." in message else ""
     if "[...]" not in path:
@@ -303,8 +305,10 @@ def _check_agent(key: str) -> None:
 
 
 def set_in_project(file: Path, key: str, raw: str) -> Any:
-    """Write one of the few keys that a project's file may set. Returns the typed value. Raises
-    SettingsError.
+    """Write a key into a project's file, which may set only a few, and return the typed value.
+
+    Raises:
+        SettingsError: the key is not allowed there, or the value is not valid.
     """
     if key in compatibility.PROJECT_KEYS:
         value: Any = (
@@ -321,8 +325,10 @@ def set_in_project(file: Path, key: str, raw: str) -> Any:
 
 
 def unset(home: Home, key: str) -> None:
-    """Take one key out of the user's ``config.toml``: its default holds again. Raises
-    SettingsError.
+    """Remove a key from the user's ``config.toml``, so that its default applies.
+
+    Raises:
+        SettingsError: the key is not known, or the file can't be read.
     """
     if key not in compatibility.KEYS and _hint(key) is None:
         raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
@@ -331,9 +337,7 @@ def unset(home: Home, key: str) -> None:
 
 
 def _parts(key: str) -> list[str]:
-    """The tables of a dotted key, and its name in the last. Names of actions have dots of their
-    own.
-    """
+    """Return the tables of a dotted key, and its name in the last. Names of actions have dots."""
     name = key.removeprefix(_KEYS_TABLE)
     return key.split(".") if name == key else [*_KEYS_TABLE.strip(".").split("."), name]
 
@@ -347,8 +351,10 @@ def _pop_nested(table: Any, parts: list[str]) -> None:
 
 
 def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None:
-    """Put keys into a TOML file (None: take them out), keeping what else stands in it, comments
-    too. Links in a project lead nowhere else. ``private``: it may hold keys.
+    """Write keys into a TOML file (None removes one). Other content and comments stay.
+
+    Args: private: the file may contain API keys, so only its owner may read it. Links in a project
+        are not followed out of it.
     """
     import tomlkit  # only here: 40 ms
 
@@ -387,8 +393,9 @@ def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None
 
 
 def raw_value(home: Home, project_file: Path, key: str, default: Any = None) -> Any:
-    """A value as memsearch's scripts ask for it: from the project's file, the user's, else its
-    default, or *default*.
+    """Return a value as memsearch's scripts read it.
+
+    It comes from the project's file, the user's file, its default, or *default*.
     """
     for file in (project_file, Path(os.path.realpath(home.config))):
         with contextlib.suppress(OSError, ValueError):

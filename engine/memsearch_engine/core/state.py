@@ -1,8 +1,7 @@
-"""``state.db``: opened here and nowhere else. Each room that keeps something durable brings its own
-tables.
+"""Opens ``state.db``, to which each room with durable data adds its own tables.
 
-Write-ahead logging lets readers and one writer work at the same time; a writer that has to wait
-does so for up to 20 s.
+Write-ahead logging lets readers and one writer work at the same time. A writer waits up to 20 s for
+another one.
 """
 
 from __future__ import annotations
@@ -49,8 +48,9 @@ def connect(home: Home, schema: str) -> sqlite3.Connection:
 
 
 def _begin_origin(db: sqlite3.Connection) -> None:
-    """The tables of ``journal.origin``, made before anything else is: what a home of an earlier
-    version has registered by now is its owner's, what comes later may be anybody's.
+    """Create the tables of ``journal.origin`` before any other.
+
+    Projects that an earlier version registered are the owner's; later ones may be anybody's.
     """
     tables = tables_of(db)
     if "origin_folders" in tables:
@@ -80,9 +80,7 @@ def _forget_untold(db: sqlite3.Connection) -> None:
 
 
 def _begin_states(db: sqlite3.Connection) -> None:
-    """The tables of the owner's decisions (``journal.origin``). Folders that are known by now are
-    read once for them.
-    """
+    """Create the tables of the owner's decisions (``journal.origin``), and read known folders."""
     db.execute(
         "CREATE TABLE IF NOT EXISTS origin_states (hash BLOB NOT NULL, "
         "day INTEGER NOT NULL, id BLOB NOT NULL,"

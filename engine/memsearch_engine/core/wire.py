@@ -94,9 +94,7 @@ def call(
 
 
 def start_service(home: str) -> None:
-    """Start the service where none runs: its lock is free. Detached, nothing of ours stays open in
-    it.
-    """
+    """Start the service detached if its lock is free. It inherits no open files."""
     if os.environ.get("MEMSEARCH_NO_SERVICE") or not paths.is_free(paths.service_lock(home)):
         return
     marks = (

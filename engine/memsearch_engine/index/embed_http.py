@@ -107,8 +107,10 @@ class HttpEmbedder:
     def passages(
         self, texts: list[str], cancelled: Callable[[], bool] = lambda: False
     ) -> np.ndarray:
-        """The vectors of notes: float32 of shape (n, dimension), in the order of *texts*; fewer
-        than len(texts) where *cancelled* became true.
+        """Embed notes.
+
+        Returns: float32 of shape (n, dimension), in the order of *texts*; n is smaller than
+            len(texts) if *cancelled* became true.
         """
         done: list[np.ndarray] = []
         for group in self._groups(texts):

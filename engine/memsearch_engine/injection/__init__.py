@@ -1,6 +1,5 @@
-"""What memsearch puts into an agent's session: at its start, at a prompt, around an action, and
-after a context compaction.
+"""Injects notes into agents' sessions: at the start, a prompt, an action, and after a compaction.
 
-Uses search and the journal. Knows nothing of hooks, sockets or how notes are captured. The default
-is silence: a note that is not relevant costs the agent attention and the owner tokens.
+It uses search and the journal, and knows nothing of hooks, sockets or capture. By default it
+injects nothing: a note that is not relevant costs the agent attention and the owner tokens.
 """

@@ -1,9 +1,9 @@
-"""Around an action: one line about the file to be edited, the command to be run, or the error that
-just occurred, if earlier sessions of the project left something specific about it.
+"""Injects one line around an action, if earlier sessions of the project left something specific.
 
-A note is specific if it names the path or command in a sentence that decides something. A command
-is known to fail if it failed and then worked with words added and nothing done in between.
-Everything else is left to search.
+The line is about the file to be edited, the command to be run, or the error that just occurred. A
+note is specific if it names the path or command in a sentence with a decision. A command is known
+to fail if it failed and then worked with words added and nothing done in between. Everything else
+is left to search.
 """
 
 from __future__ import annotations
@@ -283,8 +283,10 @@ class ActionAdviser:
         return (newest, f"{when}: {said} (earlier, {row.day}: {_quoted(line)})") if said else None
 
     def _about(self, row: Row, complaint: str) -> str:
-        """The line of a note, other than the error itself, that shares most words with the error;
-        ``""`` if none shares enough.
+        """Return a note's line that shares most words with the error, but not the error itself.
+
+        Returns:
+            ``""`` if no line shares enough words.
         """
         entry, terms = self.files.current_entry(row), set(analyze.terms(complaint))
         lines = (

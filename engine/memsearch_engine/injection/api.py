@@ -27,11 +27,10 @@ class Injections:
         self._scope = scope
 
     def preview(self, prompt: str, *, agent: str = "", session: str = "") -> PromptInjection:
-        """What a session would be told at *prompt*, and why the other notes found would not be;
-        nothing is told by asking.
+        """Preview the injection at *prompt*, and the reasons why other notes are not injected.
 
         Args:
-            agent, session: a session that was told things before; a new one where none is named.
+            agent, session: a session with earlier injections; a new session by default.
 
         Raises:
             Unreachable: the service can't be started.
@@ -50,9 +49,7 @@ class Injections:
         )
 
     def preview_after_compaction(self, agent: str, session: str) -> PromptInjection:
-        """What a session would be told if it were compacted now: what it had noted that its agent's
-        summary lacks.
-        """
+        """Preview the injection after a compaction: the session's notes that its summary lacks."""
         from memsearch_engine.injection.prompt import PromptInjection
 
         return self._scope.call(
@@ -72,11 +69,13 @@ class Injections:
         return records(self._scope.home, session, limit)
 
     def demote(self, name: str) -> list[str]:
-        """Tell a note no more at prompts like those that it was told at; ``more`` takes that back.
-        Returns the entries meant.
+        """Inject a note less at prompts like those at which it was injected. ``promote`` undoes it.
+
+        Returns:
+            The ids of the demoted entries.
 
         Raises:
-            NotFound: no session was told that note.
+            NotFound: the note was never injected.
         """
         from memsearch_engine.injection import injection_log
 
@@ -90,8 +89,10 @@ class Injections:
         return found
 
     def promote(self, name: str) -> list[str]:
-        """Take ``less`` back. Returns the entries meant. Raises NotFound where there is nothing to
-        take back.
+        """Undo ``demote``, and return the ids of the entries.
+
+        Raises:
+            NotFound: the note is not demoted.
         """
         from memsearch_engine.injection import injection_log
 

@@ -1,6 +1,4 @@
-"""After a context compaction: notes, files and commands of this session that the agent's summary
-lacks.
-"""
+"""Injects notes, files and commands of a session that the summary of its compaction lacks."""
 
 from __future__ import annotations
 

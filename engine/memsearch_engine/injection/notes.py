@@ -1,6 +1,4 @@
-"""Notes as candidates for injection: read from their files, checked, cut to the lines that matter
-to an agent.
-"""
+"""Reads notes as candidates for injection, checks them, and selects their relevant lines."""
 
 from __future__ import annotations
 

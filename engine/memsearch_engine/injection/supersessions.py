@@ -31,14 +31,14 @@ class Supersessions:
         self._scope = scope
 
     def trace(self, query: str | SearchRequest = "", *, note: str = "") -> list[Revision]:
-        """The notes on the topic that *query* is about, oldest first: the last one is what holds
-        now.
+        """Return the notes on the topic of a query or note, oldest first. The last one is valid.
 
         Args:
-            note: an entry id, for the topic of that note; then nothing is searched for.
+            query: what to search for.
+            note: the id of a note on the topic, instead of a query.
 
         Raises:
-            Unreachable: the service can't be started, or has no vectors to compare notes by.
+            Unreachable: the service can't be started, or has no vectors to compare notes.
         """
         from memsearch_engine.search.request import request_of
         from memsearch_engine.search.supersession.revisions import Revision
@@ -53,15 +53,18 @@ class Supersessions:
         )
 
     def amends(self, newer: str, older: str, yes: bool | None = True) -> bool | None:
-        """Say that a note supersedes an older one, that it does not (False), or leave it to their
-        words again (None). A note that supersedes another is found before it and injected in its
-        place.
+        """Store the owner's decision whether a note supersedes an older one.
+
+        A superseding note is found before the older one and injected in its place.
+
+        Args:
+            yes: None removes the decision, so that the texts decide.
 
         Returns:
-            What was said before.
+            The previous decision.
 
         Raises:
-            NotFound: no such entry.
+            NotFound: there is no such entry.
         """
         from memsearch_engine.search.supersession.overrides import set_override
 
@@ -108,9 +111,7 @@ class Supersessions:
         return mark_withheld(found, project.memory, self._scope.journal.origin)
 
     def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
-        """Pairs of notes that give one setting two values without a word of change, and on which
-        the owner said nothing (``amends``), the newest first.
-        """
+        """Return undecided pairs of notes with two values for one setting, newest first."""
         from memsearch_engine.search.supersession import contradictions
         from memsearch_engine.search.supersession.overrides import read_overrides
 

@@ -85,7 +85,7 @@ class RepositoryChecker:
                 log.exception("notes are not compared with the repository")
 
     def _due(self) -> Project | None:
-        """A project whose notes are to be compared; none while others wait for the index."""
+        """Return a project to compare; None if there is none, or others wait for the index."""
         if (
             not self._indexer.settings.indexing.references
             or self._indexer.busy
@@ -214,7 +214,7 @@ def notes_of(catalog: Catalog, project: Project) -> list[ask.NoteToCheck]:
 
 
 def _stamp(common_dir: str) -> _Stamp:
-    """How git's files stand that change when HEAD moves, and the reference that it names."""
+    """Return a stamp of git's files that change when HEAD moves, and of the current branch."""
     found = []
     for name in (*_MOVES, f"refs/heads/{current_branch(os.path.dirname(common_dir))}"):
         try:

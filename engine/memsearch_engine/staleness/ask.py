@@ -40,8 +40,12 @@ class NoteToCheck(msgspec.Struct):
 
 
 class StalenessQuestion(msgspec.Struct):
-    """A question. ``root``: of the work tree. ``common_dir``: git's. ``database``: where the
-    history is stored.
+    """A request to compare notes with a repository.
+
+    Attributes:
+        root: the work tree.
+        common_dir: git's common directory.
+        database: the file for the history of the repository.
     """
 
     root: str
@@ -59,8 +63,9 @@ class StalenessAnswer(msgspec.Struct):
 
 
 def moment(day: str, clock: str, marks: Mapping[str, str]) -> float:
-    """When a note was written or confirmed (``verified``), in seconds since 1970. A note without a
-    time counts as late on its day.
+    """Return when a note was written or confirmed (``verified``), in seconds since 1970.
+
+    A note without a time counts as late on its day.
     """
     at = 0.0
     for stamp in (f"{day}T{clock or '23:59'}", marks.get("verified", "")):

@@ -1,8 +1,7 @@
-"""Knows which branches were merged, and which commits a branch has, from git's references, reflog
-and objects.
+"""Finds merged branches and the commits of a branch in git's references, reflog and objects.
 
-A branch counts as merged if the main line has its last commit, a commit that says so, or, squashed
-or rebased, every file as the branch left it. A branch that is gone without a trace is not judged.
+A branch counts as merged if the main line has its last commit, a commit that says so, or (squashed
+or rebased) every file as the branch left it. A branch that is gone without a trace is not judged.
 """
 
 from __future__ import annotations
@@ -86,9 +85,7 @@ class Branches:
         return self._by_content(tip)
 
     def _by_content(self, tip: bytes) -> str:
-        """Whether the main line has each file as an unmerged branch left it: squashed, picked or
-        rebased.
-        """
+        """Whether the main line has each file of a branch: it was squashed, picked or rebased."""
         if self.current != self.main:
             return ""  # the history that is kept is another line's
         base = next(

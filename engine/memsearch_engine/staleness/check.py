@@ -51,8 +51,11 @@ _MAKEFILES, _JUSTFILES = (
 
 
 class DatedReferences(NamedTuple):
-    """References of a note. ``at``: when it was written or confirmed, in seconds since 1970.
-    ``held``: the owner confirmed it.
+    """The references of a note.
+
+    Attributes:
+        at: when it was written or confirmed, in seconds since 1970.
+        held: whether the owner confirmed it.
     """
 
     at: float
@@ -242,8 +245,9 @@ class Checker:
     def _at(
         self, reference: Reference, state: Any, path: str, n: int, to: str = ""
     ) -> ReferenceState:
-        """The finding for a name that changed with commit *n*. A path that could be a sentence is
-        not repeated: agents may read it.
+        """Return the state of a name that changed with commit *n*.
+
+        A path that could be a sentence is not repeated, because agents may read it.
         """
         if to and not _PLAIN.fullmatch(to):
             return _unknown(reference)
@@ -355,9 +359,7 @@ class Checker:
 
     @cached_property
     def _loose(self) -> set[str] | None:
-        """Identifiers in files that differ from git's index or are not in it. None if there are too
-        many.
-        """
+        """Return the identifiers in files that differ from git's index; None for too many."""
         found: set[str] = set()
         looked = 0
         for path in self._files_on_disk():
@@ -528,9 +530,7 @@ def _as_command(found: ReferenceState, reference: Reference) -> ReferenceState:
 
 
 def _counts(path: str) -> bool:
-    """Whether a file counts as evidence. Committed notes do not: they contain every name they ever
-    mentioned.
-    """
+    """Whether a file counts as evidence. Committed notes do not, as they contain all old names."""
     return not path.startswith(".memsearch/") and "/.memsearch/" not in path
 
 

@@ -1,6 +1,6 @@
-"""``python -m memsearch_engine.staleness.child``: reads a question (a line of JSON) from stdin,
-answers on stdout, reports progress on stderr.
+"""Compares notes with a repository: ``python -m memsearch_engine.staleness.child``.
 
+It reads a request (a line of JSON) from stdin, answers on stdout, and reports progress on stderr.
 It ends with the process that asked, and runs at low priority.
 """
 

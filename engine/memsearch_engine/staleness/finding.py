@@ -15,9 +15,7 @@ Kind = Literal["file", "symbol", "setting", "command", "commit", "branch"]
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """A name as it is searched: a path without line number, an identifier without qualifier and
-    brackets.
-    """
+    """A name as it is searched: a path without line number, or an unqualified identifier."""
 
     kind: Kind
     name: str
@@ -79,9 +77,7 @@ class NoteStaleness(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def state(self) -> str:
-        """``gone``: everything that could be checked; ``partly``: some of it; ``moved``: some
-        moved; else ``""``.
-        """
+        """``gone`` (all that could be checked), ``partly`` (some), ``moved`` (some), or ``""``."""
         states = [finding.state for finding in self.findings if finding.state != "unknown"]
         if "gone" in states:
             return "partly" if set(states) - {"gone"} else "gone"

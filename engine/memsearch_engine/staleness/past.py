@@ -54,8 +54,12 @@ _TELLING = re.compile(rb"[^_]_+[^_]|[a-z0-9][A-Z]|^[A-Z][A-Z0-9_]*$")
 
 
 class Presence(NamedTuple):
-    """A file with one content, from commit number *first* until *end* (None: still). ``moved``: its
-    new path; its own path if unknown.
+    """A file with one content.
+
+    Attributes:
+        first: number of the first commit with it.
+        end: number of the commit that ended it; None if it is still there.
+        moved: the new path; its own path if that is not known.
     """
 
     path: str
@@ -185,8 +189,9 @@ class Past:
     def _moves(
         self, old: Any, new: Any, went: dict[bytes, Any], came: dict[bytes, Any]
     ) -> dict[bytes, bytes]:
-        """Moves of one commit; small files follow their folder. A file with several candidates maps
-        to itself.
+        """Return the moves of one commit. Small files follow their folder.
+
+        A file with several candidates maps to itself.
         """
         found: dict[bytes, bytes] = {}
         if (
@@ -329,8 +334,10 @@ class Past:
         counts: Callable[[str], bool],
         report: Callable[[str, int, int], None],
     ) -> dict[str, set[bytes]]:
-        """Name -> contents of files (whose path *counts*) that probably have it; a hash collision
-        is possible.
+        """Return name -> contents that probably have it. A hash collision is possible.
+
+        Args:
+            counts: returns whether a path counts.
         """
         if self._names is None:
             self._read_names(counts, report)
@@ -383,8 +390,10 @@ class _Names:
 
 
 def names_in(text: bytes) -> np.ndarray:
-    """Hashes of a text's identifiers that are no plain words: shape (n,), uint32, unique. None if
-    it is no text.
+    """Return hashes of a text's identifiers that are no plain words.
+
+    Returns:
+        uint32 of shape (n,), unique; None if it is not a text.
     """
     if b"\0" in text[:8000]:
         return np.zeros(0, dtype=np.uint32)

@@ -86,9 +86,7 @@ def find(text: str) -> list[Reference]:
 
 
 def replaced(text: str, name: str, to: str) -> str:
-    """*text* with another path wherever ``find`` would find *name*: not in an address, a longer
-    path or an argument.
-    """
+    """Replace a path in *text* where ``find`` finds it, but not in addresses or longer paths."""
     named = re.compile(rf"{_BEFORE}(?:\./)?{re.escape(name)}{'' if name.endswith('/') else _AFTER}")
 
     def put(match: re.Match[str]) -> str:

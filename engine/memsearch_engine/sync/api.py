@@ -137,8 +137,9 @@ class Sync:
             journal.close()
 
     def rewrite(self) -> None:
-        """Replace the remote's history by one commit with its content after a round, because
-        scrubbed text is still in the history otherwise. The other machines have to ``rejoin``.
+        """Replace the remote's history by one commit with its content after a round.
+
+        Otherwise scrubbed text stays in the history. The other machines have to ``rejoin``.
 
         Raises:
             UsageError, Refused, Away, Unreachable: as for ``round``.

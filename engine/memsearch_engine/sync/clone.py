@@ -1,8 +1,8 @@
-"""Our bare repository between the notes and the remote: objects through dulwich, transport through
-git.
+"""Our bare repository between the notes and the remote.
 
-git knows the owner's keys, agents and proxies. It runs only in our clone, with hooks, prompts and
-remote helpers that run programs switched off. Nothing is forced.
+dulwich reads and writes objects. git does the transport, because it knows the owner's keys, agents
+and proxies. It runs only in our clone, without hooks, prompts and remote helpers that run programs.
+Nothing is forced.
 """
 
 from __future__ import annotations
@@ -120,8 +120,13 @@ class Clone:
         return self._pushed("--", remote, f"{commit}:{_MAIN}")
 
     def replace(self, remote: str, commit: str, old: str) -> bool:
-        """Replace the remote's history, whose newest commit is *old*, by *commit*. Returns False if
-        another machine was faster. Raises Away.
+        """Replace the remote's history, whose newest commit is *old*, by *commit*.
+
+        Returns:
+            False if another machine was faster.
+
+        Raises:
+            Away: the remote can't be reached.
         """
         return self._pushed(f"--force-with-lease={_MAIN}:{old}", "--", remote, f"+{commit}:{_MAIN}")
 

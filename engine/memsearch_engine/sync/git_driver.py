@@ -47,8 +47,13 @@ _TAKEN, _CONFLICT = 0, 1
 
 
 class DriverState(msgspec.Struct, frozen=True):
-    """State of the driver. ``runs``: the clone's configuration names it. ``says``: the project
-    names its files. ``command``: what git runs. ``problem``: why it would not work.
+    """The state of the driver.
+
+    Attributes:
+        runs: whether the clone's configuration names it.
+        says: whether the project names its files.
+        command: the command that git runs.
+        problem: why it would not work.
     """
 
     runs: bool
@@ -58,8 +63,10 @@ class DriverState(msgspec.Struct, frozen=True):
 
 
 def planned(place: Place) -> list[Patch]:
-    """Patches of an installation. Raises UsageError if the project is in no repository of this
-    user.
+    """Return the patches of an installation.
+
+    Raises:
+        UsageError: the project is in no repository of this user.
     """
     config, attributes = _files(place)
     now, said = patches.read(config), patches.read(attributes)
@@ -104,12 +111,13 @@ def state(place: Place) -> DriverState:
 
 
 def run(home: Home, base: str, ours: str, theirs: str, path: str) -> tuple[int, list[str]]:
-    """Merge three files into *ours*, as git calls it (gitattributes(5), "Defining a custom merge
-    driver").
+    """Merge three files into *ours*, as git calls it.
+
+    See gitattributes(5), "Defining a custom merge driver".
 
     Returns:
-        git's exit code (0: merged; 1: conflict markers are in the file) and ids of notes changed on
-        both sides, of which both texts are in the file.
+        git's exit code (0: merged; 1: the file has conflict markers), and the ids of notes that
+        were changed on both sides; the file has both texts.
     """
     was, one, other = (Path(name).read_bytes() for name in (base, ours, theirs))
     name = os.path.splitext(os.path.basename(path))[0]
@@ -131,8 +139,9 @@ def run(home: Home, base: str, ours: str, theirs: str, path: str) -> tuple[int, 
 
 
 def _adopt(home: Home, sides: list[bytes], merged: Merged, name: str) -> None:
-    """Keep this home's notes trusted after the merge changed their marks, unless one of our marks
-    was lost. Without the home they are quarantined.
+    """Keep this home's notes trusted after the merge has changed their marks.
+
+    They are quarantined if one of our marks was lost, or without the home.
     """
     origin, day = Origin(home), day_of(name)
     try:

@@ -33,8 +33,11 @@ _AT_ONCE, _BYTES_AT_ONCE = 1_000, 20_000_000
 
 
 class Exchanged(msgspec.Struct):
-    """Result of a round. ``hold``: path -> (digest here, blob id), valid once the push arrived.
-    ``left``: more remains for the next round.
+    """The result of a round.
+
+    Attributes:
+        hold: path -> (digest here, blob id), valid after the push has arrived.
+        left: whether more remains for the next round.
     """
 
     received: int = 0
@@ -136,8 +139,12 @@ def _when(turn: Turn) -> float:
 
 
 def _keeps(ours: bytes, theirs: bytes) -> bool | None:
-    """Whether our version wins after both sides changed: the one from which more was redacted, else
-    the longer. None if each side redacted something the other has.
+    """Whether our version wins after both sides changed.
+
+    The version with more redactions wins, otherwise the longer one.
+
+    Returns:
+        None if each side redacted something that the other has.
     """
     one, other = set(_TAKEN_OUT.findall(ours)), set(_TAKEN_OUT.findall(theirs))
     if one == other:

@@ -61,8 +61,11 @@ def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
 
 
 def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False) -> None:
-    """Raise Refused if a commit is no memsearch data, of a newer program, or readable though it
-    must be encrypted; NoKey without the key.
+    """Check the data of a commit.
+
+    Raises:
+        Refused: it is not memsearch data, is from a newer version, or is not encrypted as required.
+        NoKey: the key is missing.
     """
     mark = clone.tree(head).get(MARK, "")
     try:
@@ -103,8 +106,10 @@ def chosen(state: SyncDatabase, projects: list[Project]) -> dict[str, Project]:
 
 
 def _name(state: SyncDatabase, project: Project) -> str:
-    """Identity of a project on the remote. A project known by path only differs on each machine
-    until the owner attaches it.
+    """Return the identity of a project on the remote.
+
+    A project that is known by its path only has another identity on each machine, until the owner
+    attaches it.
     """
     if project.id != identity_of("", "", project.root):
         return project.id

@@ -57,8 +57,12 @@ _LEAST, _FEW = 3, 10
 
 
 class SyncAnswer(msgspec.Struct, frozen=True):
-    """The owner's answers: mass deletions are intended; missing notes come back; a rewritten remote
-    is met as new.
+    """The owner's answers.
+
+    Attributes:
+        accept_deletions: mass deletions are intended.
+        bring_back: restore missing notes.
+        rejoin: treat a rewritten remote as a new one.
     """
 
     accept_deletions: bool = False
@@ -67,8 +71,11 @@ class SyncAnswer(msgspec.Struct, frozen=True):
 
 
 class _RoundFile(msgspec.Struct):
-    """A file in a round. ``path``: the local file. ``memory``: its folder; ``""`` for long-term
-    files.
+    """A file in a round.
+
+    Attributes:
+        path: the local file.
+        memory: its memory folder; ``""`` for long-term files.
     """
 
     key: str
@@ -378,9 +385,7 @@ class _Round:
                 )
 
     def _place(self, key: str) -> tuple[str, str] | None:
-        """Local place of a repository file; None without a folder here or for a name that is no
-        note.
-        """
+        """Return the local place of a repository file; None if it has none here."""
         if key.startswith(BELOW_LONGTERM):
             name = key.removeprefix(BELOW_LONGTERM)
             return (str(self.home.longterm / name), "") if travels(name) else None
@@ -434,8 +439,10 @@ class _Round:
         return _joined([entry for entry in parse(file.base, file.name).entries if entry.id in ours])
 
     def _remembered(self, file: _RoundFile) -> bytes:
-        """For a machine without a base: entries of the remote that the owner deleted or changed
-        since, by the history.
+        """Return the base for a machine without one.
+
+        It has the entries of the remote that the owner has changed or deleted since, according to
+        the history.
         """
         found = []
         for entry in parse(file.theirs, file.name).entries:
@@ -449,9 +456,7 @@ class _Round:
         return _joined(found)
 
     def _replaced(self, file: _RoundFile, base: bytes) -> set[tuple[str, str]]:
-        """Entries of the others whose text this owner has changed or deleted since both sides kept
-        an older text beside.
-        """
+        """Return conflict copies of others that the owner has changed or deleted since."""
         known, ours = _ids(base, file.name), _texts(file.ours or b"", file.name)
         found = set()
         for entry in parse(file.theirs, file.name).entries:
@@ -466,8 +471,9 @@ class _Round:
         return found
 
     def _fallen(self, file: _RoundFile) -> dict[tuple[str, str], float]:
-        """Entries deleted or replaced here since the base, with times. Tombstones of moved entries
-        are dropped again (``_new_tree``).
+        """Return the entries that were deleted or replaced here since the base, with times.
+
+        The tombstones of moved entries are removed again (``_new_tree``).
         """
         ours = _texts(file.ours or b"", file.name)
         entries = [
@@ -494,8 +500,9 @@ class _Round:
         )
 
     def _dead(self, project: str, file: _RoundFile) -> set[tuple[str, str]]:
-        """Entries deleted or replaced elsewhere: they must not come back from a copy. An entry that
-        reappears here after that was seen is a new decision and lives.
+        """Return entries that were deleted or replaced elsewhere. A copy must not bring them back.
+
+        An entry that reappears here after this was seen is a new decision, and stays.
         """
         stones, seen = (
             self.stones[project],
@@ -575,8 +582,10 @@ class _Round:
         return [file for file in files if owner(file.key) not in self.skipped]
 
     def _lost(self, file: _RoundFile, others: list[_RoundFile]) -> tuple[int, int, bool]:
-        """(entries missing here without a known deletion, entries that would be deleted here,
-        whether all of those have tombstones).
+        """Return counts of lost entries.
+
+        Returns: The number of entries that are missing here without a known deletion, the number
+            that would be deleted here, and whether all of the latter have tombstones.
         """
         if not file.memory:
             said, ours_, merged_ = (
@@ -730,8 +739,9 @@ class _Round:
         return msgspec.json.encode(Mark(FORMAT, self.clone.seal.name if self.clone.seals else ""))
 
     def _adopt(self, files: list[_RoundFile], tree: dict[str, str]) -> None:
-        """Sync trust: notes of the owner on one machine are the owner's on all; notes that came
-        with a clone are quarantined here, too.
+        """Sync trust: the owner's notes on one machine are the owner's on all.
+
+        Notes that came with a clone are quarantined here, too.
         """
         origin = self.journal.origin
         for project, known in self.projects.items():

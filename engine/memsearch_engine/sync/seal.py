@@ -1,9 +1,8 @@
-"""Encryption of the remote with age (https://age-encryption.org/v1), with one key that the owner
-copies to each machine.
+"""Encrypts the remote with age (https://age-encryption.org/v1).
 
-age keeps others from reading, not from writing: anyone with the public half can encrypt. So each
-text contains an HMAC-SHA-256 (RFC 2104) made with the private half. File names (project identity,
-day) stay readable, and so does the commit history.
+The owner copies one key to each machine. age prevents reading by others, but not writing: anyone
+with the public half can encrypt. So each text contains an HMAC-SHA-256 (RFC 2104) made with the
+private half. File names (project identity, day) and the commit history stay readable.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ _MAC = 32  # bytes
 
 
 class NoKey(Unreachable):
-    """What lies there is encrypted, and this machine has no key for it; or somebody without the key
-    has written there.
-    """
+    """The content is encrypted and this machine has no key, or its writer had none."""
 
 
 def is_sealed(data: bytes) -> bool:

@@ -1,6 +1,4 @@
-"""What sync keeps in ``state.db``: which of the remote's commits this machine's files hold, and how
-the last rounds went.
-"""
+"""The state of sync in ``state.db``: which commits the local files have, and the last rounds."""
 
 from __future__ import annotations
 
@@ -64,8 +62,11 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A commit on its way to the remote. ``done``: project -> the folder whose files hold it;
-    ``pins``: files that hold another one.
+    """A commit on its way to the remote.
+
+    Attributes:
+        done: project -> the folder with files of this commit.
+        pins: files of another commit.
     """
 
     commit: str

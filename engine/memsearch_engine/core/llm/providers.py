@@ -1,8 +1,7 @@
-"""Asks one model one question, over the protocol of OpenAI or Anthropic or through an agent's
-command line.
+"""Asks a model one question, over the protocol of OpenAI or Anthropic or through an agent's CLI.
 
-Text in, text out: no session and no hooks. The question goes through standard input or the body of
-a request, never through an argument. The answer is untrusted; the caller checks it.
+Question and answer are texts, without a session and hooks. The question goes through standard input
+or the body of a request, never through an argument. The answer is untrusted; the caller checks it.
 """
 
 from __future__ import annotations
@@ -139,9 +138,7 @@ def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -
 
 
 def _was_cut(kind: str, answer: Any) -> bool:
-    """Return whether the answer ended at its limit. Thinking counts against it and may leave no
-    room for words.
-    """
+    """Whether the answer ended at its token limit. Thinking counts too, and may leave no text."""
     if kind == "anthropic":
         return bool(answer.get("stop_reason") == "max_tokens")
     return bool(answer["choices"][0].get("finish_reason") == "length")

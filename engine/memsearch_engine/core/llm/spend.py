@@ -68,15 +68,15 @@ def note(
 def reserve(
     home: Home, *, purpose: str, provider: str, model: str, agent: str, tokens: int, cap: int
 ) -> int:
-    """Reserve *tokens* before a call, so that parallel callers together do not exceed the day's
-    cap.
+    """Reserve *tokens* before a call, so that parallel callers stay below the day's cap.
 
     Args:
-        tokens: estimate for the call. cap: tokens per day for *purpose*.
+        tokens: an estimate for the call.
+        cap: tokens per day for *purpose*.
 
     Returns:
-        The number for ``settle``, or 0 if the cap leaves no room. If the caller dies before
-            settling, the reserved tokens count as spent.
+        The number for ``settle``; 0 if the cap leaves no room. If the caller ends without
+        ``settle``, the reserved tokens count as spent.
     """
     day = date.today().isoformat()
     with using(home, _SCHEMA) as db, transaction(db):

@@ -1,3 +1,1 @@
-"""Sharing notes with the project's team: copies in the repository (``copies``), and files for
-people without it (``packs``).
-"""
+"""Shares notes with the project's team, as copies in the repository or as files (``packs``)."""

@@ -20,8 +20,7 @@ from memsearch_engine.sync.sharing.packs import Packed, Received
 
 
 class Sharing:
-    """Notes for the project's team in ``.memsearch/shared/``. They go through the project's usual
-    code review.
+    """Notes for the project's team in ``.memsearch/shared/``, which the team reviews like code.
 
     >>> with Memory() as memory:
     ...     note = memory.add("Deploys are frozen on Fridays")
@@ -34,8 +33,12 @@ class Sharing:
         self._scope = scope
 
     def author(self, name: str = "") -> str:
-        """The name under which notes are shared: *name*, the setting ``share.author``, git's
-        ``user.name``, or the login name. Raises UsageError.
+        """Return the name under which notes are shared.
+
+        It is *name*, the setting ``share.author``, git's ``user.name``, or the login name.
+
+        Raises:
+            UsageError: the name is not valid.
         """
         return copies.author(self._scope, name)
 
@@ -90,8 +93,12 @@ class Sharing:
         return is_ignored_by_git(path, self._scope.place.root)
 
     def named(self, names: Iterable[str]) -> list[Note]:
-        """The shared notes with these ids, or prefixes of ids. Ids of the original notes count,
-        too. Raises NotFound.
+        """Return the shared notes with these ids, or the beginnings of ids.
+
+        Ids of the original notes count, too.
+
+        Raises:
+            NotFound: there is no such note.
         """
         return [Note.of(entry, path) for path, entry in copies.named(self._scope, names)]
 

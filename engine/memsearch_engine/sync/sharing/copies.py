@@ -117,8 +117,12 @@ class Copy(NamedTuple):
 
 
 def author(scope: Scope, name: str = "") -> str:
-    """The name under which this owner shares: *name*, the setting, git's name, or the login name.
-    Raises UsageError.
+    """Return the name under which this owner shares notes.
+
+    It is *name*, the setting ``share.author``, git's ``user.name``, or the login name.
+
+    Raises:
+        UsageError: the name is not valid.
     """
     chosen = (
         name
@@ -135,8 +139,10 @@ def author(scope: Scope, name: str = "") -> str:
 
 
 def folder(scope: Scope) -> str:
-    """The folder of this project's shared notes. Raises UsageError if nobody could commit them with
-    the project.
+    """Return the folder of this project's shared notes.
+
+    Raises:
+        UsageError: nobody could commit them with the project.
     """
     found, place = shared_beside(scope.place.memory), scope.place
     why = ""
@@ -250,8 +256,9 @@ def put(scope: Scope, planned: Planned, how: str, batch: str) -> None:
 
 
 def cleaned(scope: Scope, text: str, entry: Entry) -> CleanText:
-    """The body of a copy without secrets. Text that could begin another entry is escaped; code
-    keeps its comments.
+    """Return the body of a copy without secrets.
+
+    Text that could begin another entry is escaped. Code keeps its comments.
     """
     clean = redact(plain(text), scope.home)[0]
     try:
@@ -324,9 +331,7 @@ def listed(scope: Scope) -> list[SharedNote]:
 
 
 def _files(scope: Scope) -> Iterator[tuple[DayFile, list[Entry]]]:
-    """Yield the shared files with their entries. Unreadable files are skipped; `doctor` reports
-    them.
-    """
+    """Yield the shared files with their entries. Unreadable files are skipped (see `doctor`)."""
     for file in scope.files():
         if author_of(file.path):
             with contextlib.suppress(OSError):

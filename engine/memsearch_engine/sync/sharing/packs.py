@@ -73,8 +73,11 @@ class Packed(msgspec.Struct, frozen=True):
 
 
 class Received(msgspec.Struct, frozen=True):
-    """The plan of an import. ``hash``: of the content. ``project``, ``made``: as the pack
-    claims.
+    """The plan of an import.
+
+    Attributes:
+        hash: the hash of the content.
+        project, made: as the pack claims.
     """
 
     project: str
@@ -115,9 +118,7 @@ def pack(scope: Scope, path: str, notes: Iterable[tuple[str, str, list[str]]]) -
 
 
 def everything(scope: Scope) -> list[tuple[str, str, list[str]]]:
-    """All shared notes of this project, as input of ``pack``, without those that have a
-    conflict.
-    """
+    """Return all shared notes of this project without conflicts, as input of ``pack``."""
     return [
         (author_of(file.path), file.day, lines_of(_parts(entry, scope)))
         for file in scope.files()
@@ -206,8 +207,10 @@ def take(scope: Scope, received: Received) -> tuple[list[str], list[str]]:
 
 
 def _merge(scope: Scope, one: Planned, batch: str) -> list[str]:
-    """Add another text beside a note that was changed here. Returns the ids of notes with a
-    conflict.
+    """Add another text beside a note that was changed here.
+
+    Returns:
+        The ids of notes with a conflict.
     """
     day, ours = Path(one.path).stem, read_day_file(one.path)
     existing = parse(ours, day).find(one.entry_id)
