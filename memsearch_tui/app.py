@@ -166,8 +166,9 @@ class MemsearchApp(App[int]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Run an action. For a key of the home screen, first wait until the note under the cursor
-        is read.
+        """Run an action.
+
+        For a key of the home screen, first wait until the note under the cursor is read.
         """
         if isinstance(default_namespace, BrowseScreen):
             await default_namespace.settled(_READ_S)

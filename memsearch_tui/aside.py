@@ -25,8 +25,9 @@ SHOWN_AFTER_S = 0.3
 
 
 class Lane:
-    """One thread that runs its tasks one after the other. A task that was cancelled while it waited
-    is not started.
+    """One thread that runs its tasks one after the other.
+
+    A task that was cancelled while it waited is not started.
     """
 
     def __init__(self, name: str) -> None:

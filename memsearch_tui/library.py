@@ -387,6 +387,7 @@ class Library:
 
     def evidence_of(self, items: Sequence[Item]) -> dict[tuple[str, str], str]:
         """Return key -> state of the conversation (``evidence``), for the items that can be read.
+
         Thread-safe.
         """
         found: dict[tuple[str, str], str] = {}
@@ -552,8 +553,9 @@ class Library:
             return None
 
     def behind(self, notes: Sequence[str], sessions: Sequence[str]) -> list[Item]:
-        """Return the notes with these ids, and the newest note of each of these sessions. Missing
-        notes are left out.
+        """Return the notes with these ids, and the newest note of each of these sessions.
+
+        Missing notes are left out.
         """
         found = [item for name in notes if (item := self._noted(name))]
         everywhere = Memory(self.memory.place.root, home=self.memory.home, everything=True)
@@ -625,8 +627,9 @@ class Library:
         return at or "not yet", not (last and (last.problems or last.error))
 
     def related(self, item: Item, entry: Entry) -> tuple[list[Related], str]:
-        """Return the related notes of an entry. This may take seconds, because it may start the
-        service.
+        """Return the related notes of an entry.
+
+        This may take seconds, because it may start the service.
 
         Returns:
             The other notes on the entry's topic, oldest first, then those whose turns wrote to its

@@ -1,5 +1,6 @@
-"""The palette (ctrl+k): every action that works here, found by words that a person would type. No
-action is listed twice.
+"""The palette (ctrl+k): every action that works here, found by words that a person would type.
+
+No action is listed twice.
 """
 
 from __future__ import annotations

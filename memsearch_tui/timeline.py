@@ -207,8 +207,9 @@ class Timeline(Sequence[Key]):
             self._miscounted()
 
     def _hold(self, found: Mapping[str, list[Item]]) -> bool:
-        """Store the result of ``read``. Returns whether a day has another number of notes than
-        expected.
+        """Store the result of ``read``.
+
+        Returns whether a day has another number of notes than expected.
         """
         for day, items in found.items():
             if day not in self._days:

@@ -44,8 +44,9 @@ def demo_root() -> Path:
 
 
 def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, Path]:
-    """Write the demo if it does not exist or if the day has changed. Sets the environment to its
-    home.
+    """Write the demo if it does not exist or if the day has changed.
+
+    Sets the environment to its home.
 
     Args:
         fresh: write it in any case.

@@ -1,5 +1,6 @@
-"""The screen that connects agents and imports their old sessions. It previews the changes and
-counts the sessions first.
+"""The screen that connects agents and imports their old sessions.
+
+It previews the changes and counts the sessions first.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The health page: the service's state, and the repair of each problem. Each row opens its
-details.
+"""The health page: the service's state, and the repair of each problem.
+
+Each row opens its details.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The keys and their changes: the next pressed key replaces the old one. They are stored in the
-owner's settings (``tui.keys``).
+"""The keys and their changes: the next pressed key replaces the old one.
+
+They are stored in the owner's settings (``tui.keys``).
 """
 
 from __future__ import annotations

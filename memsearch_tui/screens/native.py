@@ -1,5 +1,6 @@
-"""The agent files: auto memories, CLAUDE.md, AGENTS.md. They are only read; a section can be copied
-into the notes.
+"""The agent files: auto memories, CLAUDE.md, AGENTS.md.
+
+They are only read; a section can be copied into the notes.
 """
 
 from __future__ import annotations
@@ -78,8 +79,9 @@ class NativeScreen(Screen["Item"]):
         self.run_worker(self._compare(), exclusive=True, group="compare")
 
     async def _compare(self) -> None:
-        """Find sections that may be outdated. They appear later, because the service may have to
-        start first.
+        """Find sections that may be outdated.
+
+        They appear later, because the service may have to start first.
         """
         compared = await away(partial(self._library.native, compare=True))
         taken = {name: section.note for name, (_, section) in self._sections.items()}

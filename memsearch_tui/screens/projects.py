@@ -1,5 +1,6 @@
-"""All known projects, with their number of notes and newest day. Enter opens one project, ``a`` all
-of them.
+"""All known projects, with their number of notes and newest day.
+
+Enter opens one project, ``a`` all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 """The related notes of a note: those on its topic, and those of turns that wrote to its files.
+
 Enter opens one.
 
 Supersessions are derived from the texts; ``a`` and ``x`` override them.

@@ -26,8 +26,9 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 
 class ReviewScreen(Screen[Item]):
-    """A decided case leaves the list, and the cursor moves to the next one. ``r`` reads all cases
-    again.
+    """A decided case leaves the list, and the cursor moves to the next one.
+
+    ``r`` reads all cases again.
 
     Dismisses with the note that was opened, or None if the user left.
     """

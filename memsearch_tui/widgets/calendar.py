@@ -178,8 +178,9 @@ class Calendar(Lines):
         return [(named, "strong"), (f" · {many(count, 'note')}", "dim")]
 
     def _months(self) -> Row:
-        """Return the names of the months at their first week. A name is drawn if it and a blank
-        fit.
+        """Return the names of the months at their first week.
+
+        A name is drawn if it and a blank fit.
         """
         text, first = " " * self._left, self._first
         for week in range(self._weeks):

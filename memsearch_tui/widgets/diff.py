@@ -12,8 +12,9 @@ _LONGEST, _LARGEST = 1_000, 50_000  # lines, characters
 
 
 def diff_rows(before: str, after: str) -> list[Row]:
-    """Return the differences as rows: ``-`` for removed lines, ``+`` for added ones. Signs and
-    colours both show the kind.
+    """Return the differences as rows: ``-`` for removed lines, ``+`` for added ones.
+
+    Signs and colours both show the kind.
 
     Long texts are shown whole, without a comparison.
     """

@@ -1,5 +1,6 @@
-"""The editor of one entry. It is imported at the first edit, because TextArea and its grammar take
-80 ms.
+"""The editor of one entry.
+
+It is imported at the first edit, because TextArea and its grammar take 80 ms.
 """
 
 from __future__ import annotations

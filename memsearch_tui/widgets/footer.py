@@ -1,5 +1,6 @@
-"""The last line: the keys that work now. Without room for all, help is still shown; it lists all
-keys.
+"""The last line: the keys that work now.
+
+Without room for all, help is still shown; it lists all keys.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The top line: the memory's name, its size, the state of capture, and the review queue. Each part
-is a button.
+"""The top line: the memory's name, its size, the state of capture, and the review queue.
+
+Each part is a button.
 """
 
 from __future__ import annotations

@@ -495,8 +495,9 @@ class LineList(Lines):
 
 
 class TextView(Lines):
-    """A text to read, wrapped to the width. Only visible lines are drawn; searched words are
-    highlighted.
+    """A text to read, wrapped to the width.
+
+    Only visible lines are drawn; searched words are highlighted.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -648,8 +649,9 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def wrap(row: Row, width: int) -> list[Row]:
-    """Return a row as rows of at most *width* cells, broken at blanks. Wide characters count
-    two.
+    """Return a row as rows of at most *width* cells, broken at blanks.
+
+    Wide characters count two.
     """
     if sum(cell_len(text) for text, _ in row) <= width:
         return [row]

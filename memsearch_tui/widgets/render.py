@@ -186,8 +186,9 @@ def _is_rule(line: str) -> bool:
 
 
 def _table(lines: list[str]) -> tuple[int, list[Row]]:
-    """Draw a table in columns as wide as their longest cell. A table that would hide a cell is
-    shown as written.
+    """Draw a table in columns as wide as their longest cell.
+
+    A table that would hide a cell is shown as written.
 
     Returns:
         The number of *lines* that the table has, and its rows; (1, nothing) if it is no table.

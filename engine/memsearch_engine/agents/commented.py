@@ -67,8 +67,9 @@ def _merge(node: Any, now: dict[str, Any], wanted: dict[str, Any], depth: int) -
 
 
 def _put_first(node: Any, name: str, value: Any, depth: int) -> None:
-    """Insert a new pair before all others. Text after the last pair may be a comment that belongs
-    to it.
+    """Insert a new pair before all others.
+
+    Text after the last pair may be a comment that belongs to it.
     """
     import json
 

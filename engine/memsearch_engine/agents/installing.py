@@ -103,8 +103,9 @@ def missing(argv: list[str]) -> str:
 
 
 class Installer(abc.ABC):
-    """Installs into one agent. The ``installer`` module of its package has a subclass
-    ``Installer``.
+    """Installs into one agent.
+
+    The ``installer`` module of its package has a subclass ``Installer``.
 
     Attributes:
         name: the agent's name.

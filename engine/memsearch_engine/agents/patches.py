@@ -184,8 +184,9 @@ def _put_back(patches: list[Patch]) -> None:
 
 
 def _link_again(path: str, target: str) -> bool:
-    """Restore a link in place of our file, an empty folder or nothing. Return whether that
-    worked.
+    """Restore a link in place of our file, an empty folder or nothing.
+
+    Return whether that worked.
     """
     if os.path.isdir(path) and not os.path.islink(path):
         try:
@@ -282,8 +283,9 @@ def revert(
 
 
 def record(home: Home, agent: str) -> Record | None:
-    """Return the record of an agent's installation, or None. Raises Unreachable if it cannot be
-    read.
+    """Return the record of an agent's installation, or None.
+
+    Raises Unreachable if it cannot be read.
     """
     try:
         return msgspec.json.decode(_path(home, agent).read_bytes(), type=Record)

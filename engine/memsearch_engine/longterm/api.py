@@ -164,8 +164,9 @@ class LongTerm:
         text: str | None = None,
         proposal: int = 0,
     ) -> list[Hunk]:
-        """Accept or reject changes of the pending proposal. Sessions that start later see the
-        result.
+        """Accept or reject changes of the pending proposal.
+
+        Sessions that start later see the result.
 
         Args:
             numbers: the changes; empty for all open ones.
@@ -182,8 +183,9 @@ class LongTerm:
         return done
 
     def reopen(self, before: Proposal, numbers: Iterable[int]) -> bool:
-        """Make rejected changes pending again. Returns False if another proposal has replaced
-        theirs.
+        """Make rejected changes pending again.
+
+        Returns False if another proposal has replaced theirs.
         """
         return review.reopen(self._home, before, numbers)
 
@@ -212,16 +214,18 @@ class LongTerm:
         return count
 
     def set_mode(self, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
-        """Set whether a session may be read. ``enabled`` also releases a session with outside
-        content.
+        """Set whether a session may be read.
+
+        ``enabled`` also releases a session with outside content.
         """
         from memsearch_engine.longterm import pipeline
 
         pipeline.set_mode(self._home, agent, session, mode)
 
     def clear(self) -> Path | None:
-        """Remove the whole long-term memory. Returns the backup made before; None if there was
-        nothing.
+        """Remove the whole long-term memory.
+
+        Returns the backup made before; None if there was nothing.
         """
         from memsearch_engine.longterm import pipeline
 

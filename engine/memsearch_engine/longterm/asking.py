@@ -138,8 +138,9 @@ class Asker:
         return booked
 
     def _before_turn(self, asked: str) -> None:
-        """Reserve the minimum that a request uses. Text that the model looks up is counted
-        afterwards.
+        """Reserve the minimum that a request uses.
+
+        Text that the model looks up is counted afterwards.
         """
         if self._stop():
             raise ModelError(

@@ -163,8 +163,9 @@ class Review(ABC, Generic[P]):
 
 
 def differences(old: list[str], new: list[str]) -> Iterator[tuple[list[str], list[str], list[str]]]:
-    """Yield (leads, before, after) of each bullet that differs between two versions of a section. A
-    bullet that only moved is skipped.
+    """Yield (leads, before, after) of each bullet that differs between two versions of a section.
+
+    A bullet that only moved is skipped.
     """
     was, now = units(old), units(new)
     matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
@@ -178,8 +179,9 @@ def differences(old: list[str], new: list[str]) -> Iterator[tuple[list[str], lis
 
 
 def units(lines: list[str]) -> list[tuple[str, ...]]:
-    """Split lines into bullets with their continuation lines, and other blocks. The first bullet
-    under a heading includes the heading.
+    """Split lines into bullets with their continuation lines, and other blocks.
+
+    The first bullet under a heading includes the heading.
     """
     found: list[tuple[int, int]] = []
     for start, stop in workspace.blocks(lines):

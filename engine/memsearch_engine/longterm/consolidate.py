@@ -231,8 +231,9 @@ class _Run:
         workspace.write_inputs(self.home, self.folder, selected, superseded(self.home, selected))
 
     def _overlay(self, waiting: review.Proposal | None) -> None:
-        """Apply the pending proposal to the folder. The next proposal replaces it and must contain
-        it.
+        """Apply the pending proposal to the folder.
+
+        The next proposal replaces it and must contain it.
         """
         for hunk in waiting.waiting if waiting else ():
             current = workspace.read(self.folder, hunk.path)
@@ -356,8 +357,9 @@ class _Run:
         )
 
     def _forget(self, selected: set[str]) -> None:
-        """Remove bullets that rest only on forgotten memories, whatever the model left. Citations
-        of joint sources lose the forgotten ids.
+        """Remove bullets that rest only on forgotten memories, whatever the model left.
+
+        Citations of joint sources lose the forgotten ids.
         """
         gone = {memory.id for memory in self.store.all()} - selected
         before = set(
@@ -418,6 +420,7 @@ class _Run:
         self, selected: list[SessionMemory], result: ConsolidationResult
     ) -> ConsolidationResult:
         """Write the evidence into the workspace, advance the baseline, end the job; in this order.
+
         The baseline is the text that was consolidated, not the current text.
         """
         workspace.prune_resources(self.home.longterm, self.clock())

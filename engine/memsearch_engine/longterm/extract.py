@@ -1,5 +1,6 @@
-"""Phase 1: extracts what a session taught after it has become quiet. One job and one model request
-per session.
+"""Phase 1: extracts what a session taught after it has become quiet.
+
+One job and one model request per session.
 
 The transcript for the model is filtered, free of secrets, and cut to a budget. The priorities are:
 the user's words, the agent's words, tool inputs, tool outputs; within each, the newest first. The
@@ -107,8 +108,9 @@ def survey(
     since: float = 0.0,
     now: float = 0.0,
 ) -> list[SessionCandidate]:
-    """List every session with the reason why it is not read now, newest first. Only sessions that
-    pass the checks of file metadata are opened.
+    """List every session with the reason why it is not read now, newest first.
+
+    Only sessions that pass the checks of file metadata are opened.
 
     Args:
         only: one session by id; its age and idle time are ignored.
@@ -238,8 +240,9 @@ class _ExtractionRun:
         self.jobs, self.store = Jobs(home, clock), SessionMemories(home, clock)
 
     def one(self, standing: SessionCandidate) -> None:
-        """Claim a session, read it, and finish the job. An error fails only this job, not
-        the run.
+        """Claim a session, read it, and finish the job.
+
+        An error fails only this job, not the run.
         """
         if self.outcome.stopped or (self.stop and self.stop()):
             return

@@ -1,5 +1,6 @@
-"""Facts that the owner noted. They take effect at once, are injected unchanged, and stay until they
-are forgotten.
+"""Facts that the owner noted.
+
+They take effect at once, are injected unchanged, and stay until they are forgotten.
 
 Each fact is a file under ``longterm/extensions/ad_hoc/notes/`` with its scope, id and text.
 """

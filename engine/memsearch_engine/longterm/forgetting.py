@@ -1,5 +1,6 @@
-"""Forgets lines of the long-term memory on the owner's request. They are removed at once and can be
-restored.
+"""Forgets lines of the long-term memory on the owner's request.
+
+They are removed at once and can be restored.
 """
 
 from __future__ import annotations

@@ -40,8 +40,9 @@ _PAGE_HEAD = (
 
 
 def injected(home: Home, project: str, max_tokens: int, page: str = "") -> str:
-    """The text that is injected at the start of a session; '' if there is none. This only reads
-    files.
+    """The text that is injected at the start of a session; '' if there is none.
+
+    This only reads files.
 
     Args:
         project: the identity of the session's project.
@@ -145,8 +146,9 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
 
 
 def _missing_key(settings: Settings) -> str:
-    """One line that names a missing API key of the settings; '' if none is missing. Local models
-    need no key.
+    """One line that names a missing API key of the settings; '' if none is missing.
+
+    Local models need no key.
     """
     if settings.embedding.provider not in ("onnx", "local"):
         # imported here: most homes never need it

@@ -399,8 +399,9 @@ def _is_gone(owner: str) -> bool:
 
 @contextlib.contextmanager
 def learning(home: Home, *, alone: bool = False) -> Iterator[None]:
-    """A lock that processes hold while they read sessions or consolidate. The system releases it
-    when the process ends.
+    """A lock that processes hold while they read sessions or consolidate.
+
+    The system releases it when the process ends.
 
     Args:
         alone: take the lock exclusively, so that nobody writes results from memory afterwards.

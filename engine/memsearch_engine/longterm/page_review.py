@@ -93,8 +93,9 @@ class PageReview(Review[PageProposal]):
                 db.execute("DELETE FROM living_waiting WHERE project=? AND page=?", self._key)
 
     def reopen(self, draft: PageProposal) -> bool:
-        """Make rejected changes pending again. Returns False if other changes are pending
-        by now.
+        """Make rejected changes pending again.
+
+        Returns False if other changes are pending by now.
         """
         now = self.pending()
         if now is not None and now.id != draft.id:
@@ -103,8 +104,9 @@ class PageReview(Review[PageProposal]):
         return True
 
     def accept(self, hunks: list[Hunk]) -> None:
-        """Write changes into the page, all or none, and record them for ``undo``. Raises
-        Conflict.
+        """Write changes into the page, all or none, and record them for ``undo``.
+
+        Raises Conflict.
         """
         if not os.path.isdir(self.project.root):
             raise Unreachable(f"{self.project.root} is gone", "nothing was written")

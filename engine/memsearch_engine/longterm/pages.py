@@ -198,8 +198,10 @@ def spots_of(text: str) -> list[Spot]:
 
 
 def lines_with_headings(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each line, and whether it is a heading. A code block has no headings. A fence is closed
-    by another one of at least the same length (CommonMark).
+    """Yield each line, and whether it is a heading.
+
+    A code block has no headings. A fence is closed by another one of at least the same length
+    (CommonMark).
     """
     fence = ""
     for line in lines:
@@ -223,8 +225,9 @@ def note_lines(
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """The lines under each heading ``## …``; under '' those before the first. Equal headings are
-    joined.
+    """The lines under each heading ``## …``; under '' those before the first.
+
+    Equal headings are joined.
     """
     found: dict[str, list[str]] = {"": []}
     for heading, lines in section_spans(text.splitlines()):

@@ -116,8 +116,9 @@ class Pages:
         return done
 
     def reopen(self, draft: PageProposal) -> bool:
-        """Make rejected changes pending again. Returns False if other changes are pending
-        by now.
+        """Make rejected changes pending again.
+
+        Returns False if other changes are pending by now.
         """
         return self._review(draft.page).reopen(draft)
 
@@ -210,8 +211,9 @@ class Pages:
         return patches.apply(self._home, _record_of(patch.path), [patch])
 
     def withdraw(self, name: str) -> list[Patch]:
-        """Restore an instruction file byte for byte. If somebody has edited it since, only our
-        block is removed.
+        """Restore an instruction file byte for byte.
+
+        If somebody has edited it since, only our block is removed.
         """
         path = self._instructions(name)
 

@@ -114,8 +114,9 @@ def _others_read(home: Home, now: float) -> bool:
 
 
 def check_models(settings: Settings, phase: int) -> None:
-    """Raise SettingsError if a phase that would run has no model. Call it before any change,
-    forgetting included.
+    """Raise SettingsError if a phase that would run has no model.
+
+    Call it before any change, forgetting included.
     """
     for number, name in ((1, "extract"), (2, "consolidate")):
         if phase in (0, number) and not getattr(settings.longterm, name).provider:
@@ -142,8 +143,9 @@ def set_mode(home: Home, agent: str, session: str, mode: Literal["enabled", "dis
 
 
 def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
-    """Whether the background should run now. A true answer starts a pause of six hours for all
-    processes.
+    """Whether the background should run now.
+
+    A true answer starts a pause of six hours for all processes.
     """
     if not (
         settings.longterm.enabled
@@ -265,8 +267,9 @@ def _kind(reason: str) -> str:
 
 
 def clear(home: Home) -> Path | None:
-    """Remove the whole long-term memory: files, memories, proposals, jobs. Modes and uses stay. A
-    backup is made first.
+    """Remove the whole long-term memory: files, memories, proposals, jobs.
+
+    Modes and uses stay. A backup is made first.
 
     Returns:
         The backup; None if there was nothing.

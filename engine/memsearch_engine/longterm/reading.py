@@ -38,8 +38,9 @@ _HITS, _MAX_SHOWN = 8, 6_000
 
 
 class Source(NamedTuple):
-    """A note that a model received. ``session``: agent and id of its session; '' for a hand-written
-    note.
+    """A note that a model received.
+
+    ``session``: agent and id of its session; '' for a hand-written note.
     """
 
     entry: Entry
@@ -48,8 +49,9 @@ class Source(NamedTuple):
 
 
 class Material(msgspec.Struct):
-    """The text for a model. ``notes``: citable id -> note. Notes that the model looks up
-    are added.
+    """The text for a model.
+
+    ``notes``: citable id -> note. Notes that the model looks up are added.
     """
 
     home: Home

@@ -76,8 +76,9 @@ def hunks_between(
 def _pieces(
     path: str, before: str, after: str
 ) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
-    """Yield (section, leads, before, after) of each bullet that differs. A file without sections is
-    one piece.
+    """Yield (section, leads, before, after) of each bullet that differs.
+
+    A file without sections is one piece.
     """
     if path not in (workspace.MEMORY, workspace.SUMMARY):
         if before != after:
@@ -120,8 +121,10 @@ def propose(home: Home, proposal: Proposal) -> int:
 
 
 def pending(home: Home) -> Proposal | None:
-    """The pending proposal. A decided proposal is not stored here, because a copy here would
-    survive the deletion of its text from the files.
+    """The pending proposal.
+
+    A decided proposal is not stored here, because a copy here would survive the deletion of its
+    text from the files.
     """
     with using(home, SCHEMA) as db:
         row = db.execute("SELECT id, body FROM longterm_waiting").fetchone()
@@ -321,8 +324,9 @@ def _split(path: str, text: str) -> tuple[str, list[ArtifactSection]]:
 
 
 def take(home: Home, hunks: list[Hunk]) -> None:
-    """Write hunks into their files, all or none. The caller holds the workspace's lock. Raises
-    Conflict.
+    """Write hunks into their files, all or none.
+
+    The caller holds the workspace's lock. Raises Conflict.
     """
     texts: dict[str, str] = {}
     for hunk in hunks:

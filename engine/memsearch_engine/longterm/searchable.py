@@ -165,8 +165,9 @@ def _entry(kind: str, heading: str, text: str, since: float) -> Statement:
 
 
 def put(path: Path, text: str) -> bool:
-    """Write *text* to a derived file; delete the file for ''. Returns whether the content
-    changed.
+    """Write *text* to a derived file; delete the file for ''.
+
+    Returns whether the content changed.
     """
     try:
         if path.read_text(encoding="utf-8") == text:

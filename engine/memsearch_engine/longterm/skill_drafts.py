@@ -235,8 +235,9 @@ def _recurring(home: Home, project: Project) -> list[str]:
 
 
 def _confirmer(actions: ActionIndex, project: Project) -> Callable[[str], bool]:
-    """Return a function that says whether a command has succeeded in this project. Text in <angle
-    brackets> matches anything.
+    """Return a function that says whether a command has succeeded in this project.
+
+    Text in <angle brackets> matches anything.
     """
     ran = {" ".join(act.command.split()) for act in actions.that_worked([project.memory])}
 

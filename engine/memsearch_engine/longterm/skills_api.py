@@ -232,8 +232,9 @@ class Skills:
         )
 
     def uninstall(self, name: str) -> list[str]:
-        """Remove the installed copies byte for byte, even if the draft is gone. A copy that
-        somebody has edited since stays.
+        """Remove the installed copies byte for byte, even if the draft is gone.
+
+        A copy that somebody has edited since stays.
 
         Returns:
             The paths that changed.

@@ -83,8 +83,9 @@ class SessionMemory(msgspec.Struct, frozen=True, kw_only=True):
         return f"{when}-{self.id}" + (f"-{self.slug}" if self.slug else "")
 
     def last_used(self, use: Use | None) -> float:
-        """The time from which its age counts: its last use, or else its creation. An old session
-        may have been read only today.
+        """The time from which its age counts: its last use, or else its creation.
+
+        An old session may have been read only today.
         """
         return max(use.last if use and use.last else max(self.watermark, self.made), self.restored)
 
@@ -150,8 +151,9 @@ class SessionMemories:
     # -- forgetting
 
     def forget_unused(self, unused_days: float, pinned: Set[str] = frozenset()) -> list[str]:
-        """Forget memories that nobody used within the window. Delete those that were forgotten that
-        long ago.
+        """Forget memories that nobody used within the window.
+
+        Delete those that were forgotten that long ago.
 
         Args:
             unused_days: the length of the window in days.

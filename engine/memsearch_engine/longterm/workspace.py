@@ -69,8 +69,9 @@ class InvalidArtifacts(MemsearchError):
 
 
 class ArtifactSection(msgspec.Struct):
-    """A section of MEMORY.md or memory_summary.md. ``scope``: eight hex digits of a project, or
-    EVERYWHERE.
+    """A section of MEMORY.md or memory_summary.md.
+
+    ``scope``: eight hex digits of a project, or EVERYWHERE.
     """
 
     scope: str
@@ -98,8 +99,9 @@ def check_root(folder: Path) -> None:
 
 
 def files(folder: Path) -> dict[str, Path]:
-    """Regular files by their path inside *folder*. Hidden files, links and files behind links are
-    skipped.
+    """Regular files by their path inside *folder*.
+
+    Hidden files, links and files behind links are skipped.
     """
     found: dict[str, Path] = {}
     for base, folders, names in os.walk(folder):
@@ -139,8 +141,9 @@ def read(folder: Path, name: str) -> str:
 
 
 def write(home: Home, folder: Path, name: str, text: str) -> None:
-    """Write a file of the workspace atomically. Secrets and terminal escapes are removed, links in
-    the path are refused.
+    """Write a file of the workspace atomically.
+
+    Secrets and terminal escapes are removed, links in the path are refused.
     """
     path = folder / name
     check_root(folder)
@@ -227,8 +230,9 @@ def _raw(memories: list[SessionMemory], superseded: Mapping[str, list[str]]) -> 
 
 
 def prune_resources(folder: Path, now: float) -> list[str]:
-    """Delete extension resources with names that are dated more than a week ago. Returns their
-    paths.
+    """Delete extension resources with names that are dated more than a week ago.
+
+    Returns their paths.
     """
     check_root(folder)
     gone = []
@@ -274,8 +278,9 @@ class Baseline:
         self.home, self.path = home, home.longterm_baseline
 
     def diff(self, folder: Path) -> list[ArtifactChange]:
-        """The differences of *folder* from the baseline, by path. Without a readable baseline every
-        file is new. Writes nothing.
+        """The differences of *folder* from the baseline, by path.
+
+        Without a readable baseline every file is new. Writes nothing.
         """
         from dulwich.objects import Blob
 
@@ -426,8 +431,9 @@ def sections(text: str) -> list[ArtifactSection]:
 
 
 def check_sections(folder: Path) -> None:
-    """Check that the two documents have sections, before a model is asked about them. Raises
-    InvalidArtifacts.
+    """Check that the two documents have sections, before a model is asked about them.
+
+    Raises InvalidArtifacts.
     """
     for name in (MEMORY, SUMMARY):
         try:

@@ -24,8 +24,9 @@ _TAKEN = re.compile(r"\(native:([0-9a-f]{12})\)")
 
 
 class AgentFiles:
-    """Memory files of agents: their auto memories, CLAUDE.md, AGENTS.md and the like. They are read
-    and copied into notes, but never written.
+    """Memory files of agents: their auto memories, CLAUDE.md, AGENTS.md and the like.
+
+    They are read and copied into notes, but never written.
 
     >>> with Memory() as memory:
     ...     memory.agent_files.all()
@@ -130,8 +131,9 @@ class AgentFiles:
         return [(m, [s]) for m in memories for s in m.sections if s.id in wanted]
 
     def take(self, memory: AgentFile, section: AgentFileSection) -> Note:
-        """Copy a section into today's notes, with its source, at most once a day. This can be
-        undone.
+        """Copy a section into today's notes, with its source, at most once a day.
+
+        This can be undone.
 
         Raises:
             UsageError: it was copied today already, or it is too long for a note.

@@ -27,8 +27,9 @@ class TextConflict(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The id of the other text. It names the conflict, because a note may have several other
-        texts.
+        """The id of the other text.
+
+        It names the conflict, because a note may have several other texts.
         """
         return self.other.id
 
@@ -85,8 +86,9 @@ class Conflicts:
         self._scope.journal.decide(folder, shown, other, body)
 
     def get(self, name: str) -> TextConflict:
-        """The conflict of which the note's id, or the other text's id, begins with *name*. Raises
-        NotFound.
+        """The conflict of which the note's id, or the other text's id, begins with *name*.
+
+        Raises NotFound.
         """
         found = [
             case

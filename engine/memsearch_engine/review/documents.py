@@ -73,8 +73,9 @@ def proposed(memory: Parts) -> list[ReviewItem]:
 def decide_proposed(
     memory: Parts, case: ReviewItem, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
-    """Accept or reject a change of the long-term memory. Returns a message and the step that undoes
-    it.
+    """Accept or reject a change of the long-term memory.
+
+    Returns a message and the step that undoes it.
     """
     learned = memory.longterm
     number, hunks = case.subject

@@ -88,8 +88,9 @@ class ReviewItem(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """A decision that was carried out. ``back`` undoes it and returns a message; None if it cannot
-    be undone.
+    """A decision that was carried out.
+
+    ``back`` undoes it and returns a message; None if it cannot be undone.
     """
 
     said: str

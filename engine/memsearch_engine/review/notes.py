@@ -16,8 +16,10 @@ _BODY_LINES = 12
 
 
 def quarantined(memory: Parts) -> list[ReviewItem]:
-    """The quarantined notes. Notes that were not written here form one case for their file; where a
-    folder has many such files, one for the folder.
+    """The quarantined notes.
+
+    Notes that were not written here form one case for their file; where a folder has many such
+    files, one for the folder.
     """
     found = []
     arrived: dict[str, list[QuarantinedNote]] = {}

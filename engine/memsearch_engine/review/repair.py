@@ -1,5 +1,6 @@
-"""Finds junk, repetitions and damage in notes, with evidence. Each repair needs the owner's
-decision.
+"""Finds junk, repetitions and damage in notes, with evidence.
+
+Each repair needs the owner's decision.
 
 Junk is accidental output of a memory tool: stubs, error texts, repeated injected context, prompts
 stored as facts. Repetitions are notes with nearly the same words (three-word shingles, a Jaccard
@@ -123,8 +124,9 @@ class Repair:
         self._scope = scope
 
     def findings(self, names: Iterable[str] = ()) -> list[RepairCandidate]:
-        """List possible repairs: vanished notes first, then junk, then repetitions. Pinned notes
-        are never junk.
+        """List possible repairs: vanished notes first, then junk, then repetitions.
+
+        Pinned notes are never junk.
 
         Args:
             names: only these ids of notes and kinds; empty for all.
@@ -155,8 +157,9 @@ class Repair:
         return self._scope.journal.history.check()
 
     def set_history_aside(self) -> str:
-        """Start a new undo history beside a damaged one. Returns the new path of the damaged one,
-        which may contain old texts.
+        """Start a new undo history beside a damaged one.
+
+        Returns the new path of the damaged one, which may contain old texts.
         """
         return str(self._scope.journal.history.set_aside())
 

@@ -104,8 +104,9 @@ def scrub(
     folders: AgentFolders,
     progress: Progress | None = None,
 ) -> ScrubReport:
-    """Replace the secrets in all files, then verify. The service is stopped and cannot start
-    meanwhile.
+    """Replace the secrets in all files, then verify.
+
+    The service is stopped and cannot start meanwhile.
 
     Raises:
         Unreachable: a file cannot be changed, or the service cannot be stopped. Finished
@@ -439,8 +440,9 @@ def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
 
 
 def _decide(home: Home, path: Path, data: bytes, clean: bytes) -> None:
-    """Record the text without the secret as the owner's decision. If the old file comes back, it
-    contradicts the decision.
+    """Record the text without the secret as the owner's decision.
+
+    If the old file comes back, it contradicts the decision.
     """
     before, after = (parse(each, path.stem).entries for each in (data, clean))
     with contextlib.closing(Origin(home)) as origin:
@@ -519,8 +521,9 @@ def _clean_evidence(home: Home, forms: Forms) -> None:
 
 
 def _cleaned(value: Any, forms: Forms) -> Any:
-    """A value with the secrets replaced in each of its texts. The packed format around them stays
-    valid.
+    """A value with the secrets replaced in each of its texts.
+
+    The packed format around them stays valid.
     """
     if isinstance(value, str):
         return _scrubbed_value(value, forms)
@@ -546,8 +549,9 @@ def _clean_backup(path: Path, forms: Forms) -> None:
 
 
 def _drop_on_server(home: Home, milvus: MilvusSettings) -> None:
-    """Drop this home's collections, of all models, on a Milvus server. They are rebuilt from notes.
-    Collections of other homes stay. Raises Unreachable.
+    """Drop this home's collections, of all models, on a Milvus server.
+
+    They are rebuilt from notes. Collections of other homes stay. Raises Unreachable.
     """
     from memsearch_engine.index.stores.milvus import reason_of
     from memsearch_engine.index.stores.server import MilvusServerStore

@@ -39,8 +39,9 @@ class Secrets:
         return Secrets(everything)
 
     def found(self, progress: Progress | None = None) -> list[SecretPlace]:
-        """Find secrets in the notes of these projects and in all archived conversations. This takes
-        seconds to minutes.
+        """Find secrets in the notes of these projects and in all archived conversations.
+
+        This takes seconds to minutes.
         """
         projects = self._scope.projects
         return audit(self._home, projects, scrub.documents(projects), progress)
@@ -69,8 +70,9 @@ class Secrets:
     def survey(
         self, wanted: list[scan.FoundSecret], progress: Progress | None = None
     ) -> scrub.ScrubReport:
-        """Find the files that contain the secrets: ours (``left``) and others (``others``). Changes
-        nothing.
+        """Find the files that contain the secrets: ours (``left``) and others (``others``).
+
+        Changes nothing.
         """
         return scrub.survey(self._home, self._scope.projects, wanted, self._scope.folders, progress)
 

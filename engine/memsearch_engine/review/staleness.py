@@ -48,8 +48,9 @@ class Staleness:
         self._scope, self._notes = scope, notes
 
     def verify(self, progress: Callable[[dict[str, Any]], None] | None = None) -> StalenessReport:
-        """Compare the notes of the project (or of all) with its repository now. The service does so
-        whenever the repository changes.
+        """Compare the notes of the project (or of all) with its repository now.
+
+        The service does so whenever the repository changes.
 
         Args:
             progress: called at intervals with ``phase``, ``done`` and ``total``.
@@ -119,14 +120,16 @@ class Staleness:
     # -- the owner's decisions
 
     def holds(self, name: str) -> Note:
-        """Mark a note as verified: references that are stale by now do not count any more. This can
-        be undone.
+        """Mark a note as verified: references that are stale by now do not count any more.
+
+        This can be undone.
         """
         return self._notes.mark(name, "verified", datetime.now().strftime("%Y-%m-%dT%H:%M:%S"))
 
     def superseded(self, name: str) -> Note:
-        """Mark a stale note as superseded: searches rank it lower, and it is not injected. This can
-        be undone.
+        """Mark a stale note as superseded: searches rank it lower, and it is not injected.
+
+        This can be undone.
 
         Raises:
             UsageError: the note has no stale reference. Use ``Memory.mark`` if another note
@@ -173,8 +176,9 @@ class Staleness:
     # -- without the service
 
     def _here(self, progress: Callable[[dict[str, Any]], None] | None) -> StalenessReport:
-        """Run the check in this process, from the files. Only the known history of the repositories
-        is stored.
+        """Run the check in this process, from the files.
+
+        Only the known history of the repositories is stored.
         """
         checked = StalenessReport([], [])
         for project in {p.id: p for p in self._scope.projects}.values():
@@ -233,8 +237,9 @@ class Staleness:
 
 
 def _as_named(finding: ReferenceState) -> str:
-    """The new path, as short as the old one was written if that is unambiguous. The same name in
-    another folder is written in full.
+    """The new path, as short as the old one was written if that is unambiguous.
+
+    The same name in another folder is written in full.
     """
     folders = finding.name.rstrip("/").count("/")
     short = "/".join(finding.to.split("/")[-folders - 1 :])

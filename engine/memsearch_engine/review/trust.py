@@ -130,8 +130,9 @@ class Trust:
         return found[0][1] if found else None
 
     def accept(self, targets: list[Target]) -> list[Entry]:
-        """Accept the current texts of notes that contradict a decision. The decision's own text
-        stays accepted, so that a checkout of either needs no new decision.
+        """Accept the current texts of notes that contradict a decision.
+
+        The decision's own text stays accepted, so that a checkout of either needs no new decision.
 
         Raises:
             Conflict: a note has changed since it was read.
@@ -147,6 +148,7 @@ class Trust:
 
     def reject(self, targets: list[Target], *, leave: bool = False) -> list[str]:
         """Confirm the owner's decisions: the current texts are not injected and not listed again.
+
         If the history contains the decision's text, it is written to the file, which can be undone.
 
         Args:
@@ -181,8 +183,10 @@ class Trust:
         return done
 
     def release(self, targets: list[Target]) -> list[Entry]:
-        """Release notes for injection. This is undone like any mark. The release of a shared note,
-        which stays unchanged for others, is undone by ``hold``.
+        """Release notes for injection.
+
+        This is undone like any mark. The release of a shared note, which stays unchanged for
+        others, is undone by ``hold``.
 
         Raises:
             Conflict: a note has changed since it was read.
@@ -206,8 +210,10 @@ class Trust:
         return entries
 
     def release_files(self, paths: list[str]) -> int:
-        """Release the current notes of files that came from elsewhere. Notes that read like an
-        order stay quarantined. The trust is stored in this home, and the files do not change.
+        """Release the current notes of files that came from elsewhere.
+
+        Notes that read like an order stay quarantined. The trust is stored in this home, and the
+        files do not change.
 
         Returns:
             The number of released notes.
@@ -227,8 +233,9 @@ class Trust:
         return sum(map(len, found.values()))
 
     def release_author(self, author: str) -> tuple[int, list[str]]:
-        """Release the current content of the files that only *author* has committed. Later commits
-        are quarantined again, because anybody can use an address in a commit.
+        """Release the current content of the files that only *author* has committed.
+
+        Later commits are quarantined again, because anybody can use an address in a commit.
 
         Args:
             author: an e-mail address.
@@ -246,15 +253,17 @@ class Trust:
         return self.release_files(files), sorted(files)
 
     def release_folder(self) -> int:
-        """Release the current notes of this project's memory folder. Notes that read like an order
-        stay quarantined. Returns their number.
+        """Release the current notes of this project's memory folder.
+
+        Notes that read like an order stay quarantined. Returns their number.
         """
         refuse_agents()
         return self._scope.journal.origin.trust(self._scope.project.memory)
 
     def hold(self, targets: list[Target]) -> list[Entry]:
-        """Quarantine notes. A shared note that was released is quarantined again without a change
-        of its file.
+        """Quarantine notes.
+
+        A shared note that was released is quarantined again without a change of its file.
         """
         origin, entries = self._scope.journal.origin, []
         for target in targets:
@@ -271,8 +280,9 @@ class Trust:
         return entries
 
     def sources(self, entry: Entry) -> list[str]:
-        """The source classes of a note, if its conversation is still readable. A hand-written note
-        is the user's.
+        """The source classes of a note, if its conversation is still readable.
+
+        A hand-written note is the user's.
         """
         if entry.anchor is None:
             return [
@@ -362,8 +372,9 @@ def _shared_entry(target: Target) -> Entry | None:
 
 
 def sources(turn: Turn) -> list[str]:
-    """The source classes of a turn, most trusted first. The last one determines the trust in its
-    note.
+    """The source classes of a turn, most trusted first.
+
+    The last one determines the trust in its note.
     """
     classes = [
         ("user", turn.user.strip()),

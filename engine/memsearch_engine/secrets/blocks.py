@@ -46,8 +46,9 @@ _MIDDLE_LINES, _MIDDLE_WIDTH = 4, 64  # the width of PEM lines; mail wraps at 76
 
 
 def private_keys(text: str) -> Iterator[Span]:
-    """Private keys from their header on. Keys without a header are found by their end, and the
-    middle of a key by its lines.
+    """Private keys from their header on.
+
+    Keys without a header are found by their end, and the middle of a key by its lines.
     """
     for begin in _BEGIN.finditer(text):
         if short := _SHORT_KEY.match(text, begin.end()):
@@ -360,8 +361,9 @@ _GRAMMAR = frozenset(
 
 
 def phrases(text: str) -> Iterator[Span]:
-    """At least twelve plain words directly after the name of such a phrase. Words of grammar show
-    that it is a sentence.
+    """At least twelve plain words directly after the name of such a phrase.
+
+    Words of grammar show that it is a sentence.
     """
     for name in _ANNOUNCED.finditer(text):
         if match := _ANNOUNCED_WORDS.match(text, name.end()):

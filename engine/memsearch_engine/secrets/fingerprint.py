@@ -29,8 +29,9 @@ def fingerprint(home: Home, secret: str) -> str:
 
 
 def named(home: Home, purpose: str) -> str:
-    """A stable name of this home for one purpose, to be shown to other programs. It is a keyed hash
-    in hex digits and reveals nothing about the home.
+    """A stable name of this home for one purpose, to be shown to other programs.
+
+    It is a keyed hash in hex digits and reveals nothing about the home.
     """
     return hmac.new(_key(str(home.root)), f"name of {purpose}".encode(), hashlib.sha256).hexdigest()
 
@@ -44,8 +45,9 @@ _keys: dict[str, bytes] = {}
 
 
 def _key(root: str) -> bytes:
-    """The home's key, created at its first use. If the home is not writable, the key exists only in
-    this process.
+    """The home's key, created at its first use.
+
+    If the home is not writable, the key exists only in this process.
     """
     path = os.path.join(root, "secret.key")
     known = _keys.get(path)

@@ -1,5 +1,6 @@
-"""Decides whether a value in the place of a secret is one. Names, references and placeholders are
-not.
+"""Decides whether a value in the place of a secret is one.
+
+Names, references and placeholders are not.
 
 The rules that use this know a place (such as "after ``password=``") but no format. A value is no
 secret if it reads like code or prose: a reference (``$VAR``, ``env:NAME``, ``vault:…``), a
@@ -141,8 +142,9 @@ def is_strong(key: str) -> bool:
 
 
 def is_secret_of(key: str, value: str, *, quoted: bool) -> bool:
-    """Whether a name denotes the secret of a program, and its value is in the form of one. It may
-    be a word if it is in quotes, or if the name is a variable of a shell or a header.
+    """Whether a name denotes the secret of a program, and its value is in the form of one.
+
+    It may be a word if it is in quotes, or if the name is a variable of a shell or a header.
     """
     named = bool(_SECRET_OF.search(key)) and not _NO_VALUE.search(key)
     if not named or len(value) < 8 or (not quoted and _ATTRIBUTE.match(value)):
@@ -270,8 +272,9 @@ _WORDS_ONLY = re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)+$")
 
 
 def is_chosen(value: str) -> bool:
-    """Whether a value in the place of a password is a password that a person chose. It may have
-    letters only, but must not name, refer to or describe a password.
+    """Whether a value in the place of a password is a password that a person chose.
+
+    It may have letters only, but must not name, refer to or describe a password.
     """
     value = value.rstrip(".,;:)")
     if (
@@ -308,8 +311,9 @@ _CODE = re.compile(r"[:/&?%\x24]|^[!@*.+-]|@$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?
 
 
 def is_beside(value: str) -> bool:
-    """Whether a word anywhere in a line that names a password is the password. This is stricter
-    than for a word directly after the name.
+    """Whether a word anywhere in a line that names a password is the password.
+
+    This is stricter than for a word directly after the name.
     """
     return is_said(value) and not _NAMED.fullmatch(value) and not _CODE.search(value)
 

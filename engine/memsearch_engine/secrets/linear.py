@@ -28,8 +28,9 @@ def compile(pattern: str) -> Any:
 
 
 def any_of(groups: Iterable[tuple[str, ...]]) -> Callable[[str], list[int]]:
-    """Return a function that finds, in one pass, which groups of words occur in a text. It returns
-    their sorted numbers.
+    """Return a function that finds, in one pass, which groups of words occur in a text.
+
+    It returns their sorted numbers.
     """
     groups = list(groups)
 

@@ -154,8 +154,9 @@ class FoundSecret(msgspec.Struct, frozen=True):
 
     @property
     def placeholder(self) -> str:
-        """The text that replaces the secret. Equal secrets have equal placeholders, so they stay
-        recognizable but not readable.
+        """The text that replaces the secret.
+
+        Equal secrets have equal placeholders, so they stay recognizable but not readable.
         """
         return f"[REDACTED:{self.rule}:{self.fingerprint}]"
 
@@ -477,8 +478,9 @@ def _given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Split *text* at blanks into pieces that overlap slightly. The library's time grows with the
-    square of the number of findings in one piece.
+    """Split *text* at blanks into pieces that overlap slightly.
+
+    The library's time grows with the square of the number of findings in one piece.
     """
     start = 0
     while len(text) - start > _PIECE:
@@ -491,8 +493,9 @@ def _pieces(text: str) -> Iterator[str]:
 
 @cache
 def _room_for_go() -> None:
-    """Check that enough address space is free before betterleaks is loaded. Its Go runtime ends the
-    process otherwise.
+    """Check that enough address space is free before betterleaks is loaded.
+
+    Its Go runtime ends the process otherwise.
 
     Raises:
         MemoryError: there is too little. Text that was not scanned is not written.

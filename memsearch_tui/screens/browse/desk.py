@@ -101,8 +101,9 @@ class Desk:
         then: Callable[[T], object],
         failed: Callable[[Exception], object] | None = None,
     ) -> None:
-        """Call *then* with the result of *future*. Slow work is shown, and the user can leave
-        it.
+        """Call *then* with the result of *future*.
+
+        Slow work is shown, and the user can leave it.
         """
         await attend(self.screen, what, future, then, failed or self.complain)
 

@@ -1,5 +1,6 @@
-"""Shows the note under the cursor. Notes are read in threads, and read ahead when the cursor
-rests.
+"""Shows the note under the cursor.
+
+Notes are read in threads, and read ahead when the cursor rests.
 """
 
 from __future__ import annotations

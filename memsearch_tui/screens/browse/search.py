@@ -139,8 +139,9 @@ class SearchController:
         return generation != self._generation or not self._state.query
 
     async def _search(self, text: str, generation: int, words_first: bool) -> None:
-        """Search by words at once, and by meaning when typing rests. A newer query drops these
-        answers.
+        """Search by words at once, and by meaning when typing rests.
+
+        A newer query drops these answers.
         """
         library = self._state.library
         typed = time.monotonic()

@@ -384,8 +384,9 @@ def _folder(root: str, records: list[_Record]) -> str:
 
 
 def _without_thoughts(text: str) -> str:
-    """Return an answer without the tagged thoughts of the model. An unclosed tag extends to the
-    end.
+    """Return an answer without the tagged thoughts of the model.
+
+    An unclosed tag extends to the end.
     """
     parts, at, is_open = [], 0, False
     for tag in _THINKS.finditer(text):

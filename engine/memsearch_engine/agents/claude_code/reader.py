@@ -87,8 +87,9 @@ _SERVER_SIDE = (
 
 
 class _Line(msgspec.Struct):
-    """The fields that the reader needs, of any type because files are untrusted. Other fields are
-    skipped.
+    """The fields that the reader needs, of any type because files are untrusted.
+
+    Other fields are skipped.
     """
 
     type: Any = None

@@ -58,8 +58,9 @@ class Reader(FileReader):
     patterns = ("{}/*" + _ENDS,)
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Yield the documents of sessions. Those of sub-agents have another name than their
-        folder.
+        """Yield the documents of sessions.
+
+        Those of sub-agents have another name than their folder.
         """
         found = super().files(folder, session)
         return (file for file in found if file.name == f"{file.parent.name}{_ENDS}")

@@ -62,8 +62,9 @@ class Installer(installing.Installer):
             ) from error
 
     def trust_planned(self) -> list[Patch]:
-        """Announce the trust of our hooks. Codex computes their hashes only after they are
-        installed.
+        """Announce the trust of our hooks.
+
+        Codex computes their hashes only after they are installed.
         """
         return (
             [Patch(str(self.config), read(self.config), None, "trust for our hooks", by_agent=True)]

@@ -107,8 +107,9 @@ class Reader(FileReader):
     parts = ""
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Yield the rollouts below ``sessions`` and ``archived_sessions``. Their names end with the
-        thread's id.
+        """Yield the rollouts below ``sessions`` and ``archived_sessions``.
+
+        Their names end with the thread's id.
         """
         name = f"rollout-*-{session}" if session else "rollout-*"
         yield from folder.glob(f"*/*/*/{name}.jsonl*")

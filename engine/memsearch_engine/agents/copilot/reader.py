@@ -200,8 +200,9 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 
 def _brings_outside(line: _Line) -> bool:
-    """Return whether a tool takes in content from outside. Tools of servers have arbitrary
-    names.
+    """Return whether a tool takes in content from outside.
+
+    Tools of servers have arbitrary names.
     """
     server = text_of(line.get("mcpServerName"))
     if server:

@@ -1,5 +1,7 @@
-"""Crush. Its sessions in known projects are read (from its source of August 2026; not tested with
-the program).
+"""Crush.
+
+Its sessions in known projects are read (from its source of August 2026; not tested with the
+program).
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""Cursor. Sessions of the editor and of its command line are read (from the documented format; not
-tested with the program).
+"""Cursor.
+
+Sessions of the editor and of its command line are read (from the documented format; not tested with
+the program).
 """
 
 from __future__ import annotations

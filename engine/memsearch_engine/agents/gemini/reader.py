@@ -122,8 +122,9 @@ class Reader(FileReader):
         return text_of(_header(path).sessionId) or path.stem
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Yield the sessions. Of several files of one session, the longest counts; the others are
-        empty.
+        """Yield the sessions.
+
+        Of several files of one session, the longest counts; the others are empty.
         """
         best: dict[tuple[str, str], Session] = {}
         for found in super().sessions(folder, failed):
@@ -161,8 +162,9 @@ def _header(path: Path) -> _Line:
 
 
 def _document(path: str | os.PathLike[str]) -> list[bytes]:
-    """Return a session of an older version as lines: its header, then each message. Raises
-    OSError.
+    """Return a session of an older version as lines: its header, then each message.
+
+    Raises OSError.
     """
     try:
         data = document(safe_files.read(path, _MAX_DOCUMENT))

@@ -1,5 +1,7 @@
-"""Goose's sessions: ``sessions.db`` (tested with 1.52.0 and 1.37.0). Before 1.10 each session was a
-file of JSON lines (from its source); the files stay when the database takes them over.
+"""Goose's sessions: ``sessions.db`` (tested with 1.52.0 and 1.37.0).
+
+Before 1.10 each session was a file of JSON lines (from its source); the files stay when the
+database takes them over.
 
 A message's content is a list of blocks; results of tools are user messages without words. By their
 metadata, the client's messages to its model are not visible to the user: summaries, context, and
@@ -351,8 +353,9 @@ class GooseConversation(WholeConversation):
 
 
 def _typed(blocks: list[dict[str, Any]]) -> str:
-    """Return what the person typed: the first text. Attached files follow it; earlier shell output
-    precedes it.
+    """Return what the person typed: the first text.
+
+    Attached files follow it; earlier shell output precedes it.
     """
     opening = next(
         (text_of(block.get("text")) for block in blocks if block.get("type") == "text"), ""

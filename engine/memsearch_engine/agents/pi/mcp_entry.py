@@ -8,8 +8,9 @@ from memsearch_engine.agents.installing import Client, plain_entry
 
 
 def _entry(program: str) -> dict[str, Any]:
-    """Return the entry. It exposes the tools to the model; by default, pi hides them behind one
-    that runs code.
+    """Return the entry.
+
+    It exposes the tools to the model; by default, pi hides them behind one that runs code.
     """
     return {**plain_entry(program), "exposure": "direct"}
 

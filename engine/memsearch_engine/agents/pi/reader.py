@@ -259,8 +259,9 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], reply: dict[str, Any]) -> str:
-    """Add a message of the model to its turn. Return why the model refused, ``""`` if it did
-    not.
+    """Add a message of the model to its turn.
+
+    Return why the model refused, ``""`` if it did not.
     """
     is_said, content = False, reply.get("content")
     for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:

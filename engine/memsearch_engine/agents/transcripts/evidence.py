@@ -39,8 +39,9 @@ MAX_OUTPUT = 16_000
 
 
 class _Kept(msgspec.Struct):
-    """A turn as it is stored. The order of fields is fixed, so that equal turns have equal digests
-    in all versions.
+    """A turn as it is stored.
+
+    The order of fields is fixed, so that equal turns have equal digests in all versions.
     """
 
     agent: str
@@ -343,8 +344,9 @@ class Archive:
 
 
 def shortened(text: str) -> str:
-    """Return a tool's output without its middle. Cuts are at line ends or blanks, so that no secret
-    is halved.
+    """Return a tool's output without its middle.
+
+    Cuts are at line ends or blanks, so that no secret is halved.
     """
     if len(text) <= MAX_OUTPUT:
         return text

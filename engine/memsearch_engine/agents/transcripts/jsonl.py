@@ -261,8 +261,9 @@ class WithSubAgents(JsonlConversation):
         super().__init__(where, type(self).scanner, type(self).parser, cache)
 
     def sub_agents(self) -> Iterable[Path]:
-        """Return the files of the sub-agents. Only called if the session's id is safe as a folder's
-        name.
+        """Return the files of the sub-agents.
+
+        Only called if the session's id is safe as a folder's name.
         """
         raise NotImplementedError
 

@@ -248,8 +248,9 @@ def open_file(
     context: int | None = None,
     cache: Path | None = None,
 ) -> Excerpt:
-    """Return turns of a transcript file or database that the user named. Its content decides the
-    agent.
+    """Return turns of a transcript file or database that the user named.
+
+    Its content decides the agent.
 
     Args:
         turn: the wanted turn; ``""`` for all. session: needed if the file holds several.

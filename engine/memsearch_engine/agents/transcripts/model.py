@@ -324,8 +324,9 @@ def well_formed(raw: bytes) -> bytes:
 
 
 def document(data: bytes) -> object:
-    """Decode JSON of any writer. Unpaired surrogates, numbers of any size and invalid UTF-8 do not
-    spoil the rest.
+    """Decode JSON of any writer.
+
+    Unpaired surrogates, numbers of any size and invalid UTF-8 do not spoil the rest.
 
     Raises:
         ValueError, RecursionError: it is not JSON.

@@ -27,8 +27,9 @@ _LONGEST_LOOKED_AT = 1 << 20
 
 
 class Reader(ABC):
-    """Reads one agent's sessions on disk. The ``reader`` module of an agent's package has a
-    subclass ``Reader``.
+    """Reads one agent's sessions on disk.
+
+    The ``reader`` module of an agent's package has a subclass ``Reader``.
 
     The docstring of that module says how a turn is named: by an id that its agent never changes and
     never reuses. No content of a file may raise anything but OSError. What a reader does not
@@ -93,8 +94,9 @@ class Reader(ABC):
         return None if self.ends and name.endswith(self.ends) else False
 
     def wrote(self, line: dict[str, Any]) -> bool:
-        """Return whether this agent wrote a JSON line. It may be any line, because the first may be
-        lost.
+        """Return whether this agent wrote a JSON line.
+
+        It may be any line, because the first may be lost.
         """
         return False
 

@@ -220,8 +220,9 @@ def make(scope: Scope, planned: DigestPlan, progress: Progress | None = None) ->
 
 
 def _specialness(scope: Scope) -> Callable[[str], float]:
-    """Return a function that rates a line by the mean weight of its rarest words. Without an index,
-    all lines get the same rating.
+    """Return a function that rates a line by the mean weight of its rarest words.
+
+    Without an index, all lines get the same rating.
     """
     catalog, known = scope.catalog, dict[str, float]()
 
@@ -260,8 +261,9 @@ def folder_of(scope: Scope, output_dir: str = "") -> str:
 
 
 def write(scope: Scope, planned: DigestPlan, digest: Digest, folder: str) -> Note:
-    """Append the digest to today's file in *folder* (see ``folder_of``) as one note. This can be
-    undone. The service indexes it like any note.
+    """Append the digest to today's file in *folder* (see ``folder_of``) as one note.
+
+    This can be undone. The service indexes it like any note.
 
     Raises:
         MemsearchError, OSError: the note cannot be written, or that file has an unclosed code

@@ -109,8 +109,9 @@ def _drawn(found: dict[str, list[str]]) -> str:
 
 
 def _lines(note: DigestNote) -> Iterator[str]:
-    """Yield the lines of a note that describe an outcome. A line about an error includes the next
-    line, which often says how the error ended.
+    """Yield the lines of a note that describe an outcome.
+
+    A line about an error includes the next line, which often says how the error ended.
     """
     if note.superseded:
         return

@@ -32,8 +32,9 @@ Search = Callable[[str, int], Answer]
 
 
 class DigestNote(msgspec.Struct, frozen=True):
-    """A note that a digest is made from. ``overtaken``: the day of a newer note that supersedes it;
-    '' if none does.
+    """A note that a digest is made from.
+
+    ``overtaken``: the day of a newer note that supersedes it; '' if none does.
     """
 
     day: str
@@ -48,8 +49,9 @@ class DigestNote(msgspec.Struct, frozen=True):
 
 
 class Picking(msgspec.Struct):
-    """The selected notes. ``title``: a description for people. ``left_out``: reason -> number of
-    notes.
+    """The selected notes.
+
+    ``title``: a description for people. ``left_out``: reason -> number of notes.
     """
 
     title: str
