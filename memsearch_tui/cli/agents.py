@@ -98,7 +98,7 @@ def _print(row: FoundAgent, connected: dict[str, list[str]]) -> None:
         output.echo(output.style(f"  {output.safe(folder)}", "dim"))
     output.echo(
         f"  {many(row.sessions, 'session')}, {many(row.turns, 'turn')}:"
-        f" {row.captured} in memory, {row.new} not, {row.trivial} trivial"
+        f" {row.captured} with a note, {row.new} without, {row.trivial} trivial"
         + (f", {row.homeless} of folders that are gone" if row.homeless else "")
     )
     if is_live and row.agent not in connected and row.program:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -38,6 +39,14 @@ class Root(LazyGroup):
         found = commands.found(name)
         return loaded(found) if found else None
 
+    def elsewhere(self, name: str) -> list[str]:
+        """Return `memsearch GROUP NAME` for each group that has such a command."""
+        found = []
+        for group, command in _groups():
+            if name in command.list_commands(click.Context(command)):
+                found.append(f"`memsearch {group} {name}`")
+        return found
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -50,6 +59,14 @@ class Root(LazyGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of ``memsearch --help``."""
         write_groups(formatter, everything=False)
+
+
+def _groups() -> Iterator[tuple[str, click.Group]]:
+    """Import every listed group of commands."""
+    for rows in commands.listed(everything=True).values():
+        for name, row in rows.items():
+            if isinstance(command := loaded(row), click.Group):
+                yield name, command
 
 
 def write_groups(formatter: click.HelpFormatter, *, everything: bool) -> None:

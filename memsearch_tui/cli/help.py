@@ -13,7 +13,7 @@ Words and filters of `memsearch search` and of the app's search.
   redis ttl             notes about these words, by meaning and by word
   "pool size"           the exact phrase
   -draft                without notes that have this word (three letters or more)
-  agent:codex           of this agent; -agent:codex of any other
+  agent:codex           of this agent; agent:me of yours; -agent:codex of any other
   project:website       of this project; project:* of all (also --all)
   session:abc123        of this conversation
   day:2026-02-09        of this day; after:7d since then; before:2026-03 before it
@@ -49,14 +49,15 @@ error is an object too: `error`, `hint`, `exit_code`. Keys are only added within
 `--json-output` (`-j`) of search, expand, transcript and config list is memsearch's own format. An
 id can be cut to its first four characters or more, where it stays unique.""",
     "environment": """\
-  MEMSEARCH_HOME      the folder of indexes, settings and history (~/.memsearch)
-  MEMSEARCH_DIR       the folder of a project's notes (.memsearch in the project)
-  MEMSEARCH_DISABLE   1: hooks write down nothing
-  MEMSEARCH_OFFLINE   1: nothing leaves this machine (also --offline)
-  NO_COLOR            no colours
-  PAGER               shows long texts on a terminal (less -FRX); empty: none
-  EDITOR, VISUAL      opens a note for `memsearch edit`
-  COLUMNS             the width of the output""",
+  MEMSEARCH_HOME        the folder of indexes, settings and history (~/.memsearch)
+  MEMSEARCH_DIR         the folder of a project's notes (.memsearch in the project)
+  MEMSEARCH_DISABLE     1: hooks write down nothing
+  MEMSEARCH_OFFLINE     1: nothing leaves this machine (also --offline)
+  MEMSEARCH_NO_SERVICE  1: hooks and commands do not start the service
+  NO_COLOR              no colours
+  PAGER                 shows long texts on a terminal (less -FRX); empty: none
+  EDITOR, VISUAL        opens a note for `memsearch edit`
+  COLUMNS               the width of the output""",
     "files": """\
 In a project:
   .memsearch/memory/YYYY-MM-DD.md   notes, a file for each day: the only truth

@@ -189,7 +189,7 @@ def import_(
             output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
         if report.written:
             output.say(
-                "`memsearch search` finds them by words now; meaning follows in the background"
+                "`memsearch search` finds them in a moment: the index follows in the background"
             )
     if stopped.is_set():
         output.say("interrupted - the same command goes on from here")

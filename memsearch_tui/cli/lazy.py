@@ -39,6 +39,10 @@ class LazyGroup(click.Group):
             return loaded(self.table[name])
         return super().get_command(ctx, name)
 
+    def elsewhere(self, name: str) -> list[str]:
+        """Return the full names of commands in other groups that are called *name*."""
+        return []
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -47,6 +51,7 @@ class LazyGroup(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 2)
+            near = self.elsewhere(args[0]) or near
             instead = f"`{ctx.command_path} --help` lists the commands."
             hint = f"Did you mean {' or '.join(near)}?" if near else instead
             ctx.fail(f"No such command {args[0]!r}. {hint}")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -18,6 +21,7 @@ from memsearch_engine import (
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
+from memsearch_tui.counted import many
 
 #: Measured by `python -m tests.evaluation.recall`: the share of prompts with an injection, without
 #: and with a relevant note, and the tokens of an injection.
@@ -84,6 +88,7 @@ def plugins() -> None:
 @click.option(
     "--no-trust", is_flag=True, help="Codex: leave trusting the hooks to its own review (`/hooks`)."
 )
+@click.option("--yes", "-y", is_flag=True, help="Don't ask before files are written.")
 @as_json
 def plugins_install(
     names: tuple[str, ...],
@@ -94,10 +99,11 @@ def plugins_install(
     summaries: str | None,
     allow: bool | None,
     no_trust: bool,
+    yes: bool,
     json_: bool,
 ) -> None:
     """Add memsearch's hooks and skills to the agents' own configuration. Everything else in it
-    stays as it is.
+    stays as it is. On a terminal, it lists the files and asks.
 
     Notes are taken without a model unless you choose one: nothing is spent that you did not agree
     to.
@@ -109,10 +115,12 @@ def plugins_install(
     plugins = memory.plugins
     done: dict[str, Any] = {}
     allow = _choose_rules(plugins, names, allow, ask=not (json_ or dry_run))
+    install = partial(plugins.install, replace_peer=replace, trust=not no_trust, allow=allow)
+    asks = sys.stdin.isatty() and not (dry_run or yes or json_)
+    if asks and (files := _planned(install, names)):
+        output.confirm(f"Write {many(files, 'file')}?", yes)
     for agent in names:
-        changes = plugins.install(
-            agent, dry_run=dry_run, replace_peer=replace, trust=not no_trust, allow=allow
-        )
+        changes = install(agent, dry_run=dry_run)
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
         if not json_:
             _print_changes(
@@ -128,6 +136,14 @@ def plugins_install(
     elif not dry_run:
         _say_what_is_injected(memory)
         output.say("new sessions are captured from now on; `memsearch agents coverage` shows it")
+
+
+def _planned(install: Callable[..., list[Any]], names: tuple[str, ...]) -> int:
+    """Print the files that an installation would change. Returns their number."""
+    plans = {agent: install(agent, dry_run=True) for agent in names}
+    for agent, changes in plans.items():
+        _print_changes(agent, changes, "would change", "is installed already")
+    return sum(map(len, plans.values()))
 
 
 def _install_mcp(
@@ -180,8 +196,6 @@ def _choose_rules(
 
     On a terminal the rules are shown before the question.
     """
-    import sys
-
     asking = [(name, found) for name in names if (found := plugins.installer(name)).rules()]
     if wanted and not asking:
         having = ", ".join(agent_named(name).title for name in plugins.rules())
@@ -208,8 +222,6 @@ def _choose_summaries(
     """Set who summarizes turns. On a terminal, ask once and show the cost of a model for each
     day.
     """
-    import sys
-
     now = memory.settings.capture.summarize.provider
     if wanted is None:
         if not ask or now != "extractive" or not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -80,3 +80,19 @@ def test_what_memsearch_and_its_plugins_call_stays_silent():
         alias = commands.ALIASES.get(name)
         assert alias is None or not alias.instead, name
         assert commands.found(name) is not None
+
+
+def test_a_command_of_a_group_is_named_where_it_is_called_without_the_group(capsys):
+    assert run(["uninstall"]) == 2
+    assert "`memsearch agents uninstall`" in capsys.readouterr().err
+    assert run(["rewrite"]) == 2
+    assert "Did you mean `memsearch sync rewrite`?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("old, new", [(("trust", "hold"), "quarantine"), (("amends",), "NEWER")])
+def test_renamed_commands_work_under_their_older_name(old, new, capsys):
+    assert run([*old, "--help"]) == 0
+    assert "Usage: memsearch " + " ".join(old) in capsys.readouterr().out
+    assert run([old[0], "--help"]) == 0
+    out = capsys.readouterr().out
+    assert new in out and " hold " not in out

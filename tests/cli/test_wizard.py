@@ -120,3 +120,20 @@ def test_a_model_that_nothing_describes_is_said_at_once(box):
     assert box.ok("config", "set", "longterm.extract.provider", "extractive", "--json").json[
         "warnings"
     ]  # takes notes, learns nothing
+
+
+def test_on_a_terminal_install_lists_the_files_and_asks(box):
+    """Off a terminal it asks nothing: scripts install with it."""
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "memsearch_tui.cli.main", "agents", "install", "claude-code", "--no-allow"],
+        cwd=str(box.project),
+        env=box.env,
+        encoding="utf-8",
+        timeout=30,
+    )
+    child.expect(r"settings\.json.*Write 5 files\? \[y/N\]: ")
+    child.sendline("n")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130 and not (box.user / ".claude").exists()
