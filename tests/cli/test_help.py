@@ -89,7 +89,9 @@ def test_a_command_of_a_group_is_named_where_it_is_called_without_the_group(caps
     assert "Did you mean `memsearch sync rewrite`?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("old, new", [(("trust", "hold"), "quarantine"), (("amends",), "NEWER")])
+@pytest.mark.parametrize(
+    ("old", "new"), [(("trust", "hold"), "quarantine"), (("amends",), "NEWER")]
+)
 def test_renamed_commands_work_under_their_older_name(old, new, capsys):
     assert run([*old, "--help"]) == 0
     assert "Usage: memsearch " + " ".join(old) in capsys.readouterr().out
