@@ -173,8 +173,10 @@ def _replace(
 
 @contextlib.contextmanager
 def _scratch(path: str, folder: int) -> Iterator[int]:
-    """Folder for temporary files: in ``.memsearch`` and always ignored by git, so that leftovers of
-    a kill are never committed; beside the file if there is no ``.memsearch``.
+    """Yield the folder for temporary files.
+
+    It is in ``.memsearch`` and ignored by git, so that leftovers of a killed process are never
+    committed. Without ``.memsearch``, it is the file's folder.
     """
     base = os.path.join(safe_files.base_of(path), safe_files.MARKER)
     if not path.startswith(base + os.sep):
@@ -199,9 +201,7 @@ def _scratch(path: str, folder: int) -> Iterator[int]:
 
 
 def _sweep(folder: int, name: str) -> None:
-    """Remove temporary files that a killed process left. We hold the file's lock, so no one uses
-    them.
-    """
+    """Remove temporary files of a killed process. The file's lock excludes other users of them."""
     with os.scandir(folder) as items:
         left = [
             item.name

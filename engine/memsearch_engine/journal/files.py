@@ -42,8 +42,11 @@ _COPY = re.compile(
 
 
 class DayFile(msgspec.Struct, frozen=True):
-    """A markdown file. ``day``: ``YYYY-MM-DD`` or ``""``. ``mtime_ns`` and ``size`` show whether it
-    changed.
+    """A markdown file.
+
+    Attributes:
+        day: ``YYYY-MM-DD`` or ``""``.
+        mtime_ns, size: show whether it changed.
     """
 
     path: str
@@ -59,8 +62,10 @@ class DayFile(msgspec.Struct, frozen=True):
 
 
 class FolderListing(msgspec.Struct):
-    """Files of a folder. ``complete`` is False if a folder could not be read: a missing file then
-    proves nothing.
+    """The files of a folder.
+
+    Attributes:
+        complete: False if a folder could not be read. A missing file then proves nothing.
     """
 
     files: list[DayFile]

@@ -1,9 +1,8 @@
-"""The history: the version before and after each change, so that it can be undone, also after a
-restart.
+"""The history: the version before and after each change, for undo, also after a restart.
 
-A change is first stored as an intent, then applied to the file, then confirmed. ``settle`` looks at
-the file to decide on an intent that a crash left. Stored in ``history.db`` (SQLite, WAL, fully
-synchronous).
+A change is first stored as an intent, then applied to the file, then confirmed. After a crash,
+``settle`` compares the intent with the file. The history is stored in ``history.db`` (SQLite, WAL,
+fully synchronous).
 """
 
 from __future__ import annotations
@@ -64,9 +63,7 @@ _TURNS = re.compile(rb"turn:(\S+) ")
 
 
 def _name_deleted_turns(db: sqlite3.Connection) -> None:
-    """Store the turns of deletions: capture asks for each turn, and searching the texts would be
-    slow.
-    """
+    """Store the turns of deletions, because capture checks each turn and a text search is slow."""
     db.execute(
         "CREATE TABLE deleted_turns (turn TEXT NOT NULL, seq INTEGER NOT NULL, "
         "PRIMARY KEY (turn, seq)) WITHOUT ROWID"
@@ -178,8 +175,10 @@ class History:
             self._connection = None
 
     def check(self) -> str:
-        """Describe damage of the file; ``""`` for none. Raises Unreachable if it is in use or of a
-        newer version.
+        """Describe the damage of the file; ``""`` for none.
+
+        Raises:
+            Unreachable: it is in use, or of a newer version.
         """
         if not self._path.exists():
             return ""
@@ -192,8 +191,10 @@ class History:
         return "" if found == "ok" else f"the undo history {self._path} is damaged: {found}"
 
     def set_aside(self) -> Path:
-        """Start a new history and keep the damaged file beside it. Returns its path. Raises
-        OSError.
+        """Start a new history, and return the new path of the damaged one.
+
+        Raises:
+            OSError: the file can't be renamed.
         """
         self.close()
         aside = self._path.with_name(f"{self._path.name}.damaged-{int(time.time())}")
@@ -203,9 +204,7 @@ class History:
         return aside
 
     def added(self, memory: str) -> list[Change]:
-        """Entries that were added to a memory folder and are neither deleted nor undone, newest
-        first.
-        """
+        """Return entries that were added to a memory folder and still exist, newest first."""
         return self._select(
             "op='add' AND state='done' AND memory=? AND NOT EXISTS (SELECT 1 FROM changes d "
             "WHERE d.entry_id=changes.entry_id "
@@ -229,8 +228,9 @@ class History:
         return seq
 
     def confirm(self, seq: int) -> None:
-        """Confirm a change that is in the file. A failure to write is no error: the next change of
-        the file settles the intent.
+        """Confirm a change that is in the file.
+
+        A failure to write is not an error: the next change of the file settles the intent.
         """
         with contextlib.suppress(Unreachable):
             self._execute("UPDATE changes SET state='done' WHERE seq=?", (seq,))
@@ -340,8 +340,9 @@ class History:
         return any(change.op == "delete" for change in last)
 
     def owners(self, memory: str) -> list[Change]:
-        """All changes in a memory folder whose versions are stored, oldest first; undone ones come
-        first.
+        """Return all changes in a memory folder with stored versions.
+
+        The oldest comes first, and undone changes come before others.
         """
         return self._select(
             "memory=? AND state IN ('done','undone') AND op<>'sync' ORDER BY state='done', seq",
@@ -369,9 +370,7 @@ class History:
         return {name: before.rstrip() for name, before in self._execute(query)}
 
     def last_done(self, memory: str = "", entry_id: str = "") -> list[Change]:
-        """The newest batch of changes that can be undone, newest change first; empty if there is
-        none.
-        """
+        """Return the newest batch of changes that can be undone, newest first; empty for none."""
         where, values = _scope(memory, entry_id)
         newest = self._select(
             f"state='done' AND {_HERE} AND {where} ORDER BY seq DESC LIMIT 1", values
@@ -379,9 +378,7 @@ class History:
         return self._batch(newest, "done", newest_first=True)
 
     def last_undone(self, memory: str = "", entry_id: str = "") -> list[Change]:
-        """The batch that ``redo`` would apply: the last undone one, unless its entries changed
-        since.
-        """
+        """Return the batch that ``redo`` applies: the last undone, if its entries are unchanged."""
         where, values = _scope(memory, entry_id)
         order = (
             "(SELECT max(n) FROM undos "
@@ -413,8 +410,12 @@ class History:
         return self._select(f"{where} ORDER BY seq DESC LIMIT ?", (*values, limit))
 
     def first_since(self, memory: str, at: float) -> list[Change]:
-        """For each entry changed after *at* (seconds since 1970), the first such change that still
-        holds. Being captured is no change, unless the entry had been deleted.
+        """Return the first valid change of each entry after a time.
+
+        The capture of an entry is not a change, unless the entry had been deleted.
+
+        Args:
+            at: seconds since 1970.
         """
         if self._is_new:
             return []
@@ -427,9 +428,7 @@ class History:
         )
 
     def begins(self) -> float:
-        """Time of the oldest stored change if older ones were pruned, in seconds since 1970; else
-        0.
-        """
+        """Return the time of the oldest stored change (since 1970); 0 if none was pruned."""
         if self._is_new:
             return 0.0
         row = self._execute(
@@ -452,9 +451,7 @@ class History:
         return next(iter(self._select("seq=?", (seq,))), None)
 
     def is_deleted(self, entry_id: str) -> bool:
-        """Whether the owner's last decision about this entry was to delete it: capture must not
-        bring it back.
-        """
+        """Whether the owner's last decision deleted this entry, so that capture omits it."""
         if self._is_new:
             return False
         last = self._select(
@@ -473,10 +470,14 @@ class History:
         return self._execute(query, (turn,)).fetchone() is not None
 
     def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> int:
-        """Delete the versions of the oldest changes beyond a size or an age (0: no limit). Returns
-        their number.
+        """Delete the versions of the oldest changes, and return their number.
 
-        Deletions of entries and turns stay known: capture must not bring them back.
+        Deletions of entries and turns stay known, because capture must not restore them.
+
+        Args:
+            max_bytes: the largest size; 0 for no limit.
+            max_days: the highest age; 0 for no limit.
+            dry_run: only count.
         """
         if self._is_new:
             return 0

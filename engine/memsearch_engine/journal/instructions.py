@@ -53,8 +53,9 @@ _OWNERS_WORDS = re.compile(r"^\s*[-*]\s+User asked: ")
 
 
 def instructs(text: str) -> bool:
-    """Whether a text written by an agent instructs agents. It finds more than ``orders``: a false
-    alarm costs the owner one key.
+    """Whether a text written by an agent instructs agents.
+
+    It finds more than ``orders``, because a false alarm costs the owner only one key.
     """
     return bool(orders(text, his_words=False)) or any(
         _INSTRUCTS.search(line.strip().lstrip("-*+> ").strip()) for line in text.splitlines()

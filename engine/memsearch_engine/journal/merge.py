@@ -245,8 +245,9 @@ class _Merge:
         return left if is_changed else None
 
     def _alive(self, piece: _Piece | None, other: _Version) -> _Piece | None:
-        """A piece that the base lacks, unless the other side deleted or replaced it, or this side
-        kept it only beside a newer text.
+        """Return a piece that the base lacks, unless it was deleted or replaced.
+
+        The other side may have done so, or this side has it only beside a newer text.
         """
         if piece is None or piece.entry is None:
             return piece
@@ -374,9 +375,7 @@ class _Merge:
         return min(ours.parent, theirs.parent)
 
     def _keep_headings(self) -> None:
-        """Keep a heading with entries below it, even if one side deleted it; drop our generated
-        headings without any.
-        """
+        """Keep headings with entries, even if one side deleted them. Drop generated empty ones."""
         needed = {piece.parent for piece in self.pieces.values()}
         waiting = list(needed)
         while waiting:
@@ -529,8 +528,9 @@ def _anchors(base: Entry | None, one: Entry, other: Entry) -> list[Anchor]:
 def topological(
     orders: list[list[str]], keys: Set[str], sort_key: Callable[[str], tuple[str, str]]
 ) -> list[str]:
-    """All *keys* in an order that keeps *orders*, smallest first where there is a choice. A cycle
-    (a moved entry) is cut at its smallest key.
+    """Sort all *keys* in agreement with *orders*; without a constraint, the smallest comes first.
+
+    A cycle (from a moved entry) is cut at its smallest key.
     """
     after: dict[str, set[str]] = {key: set() for key in keys}
     for order in orders:

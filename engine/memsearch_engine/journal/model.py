@@ -15,9 +15,10 @@ from memsearch_engine.core import agent_registry
 
 
 class QuarantineReason(StrEnum):
-    """Why a note is quarantined: this home did not write it, it contains outside content, it reads
-    like an instruction, or its file contradicts a decision. OUTSIDE and SUSPECT are values of
-    the ``trust`` mark.
+    """Why a note is quarantined.
+
+    This home did not write it, it contains outside content, it reads like an instruction, or its
+    file contradicts a decision. OUTSIDE and SUSPECT are values of the ``trust`` mark.
     """
 
     ARRIVED = "arrived"
@@ -131,8 +132,9 @@ class Entry(msgspec.Struct):
 
     @property
     def is_digest(self) -> bool:
-        """Whether it is a digest. Digests repeat other notes: they are not injected beside them and
-        supersede nothing.
+        """Whether it is a digest, which repeats other notes.
+
+        Digests are not injected beside these notes and supersede nothing.
         """
         return self.heading.startswith(DIGEST)
 
@@ -169,8 +171,9 @@ def agent_of(kind: str, path: str) -> str:
 
 
 def path_said(value: str) -> str:
-    """A path as it was before ``clean_comment``: folders that agents name after paths often have
-    two dashes.
+    """Return a path as it was before ``clean_comment``.
+
+    Folders that agents name after paths often have two dashes.
     """
     return value.replace("-\u2010", "--")
 

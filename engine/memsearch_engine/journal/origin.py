@@ -40,8 +40,9 @@ _BODY = "body"
 
 
 class Verdict(IntEnum):
-    """The owner's decision about a text on a day. ``MOVED`` is never stored: the text is known on
-    other days only.
+    """The owner's decision about a text on a day.
+
+    ``MOVED`` is never stored: it means that the text is only known on other days.
     """
 
     ACCEPTED = 0
@@ -79,8 +80,12 @@ class Origin:
     # -- writing
 
     def wrote(self, raws: Iterable[bytes], how: str = "written") -> None:
-        """Record that this home writes these entries. It is called before the write; a failed write
-        does no harm. Raises Unreachable.
+        """Record that this home writes these entries.
+
+        It is called before the write. A failed write does no harm.
+
+        Raises:
+            Unreachable: it can't be recorded.
         """
         rows = [(key_of(raw), how, time.time()) for raw in raws]
         with self._lock, complaining(self.home):
@@ -107,8 +112,12 @@ class Origin:
         freshness.changed(self.home)
 
     def trust(self, memory: str) -> int:
-        """Release everything in a folder and what is shared beside it. Texts that read like
-        instructions still wait. Returns the number of notes.
+        """Release everything in a folder and in the shared folder beside it.
+
+        Texts that read like instructions still wait.
+
+        Returns:
+            The number of released notes.
         """
         found = {file.path: _entries(file.path) for file in shared.list_notes(memory).files}
         self.take_over(found)
@@ -126,8 +135,12 @@ class Origin:
     # -- asking
 
     def arrived(self, memory: str, entries: list[Entry], path: str) -> set[str]:
-        """Ids of entries that this home neither wrote nor released; of shared ones, also those that
-        are not committed. Raises Unreachable.
+        """Return the ids of entries that this home neither wrote nor released.
+
+        For shared entries, these include the ones that are not committed.
+
+        Raises:
+            Unreachable: the records can't be read.
         """
         self._adopt(memory)
         known = self._known(entries)
@@ -247,8 +260,10 @@ class Origin:
         freshness.changed(self.home)
 
     def prefer(self, day: str, entry: Entry) -> None:
-        """Record that the owner accepted this text of a note: other texts of it would contradict
-        that. Raises Unreachable.
+        """Record that the owner accepted this text of a note. Its other texts contradict that.
+
+        Raises:
+            Unreachable: it can't be recorded.
         """
         names = [(entry.id, entry.hash)]
         with self._lock, complaining(self.home):
@@ -261,8 +276,10 @@ class Origin:
         freshness.changed(self.home)
 
     def contradicting(self, entries: Sequence[Entry], day: str) -> dict[str, Verdict]:
-        """Ids of entries in a file of *day* that contradict a decision, with the decision. Raises
-        Unreachable.
+        """Return entry id -> decision for entries in a file of *day* that contradict one.
+
+        Raises:
+            Unreachable: the records can't be read.
         """
         names = {entry.id: _hashes(entry.raw) for entry in entries}
         verdicts = self.verdicts((name, day) for hashes in names.values() for name in hashes)
@@ -330,8 +347,9 @@ class Origin:
         return found
 
     def _read_once(self, memory: str) -> None:
-        """Create the records of a folder that an earlier version used: replaced texts from the
-        history, and the day of each current text, oldest first.
+        """Create the records of a folder that an earlier version used.
+
+        They are replaced texts from the history, and the day of each current text, oldest first.
         """
         with self._lock, complaining(self.home):
             if (

@@ -79,10 +79,10 @@ def parse(data: bytes, name: str = "") -> Document:
 
 
 def parse_end(data: bytes, name: str = "") -> Document:
-    """Parse the last session of a long file, or all of a short one, in a time that does not grow
-    with the day.
+    """Parse the last session of a long file, or all of a short one.
 
-    Offsets are within the piece. If code or a comment may have begun before it, it has no entries.
+    The time does not grow with the day. Offsets are relative to the parsed piece. It has no entries
+    if code or a comment may have begun before it.
     """
     if len(data) <= _WHOLE:
         return parse(data, name)
@@ -104,8 +104,9 @@ def heading_count(data: bytes) -> int:
 
 
 def sections(data: bytes) -> list[tuple[int, str, int, int]]:
-    """(level, heading, start, offset after the heading line) of each section; level 0 is the text
-    before the first heading.
+    """Return (level, heading, start, offset after the heading line) of each section.
+
+    Level 0 is the text before the first heading.
     """
     found: list[tuple[int, str, int, int]] = []
     start = _after_front_matter(data)

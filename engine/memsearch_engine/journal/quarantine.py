@@ -15,8 +15,10 @@ FILES_ONE_BY_ONE = 5
 def held_back(
     origin: Origin, memory: str, entries: list[Entry], path: str
 ) -> list[tuple[Entry, QuarantineReason, list[str]]]:
-    """Quarantined *entries* of a file, each with the reason and its lines that read like
-    instructions. Raises Unreachable.
+    """Return the quarantined *entries* of a file, with the reason and the suspicious lines.
+
+    Raises:
+        Unreachable: the records of origin can't be read.
     """
     arrived, released = origin.arrived(memory, entries, path), origin.released(entries)
     wrong = origin.contradicting(entries, day_of(path))

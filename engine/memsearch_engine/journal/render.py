@@ -106,9 +106,7 @@ def mark_lines(values: dict[str, str]) -> list[str]:
 
 
 def needs_id(entry: Entry) -> bool:
-    """Whether an entry is identified by its content only: it needs an id before the content
-    changes.
-    """
+    """Whether an entry needs an id before a change, because only its content identifies it."""
     if "id" in entry.marks:
         return False
     anchor = entry.anchor
@@ -157,8 +155,9 @@ def _is_mark_line(line: bytes) -> bool:
 
 
 def body_of(text: str, entry: Entry) -> CleanText:
-    """The body in *text*. *text* has no secrets and may repeat the entry's heading and comments, as
-    `entries --json` shows them.
+    """Return the body in *text*, which may repeat the entry's heading and comments.
+
+    `entries --json` shows an entry with these. *text* has no secrets.
     """
     text = text.replace("\r\n", "\n").strip("\n")
     head = (

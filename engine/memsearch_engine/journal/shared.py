@@ -1,11 +1,9 @@
-"""Notes shared with a team: ``.memsearch/shared/<author>/YYYY-MM-DD.md``, committed with the
-project.
+"""Notes shared with a team: ``.memsearch/shared/<author>/YYYY-MM-DD.md``, in the repository.
 
-A shared note is a copy with an id of its own, so that deleting one does not delete the other. It
-has no secrets and private paths,
-and marks: ``copy-of`` (the original), ``shared`` (day) and ``review`` (day to look at it again).
-The folder names the author; that is as reliable as the project's review. Which shared notes to
-trust is known from the last commit; git is never run.
+A shared note is a copy with its own id, so that deleting one does not delete the other. It has no
+secrets and private paths, and these marks: ``copy-of`` (the original), ``shared`` (day) and
+``review`` (day to look at it again). The folder names the author; that is as reliable as the
+project's review. The last commit decides which shared notes to trust; git is never run.
 """
 
 from __future__ import annotations
@@ -40,8 +38,10 @@ def belongs(path: str, memory: str) -> bool:
 
 
 def list_shared(folder: str) -> FolderListing:
-    """The shared note files of a project: with a day and an author, and no links, since others
-    write in that folder. Anything else is reported as a problem and not read.
+    """List the shared note files of a project.
+
+    Others write in that folder, so only files with a day and an author count, and no links. Other
+    files are reported as problems and not read.
     """
     if not folder or not os.path.lexists(folder):
         return FolderListing([], [])

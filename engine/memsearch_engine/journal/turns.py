@@ -49,9 +49,7 @@ class _Unnamed(msgspec.Struct, frozen=True):
     words: frozenset[str]
 
     def is_of(self, anchor: Anchor, times: list[datetime], words: frozenset[str]) -> bool:
-        """Whether this is the note of a turn, written in any time zone: the minutes agree, and so
-        do the words.
-        """
+        """Whether this is the note of a turn in any time zone: the minutes and the words agree."""
         if (self.agent, self.session) != (anchor.agent, anchor.session):
             return False
         shared = len(self.words & words)
@@ -181,9 +179,7 @@ def _moment(time: str) -> datetime | None:
 
 
 def _under_heading(data: bytes, place: int) -> bool:
-    """Whether only comments and blank lines lie between a line and the heading above it: else it
-    was quoted by somebody.
-    """
+    """Whether only comments and blank lines are between a line and its heading."""
     for _ in range(_MAX_LINES):
         if place <= 0:
             return False

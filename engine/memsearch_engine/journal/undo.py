@@ -1,7 +1,6 @@
-"""Taking changes of day files back, doing them again, and deciding what became of those that a
-process died in.
+"""Undoes and redoes changes of day files, and settles changes that a crash interrupted.
 
-A change is looked for where it now stands: the file may have been changed since by anybody.
+It finds the place of a change in the current file, which anyone may have changed since.
 """
 
 from __future__ import annotations
@@ -40,8 +39,10 @@ class Undoable:
         self.origin.close()
 
     def undo(self, memory: str = "", entry_id: str = "") -> list[Change]:
-        """Take back the last change (of a folder, of an entry, or of all). Returns what was undone,
-        newest first.
+        """Undo the last change of a folder, of an entry, or of all.
+
+        Returns:
+            The undone changes, newest first.
         """
         self._settle_all()
         batch = self.history.last_done(memory, entry_id)
@@ -58,9 +59,7 @@ class Undoable:
         return batch
 
     def restore(self, seq: int) -> Change:
-        """Bring an entry back to how it stood before change *seq*, as a new change that can itself
-        be undone.
-        """
+        """Restore an entry as it was before change *seq*. This new change can be undone."""
         old = self.history.get(seq)
         if old is None:
             raise NotFound(f"no change {seq} in the history", "`memsearch history` lists them")
@@ -108,9 +107,10 @@ class Undoable:
         return record
 
     def vanished(self, memory: str) -> list[Change]:
-        """Notes that were added here and that another program has since written over: an editor
-        with an old copy of the file, a ``git checkout``. The owner may have meant it, so they are
-        offered, not brought back.
+        """Return notes that were added here and that another program has since overwritten.
+
+        The program may be an editor with an old copy of the file, or ``git checkout``. The owner
+        may have intended it, so the notes are offered, not restored.
         """
         memory = os.path.abspath(memory)
         there = {
@@ -209,8 +209,10 @@ class Undoable:
         replaces: bool = True,
         clears: bool = True,
     ) -> None:
-        """Note that a change was done, and what it decides. *replaces*, *clears*: as in
-        ``Origin.decided``.
+        """Record that a change was done, and what it decides.
+
+        Args:
+            replaces, clears: as in ``Origin.decided``.
         """
         if self._decide(path, before, after, replaces=replaces, clears=clears):
             self.history.confirm(seq)
@@ -224,8 +226,10 @@ class Undoable:
         replaces: bool = True,
         clears: bool = True,
     ) -> bool:
-        """Record what a change that was done decides; False where that can't be: its intent then
-        stays, and is settled later.
+        """Record what a completed change decides.
+
+        Returns:
+            False if it can't be recorded. The intent of the change then stays and is settled later.
         """
         try:
             self.origin.decided(day_of(path), before, after, replaces=replaces, clears=clears)
@@ -241,9 +245,7 @@ class Undoable:
                 self.settle(path)
 
     def settle(self, path: str) -> None:
-        """Decide what became of changes that were under way when a process died. The caller holds
-        the lock.
-        """
+        """Settle the changes that a crash interrupted. The caller has the file's lock."""
         for change in self.history.intents(path):
             data = read_day_file(path)
             entry = parse(data, day_name(path)).find(change.entry_id)
@@ -341,9 +343,7 @@ def _place(document: Document, data: bytes, change: Change) -> int:
 
 
 def write_file(path: str, data: bytes, new: bytes) -> None:
-    """Make a file hold *new*, which may have been removed since. A file of shared notes with
-    nothing in it is none.
-    """
+    """Write *new* into a file, which may have been removed. An empty shared file is deleted."""
     if not new and author_of(path):
         if read_day_file(path) != data:
             raise Conflict(f"{path} changed meanwhile")

@@ -33,8 +33,10 @@ class Mangled(msgspec.Struct, frozen=True):
 
 
 def unmangled(data: bytes, name: str = "") -> Mangled | None:
-    """What a file should be, None where nothing is wrong with it (or nothing can be done). *name*:
-    as in ``parse``.
+    """Return the repaired content of a file; None if it is correct or can't be repaired.
+
+    Args:
+        name: as in ``parse``.
     """
     try:
         after, evidence = _without_markers(data, name)
@@ -58,8 +60,9 @@ def _side(data: bytes, side: str) -> bytes:
 
 
 def _parted(data: bytes, name: str) -> tuple[bytes, list[str]]:
-    """Entries in whose text another turn's anchor stands, each made two; what follows of the second
-    one's session goes with it.
+    """Split entries that contain the anchor of another turn.
+
+    The following entries of the second turn's session move with it.
     """
     evidence: list[str] = []
     while True:

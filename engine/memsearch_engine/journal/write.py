@@ -1,9 +1,8 @@
-"""Changing day files: append a turn, edit, delete and mark an entry. Taking that back:
-``journal/undo.py``.
+"""Changes day files: appends a turn, and edits, deletes and marks entries.
 
-Every change names the entry and the hash of what its maker saw. Under the file's lock the file is
-read again, the entry found wherever it now stands, the hash compared, and only that entry's own
-bytes replaced.
+``journal/undo.py`` undoes changes. Every change names the entry and the hash of the text that its
+author read. Under the file's lock, the file is read again, the entry is found at its current place,
+the hash is compared, and only the entry's own bytes are replaced.
 """
 
 from __future__ import annotations
@@ -62,9 +61,7 @@ class Appended(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """An entry as somebody saw it. An empty ``hash`` skips the comparison (the caller just read
-    it).
-    """
+    """An entry as it was read. An empty ``hash`` skips the comparison, after a recent read."""
 
     path: str
     entry_id: str
@@ -92,16 +89,15 @@ class Journal(Undoable):
         aliases: Iterable[str] = (),
         times: Iterable[str] = (),
     ) -> Appended:
-        """Append a captured turn under the right session heading; a turn that is there already is
-        left alone.
+        """Append a captured turn below its session heading, unless it is already there.
 
         Args:
             memory: the project's memory folder.
-            day: ISO date; time: ``HH:MM``. The heading under which the entry stands.
-            body: lines of text; secrets in it and what would forge an entry do not reach the
-                file, whoever calls.
+            day: ``YYYY-MM-DD``.
+            time: ``HH:MM``, for the entry's heading.
+            body: lines of text. Secrets and text that would forge an entry are removed.
             anchor: with agent, session and turn.
-            aliases, times: by what else the turn may be known, as ``KnownTurns.has`` has them.
+            aliases, times: other names of the turn, as in ``KnownTurns.has``.
         """
         entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
         path, clean = self._day_path(memory, day), self.clean(body)
@@ -138,11 +134,10 @@ class Journal(Undoable):
         heading: str = "",
         marks: dict[str, str] | None = None,
     ) -> Appended:
-        """Append a hand-written note; undoable. It gets an ``id`` comment, so that it keeps its
-        name for good.
+        """Append a note by a person. It can be undone, and gets an ``id`` comment as a stable name.
 
         Args:
-            heading: our own words: the note stands under them alone, not among the day's others.
+            heading: a heading for this note alone, without the other notes of the day.
         """
         path, clean = self._day_path(memory, day), self.clean(body)
         entry_id = uuid.uuid4().hex[:12]
@@ -194,15 +189,16 @@ class Journal(Undoable):
         how: str,
         batch: str = "",
     ) -> Entry:
-        """Write an entry of a name of its own (an ``id`` comment) into a file of entries: in the
-        place of what has that name, else by its time. Undoable.
+        """Write an entry with its own id into a file of entries. It can be undone.
+
+        It replaces the entry with that id, or is added by its time.
 
         Args:
-            head: its heading, of the third level, anchors and marks.
-            how: it is known to have come (``Origin``).
+            head: its heading (level 3), anchors and marks.
+            how: its origin (``Origin``).
 
         Raises:
-            UsageError: something in the file would swallow it, or be swallowed.
+            UsageError: something in the file would include the entry, or be included in it.
         """
         path, name = disk.real_file(path), day_name(path)
         with disk.locked(self.home, path):
@@ -257,13 +253,13 @@ class Journal(Undoable):
     def refresh_turn(
         self, memory: str, anchor: Anchor, aliases: Iterable[str], body: str, marks: dict[str, str]
     ) -> Appended | None:
-        """Take over what a turn has become (a late result, a continuation) where its entry stands
-        as capture wrote it. Undoable.
-        None where nothing came of it: it was edited meanwhile, is not there, or this was taken over
-        before.
+        """Update a turn's entry after a late result or a continuation. It can be undone.
 
         Args:
-            marks: added to those of the entry: what came late may have come from outside.
+            marks: added to the entry's marks, as the new content may be from outside.
+
+        Returns:
+            None if nothing was changed: the entry was edited, does not exist, or is up to date.
         """
         if self.origin.has_seen(body):
             return None
@@ -300,9 +296,13 @@ class Journal(Undoable):
         return done
 
     def supersede_turn(self, memory: str, anchor: Anchor, newer: str) -> bool:
-        """Mark the entry of a turn that its person took back and sent anew as superseded by the
-        entry *newer*. Undoable. An entry that somebody edited, marked or un-marked stays as it is:
-        False.
+        """Mark the entry of a turn as superseded after its prompt was sent again. It can be undone.
+
+        Args:
+            newer: the id of the superseding entry.
+
+        Returns:
+            False if somebody edited the entry or changed its marks. It then stays unchanged.
         """
         name = turn_id(anchor.agent, anchor.session, anchor.turn)
 
@@ -334,9 +334,10 @@ class Journal(Undoable):
         return self._turns.setdefault(memory, KnownTurns(memory))
 
     def is_deleted(self, anchor: Anchor, aliases: Iterable[str] = ()) -> bool:
-        """Whether the owner deleted this turn, under any of its names. Where the history can't be
-        read, capture goes on: a note too many is mended with a key, one that is not written is
-        lost.
+        """Whether the owner deleted this turn, under any of its names.
+
+        If the history can't be read, the result is False: a superfluous note is easy to delete, but
+        a missing one is lost.
         """
         try:
             return any(
@@ -351,8 +352,10 @@ class Journal(Undoable):
     # -- changing
 
     def edit(self, memory: str, target: Target, text: str, *, undoable: bool = True) -> Entry:
-        """Replace the body of an entry; heading, anchors and marks stay, secrets do not get in.
-        Returns the entry as it now is.
+        """Replace the body of an entry. Heading, anchors and marks stay, and secrets are removed.
+
+        Returns:
+            The changed entry.
         """
         from memsearch_engine.secrets.scan import redact
 
@@ -386,9 +389,13 @@ class Journal(Undoable):
         return self._splice(memory, "mark", targets, change)
 
     def upgrade(self, memory: str, target: Target, body: str | None) -> Entry:
-        """Settle a pending summary: *body* takes the place of the extractive one (None: that one
-        stays), and the mark goes. No step of the owner's undo: it is capture's second half. Raises
-        Conflict where somebody edited meanwhile.
+        """Settle a pending summary, and remove its mark. Undo treats it as part of the capture.
+
+        Args:
+            body: the summary that replaces the extractive one; None leaves the extractive one.
+
+        Raises:
+            Conflict: somebody has edited the entry.
         """
         clean = None if body is None else self.clean(body)
 
@@ -405,8 +412,9 @@ class Journal(Undoable):
         return entry
 
     def merge(self, memory: str, keep: Target, gone: list[Target]) -> Entry:
-        """Make one entry of several that say the same: *keep*'s text with the anchors of all; the
-        others go. One step of undo.
+        """Merge entries with the same content into one, as one step of undo.
+
+        The result has the text of *keep* and the anchors of all.
         """
         batch = uuid.uuid4().hex
         before = parse(read_day_file(keep.path), day_name(keep.path))
@@ -445,8 +453,12 @@ class Journal(Undoable):
         return kept
 
     def decide(self, memory: str, shown: Target, other: Target, body: str | None) -> None:
-        """Settle what was changed in two places: *body* (None: the text as it is shown) holds, the
-        other text goes. One step of undo.
+        """Settle a conflict between two texts of a note, as one step of undo.
+
+        The other text is deleted.
+
+        Args:
+            body: the text to use; None for the shown one.
         """
         from memsearch_engine.secrets.scan import redact
 
@@ -491,19 +503,20 @@ class Journal(Undoable):
         moved: Container[str] = (),
         strange: Collection[str] = (),
     ) -> None:
-        """Make a file hold *data*, which has come from another machine of the owner's; b"" removes
-        it. No step of undo, but what goes can be restored, and a deletion is remembered.
+        """Replace a file by *data* from another machine of the owner; b"" removes it.
+
+        It is not a step of undo, but removed texts can be restored and deletions are recorded.
 
         Args:
-            read: what the file held when it was merged; b"" where there was none.
-            moved: ids of entries that stand in another file now: no deletion of theirs is noted.
-            strange: keys (``key_of``) of texts that the other machine does not vouch for: no
-                decision of its owner's.
-            begins: told the change's number before the file is touched: ``was_taken`` says
-                afterwards what became of it.
+            read: the content of the file when it was merged; b"" for no file.
+            begins: called with the number of the change before the file is changed. ``was_taken``
+                then returns whether it was completed.
+            moved: ids of entries that are in another file now. They do not count as deleted.
+            strange: keys (``key_of``) of texts that the other machine does not vouch for. They are
+                not decisions of its owner.
 
         Raises:
-            Conflict: it has changed since.
+            Conflict: the file has changed since.
         """
         path = disk.real_file(path)
         name, batch = day_name(path), f"{SYNC}{uuid.uuid4().hex}"
@@ -582,11 +595,15 @@ class Journal(Undoable):
     def replace(
         self, memory: str, path: str, read: bytes, data: bytes, title: str, *, batch: str = ""
     ) -> None:
-        """Make a file hold *data* where it still holds *read* (b"": where there is none); undoable
-        as long as the file stands so. Raises Conflict.
+        """Replace a file by *data* if it still has the content *read* (b"" for no file).
+
+        It can be undone until the file changes again.
 
         Args:
             batch: changes of one batch are one step of undo.
+
+        Raises:
+            Conflict: the file has other content.
         """
         path = disk.real_file(path)
         with disk.locked(self.home, path):
@@ -766,8 +783,9 @@ class Journal(Undoable):
     # -- helpers
 
     def clean(self, body: str) -> CleanText:
-        """*body* without secrets, as lines that begin no entry, anchor or comment. What was made so
-        before stays as it is.
+        """Return *body* without secrets, as lines that begin no entry, anchor or comment.
+
+        Cleaning a cleaned text does not change it.
         """
         from memsearch_engine.secrets.scan import redact
 
