@@ -155,9 +155,6 @@ QUERIES = [
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=True, reason="hubness has least deviations of the installed model's scale"
-)
 def test_the_order_of_hits_does_not_depend_on_the_scale_of_a_models_cosines(tmp_path):
     memory = tmp_path / ".memsearch" / "memory"
     memory.mkdir(parents=True)

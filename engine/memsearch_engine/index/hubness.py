@@ -6,14 +6,19 @@ A small model places a few notes, mostly routine ones, near every query. Such no
 al. 2018). A share of it is subtracted from the note's cosine to a query. For figures, see "How good
 is the search" in docs/evaluation.md.
 
-The correction raises the score of a note that differs from all others, but by at most ``_MOST``.
-Among thousands of routine notes, a larger correction would go to a note in a language or form that
+The correction raises the score of a note that differs from all others, but by at most ``_MOST``
+times the scale of the collection. Among thousands of routine notes, a larger correction would go to a note in a language or form that
 no other note has, and that note would come first for every query.
 
 The vectors of some models (E5) all point in a similar direction, which differs by script. The
 cosine of any two notes is above 0.75, and a query in Chinese is similar to every Chinese note. For
 these models the mean vector of the script is subtracted first ("all but the top", Mu and Viswanath
 2018). Such vectors are called centered.
+
+The cosines of any two texts are near 0.2 with one model and near 0.8 with another. Limits and
+priors are therefore shares of the scale of the collection: the mean distance (1 - cosine) of a note
+to the note least similar to it. An affine change of all cosines then changes no order. The mean of
+all cosines would not do: it depends on the share of notes that are nearly identical.
 """
 
 from __future__ import annotations
@@ -32,14 +37,15 @@ _NEAREST = 10
 #: The share of a note's hubness that is subtracted (chosen on tests/evaluation and three other
 #: sets).
 _WEIGHT = 0.4
-#: The most that the correction adds to a cosine. On tests/evaluation, 0.12 to 0.15 is best with
-#: 3,400 and with 30,000 routine notes.
+#: The most that the correction adds to a cosine, in shares of the scale. On tests/evaluation, 0.12
+#: to 0.15 is best with 3,400 and with 30,000 routine notes.
 _MOST = 0.14
 _ROWS = 2_048  # rows per matrix product
 _PAIRED = 256  # notes of the sample that are compared with each other
+#: Least deviation, in shares of the scale.
 _MIN_DEVIATION = 0.08
-#: Prior for the deviation, and its weight in notes. The deviation of a few notes, two of them on
-#: the same topic, would be too high.
+#: Prior for the deviation, in shares of the scale, and its weight in notes. The deviation of a few
+#: notes, two of them on the same topic, would be too high.
 _PRIOR_DEVIATION, _PRIOR_NOTES = 0.12, 32
 #: Weight of the prior for the background of a query, which has no pairs of notes on one topic.
 _PRIOR_NOTES_OF_QUERY = 4
@@ -48,7 +54,9 @@ _MIN_SPREAD = 2.5
 #: Significant digits of a cosine. In single precision, the seventh digit depends on the CPU and on
 #: the position in a matrix, so that the cosines of equal vectors differ.
 DIGITS = 5
-_SELF_COSINE = 0.999  # the cosine of a note to itself and to its copies
+#: Distance (1 - cosine) of a note to its copies, in shares of the scale, and at least: the error of
+#: a cosine in single precision.
+_COPY_DISTANCE, _PRECISION = 0.001, 2e-6
 #: Weight of the ordinary texts in the mean vector of a script, in notes. The mean of two notes is
 #: not reliable, and a query may be in a script that no note has.
 _ORDINARY_NOTES = 16
@@ -70,17 +78,21 @@ class Background(NamedTuple):
     """Mean and standard deviation of the scores in a collection.
 
     The scores are those of all notes for one query, or those of any two notes.
+
+    Attributes:
+        scale: mean distance (1 - cosine) of a note to the note least similar to it.
     """
 
     mean: float
     deviation: float
+    scale: float = 1.0
 
     def z_score(self, score: float) -> float:
         """The number of standard deviations by which *score* is above the mean.
 
         The deviation has a lower limit, so that notes that are all alike get no extreme values.
         """
-        return (score - self.mean) / max(self.deviation, _MIN_DEVIATION)
+        return (score - self.mean) / max(self.deviation, _MIN_DEVIATION * self.scale)
 
 
 class Closeness(NamedTuple):
@@ -175,7 +187,8 @@ class HubnessSample:
         return self._corrected(self._hubness(ids, vectors))
 
     def _corrected(self, hubness: np.ndarray) -> np.ndarray:
-        corrections: np.ndarray = np.minimum(_WEIGHT * (self._mean - hubness), _MOST)
+        most = _MOST * self._scale
+        corrections: np.ndarray = np.minimum(_WEIGHT * (self._mean - hubness), most)
         return corrections
 
     def _hubness(self, ids: Iterable[str], vectors: np.ndarray) -> np.ndarray:
@@ -215,12 +228,13 @@ class HubnessSample:
         if len(self.ids) < 2:
             return Background(0.0, 1.0)
         cosines = self._vectors @ self.centered_query(query)
-        scores = (cosines + self._corrections)[cosines < _SELF_COSINE]
+        scores = (cosines + self._corrections)[_are_other_notes(cosines, self._scale)]
         if not len(scores):
             return Background(0.0, 1.0)
         prior = _PRIOR_NOTES if query.script is None else 0
-        spread = len(scores) * float(scores.var()) + prior * _PRIOR_DEVIATION**2
-        return _rounded_background(float(scores.mean()), spread / (len(scores) + prior))
+        return _with_prior(
+            float(scores.mean()), float(scores.var()), self._scale, len(scores), prior
+        )
 
     @cached_property
     def closeness(self) -> Closeness:
@@ -235,12 +249,17 @@ class HubnessSample:
         """Mean and deviation of the cosines of any two notes."""
         some = self._vectors[:_PAIRED]
         cosines = (some @ some.T)[np.triu_indices(len(some), 1)]
-        cosines = cosines[cosines < _SELF_COSINE]
+        cosines = cosines[_are_other_notes(cosines, self._scale)]
         if not len(cosines):
             return Background(0.0, 1.0)
-        count, spread = len(some), float(cosines.var())
-        spread = (count * spread + _PRIOR_NOTES * _PRIOR_DEVIATION**2) / (count + _PRIOR_NOTES)
-        return _rounded_background(float(cosines.mean()), spread)
+        mean, variance = float(cosines.mean()), float(cosines.var())
+        return _with_prior(mean, variance, self._scale, len(some), _PRIOR_NOTES)
+
+    @cached_property
+    def _scale(self) -> float:
+        """See ``Background``; 1 for fewer than two notes."""
+        some = self._vectors[:_PAIRED]
+        return float(1 - (some @ some.T).min(axis=1).mean()) if len(some) > 1 else 1.0
 
 
 def together(sized: Iterable[tuple[Background, int]]) -> Background:
@@ -252,12 +271,12 @@ def together(sized: Iterable[tuple[Background, int]]) -> Background:
     known = [(one, notes) for one, notes in sized if notes > 1]
     if not known:
         return Background(0.0, _PRIOR_DEVIATION)
-    mean = sum(one.mean for one, _ in known) / len(known)
+    mean, scale = (
+        sum(values) / len(known) for values in zip(*((o.mean, o.scale) for o, _ in known))
+    )
     variance = sum(one.deviation**2 + (one.mean - mean) ** 2 for one, _ in known) / len(known)
-    notes = sum(notes for _, notes in known)
-    prior = _PRIOR_NOTES_OF_QUERY
-    return _rounded_background(
-        mean, (notes * variance + prior * _PRIOR_DEVIATION**2) / (notes + prior)
+    return _with_prior(
+        mean, variance, scale, sum(notes for _, notes in known), _PRIOR_NOTES_OF_QUERY
     )
 
 
@@ -295,7 +314,7 @@ def formula() -> str:
 
     Corrections stored with another name are computed again.
     """
-    return f"2 {_WEIGHT} {_NEAREST} {_MOST}"
+    return f"3 {_WEIGHT} {_NEAREST} {_MOST}"
 
 
 def sampled(chunk_ids: Iterable[str]) -> list[str]:
@@ -307,8 +326,22 @@ def sampled(chunk_ids: Iterable[str]) -> list[str]:
     return heapq.nsmallest(SAMPLE, chunk_ids)
 
 
-def _rounded_background(mean: float, variance: float) -> Background:
-    return Background(round(mean, DIGITS), round(math.sqrt(variance), DIGITS))
+def _with_prior(mean: float, variance: float, scale: float, notes: int, prior: int) -> Background:
+    """A rounded background whose variance is averaged with that of the prior.
+
+    Args:
+        scale: see ``Background``.
+        notes, prior: the weights of *variance* and of the prior.
+    """
+    expected = (_PRIOR_DEVIATION * scale) ** 2
+    deviation = math.sqrt((notes * variance + prior * expected) / (notes + prior))
+    return Background(round(mean, DIGITS), round(deviation, DIGITS), round(scale, DIGITS))
+
+
+def _are_other_notes(cosines: np.ndarray, scale: float) -> np.ndarray:
+    """Which cosines are not those of a note to itself or to a copy: bool."""
+    others: np.ndarray = cosines < 1 - max(_COPY_DISTANCE * scale, _PRECISION)
+    return others
 
 
 def _common(vectors: np.ndarray, ordinary: np.ndarray) -> np.ndarray:
