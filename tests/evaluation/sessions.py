@@ -14,7 +14,9 @@ indexed and searched. The rank of a session is that of its best note. Prints by 
 - how often a right session is first and among the first five, and the mean reciprocal rank;
 - how often a wrong one is first: one that was amended, or that did not amend the right one;
 - how often a note of the right one would be injected at that prompt, and of the wrong one without
-  a word on what holds now.
+  a word on what holds now;
+- where the set says what was decided: the share of the decision's own words, those that the question
+  lacks, in what is injected (0 where nothing is), and the tokens of an injection.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ import numpy as np
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
+from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import prompt
@@ -63,12 +66,14 @@ class Question(NamedTuple):
         right: conversations that answer it.
         wrong: one that must not come before them: it was amended on the topic of the question, or
             amends another topic.
+        decision: what was decided, in short; empty if the set does not say it.
     """
 
     kind: str
     text: str
     right: set[str]
     wrong: str = ""
+    decision: str = ""
 
 
 class Haystack(NamedTuple):
@@ -93,6 +98,8 @@ class Ranked(NamedTuple):
         is_wrong_first: the wrong conversation came first.
         is_told, is_wrong_told: a note of the right or the wrong one would be injected.
         took: milliseconds of the search.
+        decided: share of the decision's own words that would be injected; None without a decision.
+        tokens: of the injected text.
     """
 
     kind: str
@@ -101,6 +108,21 @@ class Ranked(NamedTuple):
     is_told: bool
     is_wrong_told: bool
     took: float
+    decided: float | None = None
+    tokens: int = 0
+
+
+class _Injected(NamedTuple):
+    """What would be injected at a prompt.
+
+    Attributes:
+        sessions: session -> whether a note of it is injected as valid, without a word on a later
+            conversation that amends it.
+    """
+
+    sessions: dict[str, bool] = {}
+    text: str = ""
+    tokens: int = 0
 
 
 def main() -> None:
@@ -211,7 +233,7 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
         "plain",
         said | noise,
         [
-            Question(task["source"], task["bug_report"], {name})
+            Question(task["source"], task["bug_report"], {name}, decision=task.get("policy", ""))
             for name, task in plain.items()
             if task["bug_report"] not in asked_again
         ],
@@ -229,6 +251,7 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
                 task["bug_report"],
                 {f"{task['task_id']} last"},
                 f"{task['task_id']} first",
+                task.get("policy", ""),
             )
             for task in amended
         ],
@@ -238,7 +261,7 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
 def talks(file: Path) -> Haystack:
     """Of our own lines: ``talk`` (its ``id``, ``day`` and ``turns``) and ``ask`` (``prompt``, its
     ``style``, the ``right`` talk, and the ``overtaken`` one or the ``later`` one that did not amend
-    it), and ``none`` (``prompt``).
+    it, and the ``decision`` in short), and ``none`` (``prompt``).
     """
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     said = sorted((line for line in lines if line["kind"] == "talk"), key=lambda line: line["day"])
@@ -252,6 +275,7 @@ def talks(file: Path) -> Haystack:
                 line["prompt"],
                 {line["right"]},
                 line.get("overtaken") or line.get("later") or "",
+                line.get("decision", ""),
             )
             for line in asks
         ],
@@ -342,7 +366,7 @@ def ask(found: Iterator[Haystack], model: str = "") -> list[Ranked]:
                 space,
             ),
         ):
-            for number, (kind, question, right, wrong) in enumerate(stack.questions):
+            for number, (kind, question, right, wrong, decision) in enumerate(stack.questions):
                 start = time.perf_counter()
                 answer = hybrid.search(
                     Sources(catalog, space, [project]),
@@ -351,15 +375,24 @@ def ask(found: Iterator[Haystack], model: str = "") -> list[Ranked]:
                 took = (time.perf_counter() - start) * 1000
                 order = [names[talk.session] for talk in answer.by_session()]
                 place = next((n for n, name in enumerate(order, 1) if name in right), 0)
-                of = _told(home, project, catalog, space, question, str(number))
-                told = {names[session]: is_said for session, is_said in of.items()}
+                injected = _injected(home, project, catalog, space, question, str(number))
+                told = {names[session]: is_said for session, is_said in injected.sessions.items()}
                 is_told, is_wrong_told = any(name in right for name in told), told.get(wrong, False)
                 ranks.append(
-                    Ranked(kind, place, order[:1] == [wrong], is_told, is_wrong_told, took)
+                    Ranked(
+                        kind,
+                        place,
+                        order[:1] == [wrong],
+                        is_told,
+                        is_wrong_told,
+                        took,
+                        decided(decision, question, injected.text),
+                        injected.tokens,
+                    )
                 )
             for number, text in enumerate(stack.none):
-                of = _told(home, project, catalog, space, text, f"none {number}")
-                ranks.append(Ranked(_NONE, 0, False, False, bool(of), 0.0))
+                injected = _injected(home, project, catalog, space, text, f"none {number}")
+                ranks.append(Ranked(_NONE, 0, False, False, bool(injected.sessions), 0.0))
     return ranks
 
 
@@ -381,27 +414,43 @@ def written(stack: Haystack) -> tuple[dict[str, str], list[chats.Said]]:
     return names, turns
 
 
-def _told(
-    home: Home, project: Project, catalog: Catalog, space: VectorIndex, question: str, session: str
-) -> dict[str, bool]:
-    """The sessions with a note that would be injected at this prompt. The value is whether the note
-    is injected as valid, without a word on a later conversation that amends it.
+def decided(decision: str, question: str, injected: str) -> float | None:
+    """The share of the words of *decision* that *question* lacks and *injected* has.
+
+    Returns:
+        None if the decision has no words of its own.
     """
+    own = set(analyze.terms(decision)) - set(analyze.terms(question))
+    return len(own & set(analyze.terms(injected))) / len(own) if own else None
+
+
+def _injected(
+    home: Home, project: Project, catalog: Catalog, space: VectorIndex, question: str, session: str
+) -> _Injected:
     query = prompt.prompt_query(question, home, leaves=False)
     if query is None:
-        return {}
+        return _Injected()
     answer = hybrid.search(Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED))
-    prompt.rate(catalog, space, project, answer)
+    topics = prompt.rate(catalog, space, project, answer)
     with contextlib.closing(Origin(home)) as origin:
         telling, notes = prompt.select(
-            home, Settings().recall, origin, project.memory, answer, query.text, "codex", session
+            home,
+            Settings().recall,
+            origin,
+            project.memory,
+            answer,
+            query.text,
+            "codex",
+            session,
+            topics,
         )
     of = {hit.id: hit.row.session for hit in answer.hits}
-    told: dict[str, bool] = {}
+    sessions: dict[str, bool] = {}
     for note in notes:
         line = next(line for line in telling.text.splitlines() if f"[mem:{note.entry}]" in line)
-        told[of[note.entry]] = told.get(of[note.entry], False) or "(where it differs" not in line
-    return told
+        is_valid = sessions.get(of[note.entry], False) or "(where it differs" not in line
+        sessions[of[note.entry]] = is_valid
+    return _Injected(sessions, telling.text, telling.tokens)
 
 
 def table(ranks: list[Ranked]) -> None:
@@ -430,6 +479,17 @@ def table(ranks: list[Ranked]) -> None:
         right = int(measure(np.array([one.place for one in ranks])).sum())
         low, high = intervals.wilson(right, max(1, len(ranks)))
         print(f"{what}: {right} of {len(ranks)} ({low:.3f} to {high:.3f})")
+    shares = [one.decided for one in ranks if one.decided is not None]
+    if shares:
+        told = [one.decided for one in ranks if one.decided is not None and one.is_told]
+        tokens = [one.tokens for one in ranks if one.tokens]
+        print(
+            f"of the decision's own words {statistics.mean(shares):.2f} are injected, at least half"
+            f" for {sum(share >= 0.5 for share in shares)} of {len(shares)}; where the right"
+            f" conversation is injected {statistics.mean(told or [0]):.2f} and"
+            f" {sum(share >= 0.5 for share in told)} of {len(told)}; tokens of an injection: median"
+            f" {statistics.median(tokens or [0]):.0f}, most {max(tokens or [0])}"
+        )
     if nothing:
         print(
             "injected where nothing is relevant: "

@@ -1,7 +1,9 @@
 """At a prompt: inject the few notes that are relevant to it, within a budget, once per session.
 
 A note is injected if it is probably relevant (``judge``), this home wrote it or its owner released
-it, no line of it addresses an agent, its marks allow it, and no newer note supersedes it.
+it, no line of it addresses an agent, its marks allow it, and no newer note supersedes it. Of a
+conversation of several turns, the lines are injected that settle the topic of the note
+(``outcome``).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import injection_log, judge, notes
+from memsearch_engine.injection import outcome as outcomes
 from memsearch_engine.injection.session_start import fenced, unfenced, without_injected
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
@@ -38,6 +41,9 @@ FETCHED = 20
 _MAX_NOTES = 3
 _MIN_TERMS = 3  # "continue", "yes, do that": too little to search for
 _NOTE_TOKENS = 80
+#: Tokens of the first note if it is from a conversation of several turns. It then takes the place of
+#: two notes.
+_CONVERSATION_TOKENS = 150
 _FENCE_TOKENS = 25
 _EARLIER = 120  # characters shown of a superseded note or of a stale reference
 _BRANCH = 60  # characters of a branch's name
@@ -92,7 +98,11 @@ class PromptInjection(msgspec.Struct, kw_only=True):
 
 
 class SelectedNote(msgspec.Struct, frozen=True):
-    """A note chosen for injection: its rendered line, and the part of it that quotes the note."""
+    """A note chosen for injection.
+
+    Attributes:
+        text: the rendered line. said: the part of it that quotes the note or its conversation.
+    """
 
     hit: Hit
     text: str
@@ -137,10 +147,16 @@ def rate(
     project: Project,
     answer: Answer,
     overrides: Overrides = NONE,
-) -> None:
-    """Rate how relevant each hit is to the prompt, and put newer versions first."""
+) -> outcomes.Topics:
+    """Rate how relevant each hit is to the prompt, and put newer versions first.
+
+    Returns:
+        ``outcome.topics`` of the hits that may be injected.
+    """
     judge.rate(answer.hits, judge.companions(catalog, space, project, answer.hits))
     reorder.for_prompt(catalog, space, project, answer.hits, overrides)
+    probable = [hit for hit in answer.hits if (hit.confidence or 0.0) >= judge.ENOUGH]
+    return outcomes.topics(catalog, space, project, probable)
 
 
 def select(
@@ -152,18 +168,21 @@ def select(
     prompt: str,
     agent: str,
     session: str,
+    topics: outcomes.Topics | None = None,
 ) -> tuple[PromptInjection, list[injection_log.InjectedNote]]:
     """Choose the notes of *answer* that are injected into this session now.
 
     Args:
         limits: budgets. memory: the project's memory folder. answer: after ``rate``.
-        prompt: as ``prompt_query`` cleaned it.
+        prompt: as ``prompt_query`` cleaned it. topics: the result of ``rate``.
 
     Returns:
         The injection, and the notes to log.
     """
     terms = set(analyze.query_terms(prompt))
-    selection = _Selection(home, limits, notes.NoteFiles(memory, origin), answer, terms)
+    selection = _Selection(
+        home, limits, notes.NoteFiles(memory, origin), answer, terms, topics or {}
+    )
     selection.begin(agent, session)
     injection = PromptInjection()
     for hit in answer.hits:
@@ -202,7 +221,7 @@ class _Selection:
     """The notes chosen so far for one prompt, and what is left of the budget.
 
     Args:
-        answer: the rated hits. terms: words of the prompt.
+        answer: the rated hits. terms: words of the prompt. topics: ``outcome.topics`` of the hits.
     """
 
     def __init__(
@@ -212,15 +231,13 @@ class _Selection:
         files: notes.NoteFiles,
         answer: Answer,
         terms: set[str],
+        topics: outcomes.Topics,
     ) -> None:
-        self.home, self.limits, self.files, self.answer, self.terms = (
-            home,
-            limits,
-            files,
-            answer,
-            terms,
-        )
+        self.home, self.limits, self.files, self.answer = home, limits, files, answer
+        self.terms, self.topics = terms, topics
         self.chosen: list[SelectedNote] = []
+        self._places = _MAX_NOTES  # a conversation of several turns takes two
+        self._quoted: set[str] = set()  # turns of the topics that were chosen
         self._superseded: set[str] = set()
         self._conversations = {hit.id: (hit.row.agent, hit.row.session) for hit in answer.hits}
         #: conversation -> day of a later one on its topic, of which the session has a note
@@ -256,8 +273,11 @@ class _Selection:
         return self._unwanted(hit, entry) or self._choose(hit, entry)
 
     def _is_known(self, hit: Hit, entry: Entry) -> bool:
-        return hit.id in self._before.entries or any(
-            notes.is_injected(entry, text) for text in self._before.texts
+        known = self._before.entries
+        return (
+            hit.id in known
+            or any(turn.entry_id in known for turn in self.topics.get(hit.id, ()))
+            or any(notes.is_injected(entry, text) for text in self._before.texts)
         )
 
     def _unwanted(self, hit: Hit, entry: Entry) -> str:
@@ -268,21 +288,72 @@ class _Selection:
             hit.id == name and notes.are_similar(shared, other) for name, other in self._demotions
         ):
             return "not wanted at such prompts"
+        if any(turn.entry_id in self._quoted for turn in self.topics.get(hit.id, ())):
+            return "how its conversation ended is injected"
         return ""
 
     def _choose(self, hit: Hit, entry: Entry) -> str:
-        if len(self.chosen) == _MAX_NOTES:
+        if self._places <= 0:
             return f"at most {_MAX_NOTES} notes are injected"
-        later = self._later.get(self._conversations[hit.id], "")
         note = None
         if min(_NOTE_TOKENS, self._room) >= notes.MIN_TOKENS:
-            note = _render(hit, entry, self.terms, self.answer, self.files, self._room, later)
+            note = self._rendered(hit, entry)
         if note is None:
             return "over the budget"
         self._room -= note.tokens
+        self._places -= 1 if self.chosen or hit.id not in self.topics else 2
+        self._quoted.update(turn.entry_id for turn in self.topics.get(hit.id, ()))
         self.chosen.append(note)
         self._later = self._earlier_conversations(hit) | self._later  # the newest comes first
         return ""
+
+    def _rendered(self, hit: Hit, entry: Entry) -> SelectedNote | None:
+        """Render a note for injection, or how its conversation ended on its topic.
+
+        Returns:
+            None if nothing of it fits.
+        """
+        whose = told_as(hit.path, entry.marks, date.today())
+        head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent, whose)))}: "
+        tail = self._remarks(hit)
+        most = _NOTE_TOKENS if self.chosen or hit.id not in self.topics else _CONVERSATION_TOKENS
+        left = min(self._room, most + estimate(tail)) - estimate(head + tail)
+        if hit.id in self.topics:
+            said = outcomes.outcome(self._topic(hit), self.terms, left)
+        else:
+            said = _outcome_of_note(entry, self.terms, left)
+        text = unfenced(plain(head + said + tail))
+        return SelectedNote(hit, text, said, estimate(text)) if said else None
+
+    def _topic(self, hit: Hit) -> list[Entry]:
+        """The turns on the topic of *hit* that may be injected, as their files have them."""
+        found = []
+        for turn in self.topics[hit.id]:
+            entry = self.files.current_entry(turn)
+            is_superseded = turn.entry_id in self._superseded
+            if entry and not is_superseded and not self.files.withheld_reason(entry, turn.path):
+                found.append(entry)
+        return found
+
+    def _remarks(self, hit: Hit) -> str:
+        """What is added after a note: the version that it supersedes, remarks, its id."""
+        tail = f" [mem:{hit.id}]"
+        if hit.row.stale:  # as long as the note stands as it was compared
+            tail = f" (since then: {notes.clipped(hit.row.stale_why, _EARLIER)}){tail}"
+        if later := self._later.get(self._conversations[hit.id], ""):
+            tail = f" (where it differs, that of {later} holds){tail}"
+        if hit.row.unmerged:
+            tail = f" [unmerged: {notes.clipped(hit.row.unmerged, _BRANCH)}]{tail}"
+        same = {turn.entry_id for turn in self.topics.get(hit.id, ())}
+        for older in self.answer.hits:
+            if older.id not in hit.supersedes or older.id in same:
+                continue
+            entry = self.files.current_entry(older.row)
+            if entry is not None and not self.files.withheld_reason(entry, older.row.path):
+                lines = notes.outcome_lines(entry.body)
+                best = max(lines, key=lambda line: len(self.terms & set(analyze.terms(line))))
+                return f" (earlier, {older.day}: {notes.clipped(best, _EARLIER)}){tail}"
+        return tail
 
     def _earlier_conversations(self, hit: Hit) -> dict[tuple[str, str], str]:
         """Earlier conversations on the topic of *hit*, each with the day of *hit*."""
@@ -295,60 +366,25 @@ def _shared(hit: Hit, terms: set[str]) -> set[str]:
     return terms & set(analyze.terms(hit.row.embedded)) or {_NO_WORD}
 
 
-def _render(
-    hit: Hit,
-    entry: Entry,
-    terms: set[str],
-    answer: Answer,
-    files: notes.NoteFiles,
-    room: int,
-    later: str,
-) -> SelectedNote | None:
-    """Render a note for injection: its outcome lines, in their order.
+def _outcome_of_note(entry: Entry, terms: set[str], room: int) -> str:
+    """The outcome lines of a note, in their order.
 
     If not all lines fit, those that share most words with the prompt are kept.
 
     Args:
-        terms: words of the prompt. room: tokens that are left.
-        later: day of a later conversation on the same topic that is injected before it, or ``""``.
-
-    Returns:
-        None if nothing of the note fits.
+        terms: words of the prompt. room: tokens.
     """
     lines = notes.outcome_lines(entry.body)
-    whose = told_as(hit.path, entry.marks, date.today())
-    head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent, whose)))}: "
-    tail = f" [mem:{hit.id}]"
-    if hit.row.stale:  # as long as the note stands as it was compared
-        tail = f" (since then: {notes.clipped(hit.row.stale_why, _EARLIER)}){tail}"
-    if later:
-        tail = f" (where it differs, that of {later} holds){tail}"
-    if hit.row.unmerged:
-        tail = f" [unmerged: {notes.clipped(hit.row.unmerged, _BRANCH)}]{tail}"
-    for older in answer.hits:
-        current_entry = files.current_entry(older.row) if older.id in hit.supersedes else None
-        if current_entry is not None and not files.withheld_reason(current_entry, older.row.path):
-            best = max(
-                notes.outcome_lines(current_entry.body),
-                key=lambda line: len(terms & set(analyze.terms(line))),
-            )
-            tail = f" (earlier, {older.day}: {notes.clipped(best, _EARLIER)}){tail}"
-            break
-    left = min(room, _NOTE_TOKENS + estimate(tail)) - estimate(head + tail)
     kept: set[int] = set()
     for place in sorted(
         range(len(lines)), key=lambda n: (-len(terms & set(analyze.terms(lines[n]))), n)
     ):
-        if (size := estimate(lines[place])) <= left:
+        if (size := estimate(lines[place])) <= room:
             kept.add(place)
-            left -= size
-    said = (
-        " ".join(lines[place] for place in sorted(kept))
-        if kept
-        else notes.shortened_to(lines[0], left)
-    )
-    text = unfenced(plain(head + said + tail))
-    return SelectedNote(hit, text, said, estimate(text)) if said else None
+            room -= size
+    if not kept:
+        return notes.shortened_to(lines[0], room)
+    return " ".join(lines[place] for place in sorted(kept))
 
 
 def _line(chosen: list[SelectedNote]) -> str:

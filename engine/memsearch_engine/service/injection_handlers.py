@@ -69,7 +69,9 @@ class InjectionHandlers:
         if answer.mode != "hybrid":
             return PromptInjection(reason=answer.reason)
         answer = at_prompt.without_questions(answer)
-        at_prompt.rate(indexer.catalog, space, project, answer, self._state.overrides.read())
+        topics = at_prompt.rate(
+            indexer.catalog, space, project, answer, self._state.overrides.read()
+        )
         event_queue.note_starts(self._state.home, agent, session)
         if not self._injecting.acquire(timeout=min(call.remaining(), _LONGEST_WAIT_S)):
             return PromptInjection(reason="too late")
@@ -83,6 +85,7 @@ class InjectionHandlers:
                 query.text,
                 agent,
                 session,
+                topics,
             )
             return (
                 injected

@@ -168,9 +168,17 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
                 Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED)
             )
             features = list(zip([hit.id for hit in answer.hits], judge.features(answer.hits)))
-            prompt.rate(catalog, space, project, answer)
+            topics = prompt.rate(catalog, space, project, answer)
             telling, notes = prompt.select(
-                home, limits, origin, project.memory, answer, query.text, "codex", case["id"]
+                home,
+                limits,
+                origin,
+                project.memory,
+                answer,
+                query.text,
+                "codex",
+                case["id"],
+                topics,
             )
             took = (time.perf_counter() - start) * 1000
             right, superseded = (said[-1] if said else ""), (said[0] if len(said) > 1 else "")

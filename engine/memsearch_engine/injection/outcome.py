@@ -1,0 +1,225 @@
+"""Find how a conversation ended on the topic of one of its notes.
+
+The note that resembles a prompt often only states the problem. The decision is in a later turn,
+which may hardly name the topic. This module follows a topic through the turns after a note, and
+chooses the lines that settle it: changes that were made, answers after a question, summaries, and
+the person's last words. Questions, proposals and courtesies are not chosen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.projects import Project
+from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.hubness import Background
+from memsearch_engine.index.rows import Row
+from memsearch_engine.index.vector_index import VectorIndex
+from memsearch_engine.injection import notes
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.search.hits import Hit
+
+#: Number of turns after a note that are looked at.
+_LOOKED_AT = 12
+_ASKED = "User asked: "
+_REPLIED = "In reply to: "
+#: Opening words of a prompt with which a person changes the topic.
+_NEW_TOPIC = re.compile(
+    r"(?i)^(?:[^.!?]{0,40}[.!,:]\s+)?(?:(?:ok(?:ay)?|and|so|then|but|great|good|thanks|also|now)[\s,.]+)*"
+    r"(?:next\b|by the way\b|btw\b|unrelated\b|separately\b|while we(?:'re| are) at it\b|new (?:topic|thing)\b|"
+    r"(?:the |an?)?\s*(?:other|another|different|separate)\s+(?:topic|thing|matter|question|issue|annoyance|subject)\b|"
+    r"something (?:else|different)\b|one more\b|(?:now )?the (?:actual|real|main) (?:topic|thing)\b)"
+    r"|(?i:\bsomething else[:,]|\bdifferent (?:thing|topic|matter)\b|\bother (?:topic|thing)\b|\bnext topic\b)"
+)
+#: Similarity in standard deviations above any two notes (``Background.z_score``): a turn below the
+#: first value starts a new topic. A turn is on the other topic again if it is more similar to that
+#: topic by the second value.
+_NOT_SIMILAR, _MORE_SIMILAR = 0.5, 1.0
+_BEGINNING = 160  # characters of a prompt in which a new topic is announced
+#: Words with which something is settled.
+_SETTLES = re.compile(
+    r"(?i)\b(?:done|changed|implemented|decided|agreed|confirmed|final(?:ly|ized)?|the rule|policy|from now on|going forward|instead of|replaced?|"
+    r"removed|deleted|dropped|rewritten|merged|deployed|shipped|fixed|added|set to|is now|are now|now (?:is|has|uses|"
+    r"takes|returns|splits|requires|filters)|no longer|never|always|only|exactly|must|at most|at least|unchanged|"
+    r"stays?|remains?|understood|got it)\b|=|->|→"
+)
+#: Words with which a line sums up what was settled.
+_SUMS_UP = re.compile(
+    r"(?i)(?:\brecap\b|\bsettled\b|\bfinal (?:policy|rule|version|answer)\b|\bsummary\b|\bto sum up\b|\bin short\b|"
+    r"\bin summary\b|\bso the (?:rule|policy)\b|\bamend(?:ed|ing)\b|\bsupersed\w+\b|^(?:so|now|understood|got it)\b[^.]{0,40}:|"
+    r"^(?:done|implemented|changed|deployed|built)\b[^.]{0,40}[:,])"
+)
+#: Words with which something is only proposed or described.
+_PROPOSES = re.compile(
+    r"(?i)\b(?:could|would|should (?:we|i|it|they)|shall|might|maybe|perhaps|alternatively|options?|i'd|we'd|"
+    r"my instinct|suggest\w*|propos\w*|currently|at present|at the moment|today it|want me to|let me know)\b"
+)
+_COURTESY = re.compile(
+    r"(?i)^\W*(?:thanks?|thank you|great|good|perfect|nice|ok(?:ay)?|cool|bye|see you|you're welcome|glad|have a)\b"
+)
+_DETAIL = re.compile(r"\d|`[^`]+`|[{}]|\b[A-Z][A-Z_]{2,}\b")
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=\S)")
+_MIN_WORDS = 2  # terms of a line; fewer carry no information
+#: Points of a line: for summing up, for settling, for a detail (a number, a name), against a
+#: proposal, and for each turn that follows.
+_SUMMING_UP, _SETTLING, _DETAILED, _PROPOSING, _LATER_TURN = 0.8, 0.5, 0.35, -0.5, -0.3
+#: A line with fewer points is left out if the outcome has another one. A line that is cut needs more.
+_ENOUGH, _ENOUGH_TO_CUT = -0.3, 0.3
+#: Points for each word of the prompt that a line has, and the most of them.
+_ASKED_FOR, _MOST_ASKED_FOR = 0.1, 0.4
+
+
+#: Entry id of a hit -> the turns on its topic.
+Topics = dict[str, list[Row]]
+
+
+class Line(NamedTuple):
+    """A line of an outcome. ``place``: (turn, line) in the conversation's order."""
+
+    text: str
+    place: tuple[int, int]
+    points: float
+
+
+def topics(catalog: Catalog, index: VectorIndex, project: Project, hits: list[Hit]) -> Topics:
+    """The turns on the topic of each hit, its own among them, in their order.
+
+    Returns:
+        Entry id of the hit -> turns, for hits of conversations of several turns.
+    """
+    background = index.pair_background(project.collection)
+    found: Topics = {}
+    for hit in hits:
+        if not hit.row.session or hit.row.project != project.id:
+            continue
+        turns = catalog.around(hit.row, _LOOKED_AT)
+        place = next((n for n, turn in enumerate(turns) if turn.entry_id == hit.id), None)
+        if place is not None and len(turns) > 1:
+            vectors = index.vectors(project.collection, [turn.chunk_id for turn in turns])
+            found[hit.id] = _on_topic(turns, place, vectors, background)
+    return found
+
+
+def _on_topic(
+    turns: list[Row], place: int, vectors: Mapping[str, np.ndarray], background: Background
+) -> list[Row]:
+    """Those of *turns* that are on the topic of the one at *place*."""
+    first = place
+    while first > 0 and not _announces_topic(turns[first]):
+        if (
+            _similarity(turns[first - 1], turns[first : place + 1], vectors, background)
+            < _NOT_SIMILAR
+        ):
+            break
+        first -= 1
+    on: list[Row] = turns[first : place + 1]
+    off: list[Row] = []
+    is_on = True
+    for turn in turns[place + 1 :]:
+        is_on = _is_on_topic(turn, on, off, is_on, vectors, background)
+        (on if is_on else off).append(turn)
+    return on
+
+
+def _announces_topic(turn: Row) -> bool:
+    return bool(_NEW_TOPIC.search(_prompt(turn)[:_BEGINNING]))
+
+
+def _is_on_topic(
+    turn: Row,
+    on: list[Row],
+    off: list[Row],
+    was_on: bool,
+    vectors: Mapping[str, np.ndarray],
+    background: Background,
+) -> bool:
+    """Whether *turn* is on the topic of the turns *on*, and not on that of *off*."""
+    to_on, to_off = (_similarity(turn, turns, vectors, background) for turns in (on, off))
+    if _announces_topic(turn):
+        return bool(off) and to_on > to_off + _MORE_SIMILAR
+    if was_on:
+        return to_on >= _NOT_SIMILAR and not (off and to_off > to_on + _MORE_SIMILAR)
+    return to_on > to_off + _MORE_SIMILAR
+
+
+def _similarity(
+    turn: Row, turns: list[Row], vectors: Mapping[str, np.ndarray], background: Background
+) -> float:
+    """The highest similarity of *turn* to one of *turns*, in standard deviations."""
+    own = vectors.get(turn.chunk_id)
+    cosines = [
+        float(own @ vectors[other.chunk_id])
+        for other in turns
+        if own is not None and other.chunk_id in vectors
+    ]
+    return background.z_score(max(cosines)) if cosines else 0.0
+
+
+def _prompt(row: Row) -> str:
+    for line in notes.note_lines(row.text):
+        if line.startswith(_ASKED):
+            return line.removeprefix(_ASKED)
+    return row.asked
+
+
+def outcome(entries: list[Entry], terms: set[str], room: int) -> str:
+    """The lines of *entries* that settle their topic, in the conversation's order.
+
+    Args:
+        entries: the turns on the topic, in their order.
+        terms: the words of the prompt.
+        room: tokens. The last line may be cut.
+    """
+    chosen: list[Line] = []
+    for line in sorted(_lines(entries, terms), key=lambda line: (-line.points, line.place)):
+        size = estimate(line.text) + 1
+        if chosen and line.points < (_ENOUGH if size <= room else _ENOUGH_TO_CUT):
+            continue
+        if size <= room:
+            chosen.append(line)
+        elif text := notes.shortened_to(line.text, room):
+            chosen.append(line._replace(text=text))
+            size = room
+        else:
+            continue
+        room -= size
+        if room < notes.MIN_TOKENS:
+            break
+    return " ".join(line.text for line in sorted(chosen, key=lambda line: line.place))
+
+
+def _lines(entries: list[Entry], terms: set[str]) -> Iterator[Line]:
+    for number, entry in enumerate(entries):
+        later = len(entries) - 1 - number
+        for place, text in enumerate(_texts(entry.body)):
+            words = set(analyze.terms(text))
+            if len(words) < _MIN_WORDS or (_COURTESY.match(text) and len(words) <= 2 * _MIN_WORDS):
+                continue
+            points = later * _LATER_TURN + min(len(words & terms) * _ASKED_FOR, _MOST_ASKED_FOR)
+            points += _SUMMING_UP * bool(_SUMS_UP.search(text))
+            points += _SETTLING * bool(_SETTLES.search(text))
+            points += _DETAILED * bool(_DETAIL.search(text))
+            points += _PROPOSING * bool(_PROPOSES.search(text))
+            yield Line(text, (number, place), points)
+
+
+def _texts(body: str) -> Iterator[str]:
+    """The statements of a note: without questions, and without what is only about the turn."""
+    outcomes = notes.outcome_lines(body)
+    for line in notes.note_lines(body):
+        if line.startswith(_ASKED):
+            said = [
+                sentence
+                for sentence in _SENTENCE.split(line.removeprefix(_ASKED))
+                if not sentence.rstrip(" )\"'").endswith(("?", "？"))
+            ]
+            if said:
+                yield f"User: {' '.join(said)}"
+        elif line in outcomes and not line.startswith(_REPLIED) and not line.endswith(("?", "？")):
+            yield line
