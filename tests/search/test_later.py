@@ -156,10 +156,10 @@ def prompted(fleet: Fleet, text: str) -> tuple[Answer, str]:
     query = prompt.prompt_query(text, home, leaves=False)
     assert query
     answer = hybrid.search(Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED))
-    prompt.rate(catalog, space, project, answer)
+    topics = prompt.rate(catalog, space, project, answer)
     origin = Origin(home)
     telling, _ = prompt.select(
-        home, Settings().recall, origin, project.memory, answer, query.text, "codex", "s"
+        home, Settings().recall, origin, project.memory, answer, query.text, "codex", "s", topics
     )
     origin.close()
     return answer, telling.text

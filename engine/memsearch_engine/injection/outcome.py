@@ -1,9 +1,11 @@
 """Find how a conversation ended on the topic of one of its notes.
 
 The note that resembles a prompt often only states the problem. The decision is in a later turn,
-which may hardly name the topic. This module follows a topic through the turns after a note, and
-chooses the lines that settle it: changes that were made, answers after a question, summaries, and
-the person's last words. Questions, proposals and courtesies are not chosen.
+which may hardly name the topic. This module follows the topic through the turns around the note,
+and chooses the lines that settle it: changes that were made, answers after a question, summaries,
+and the person's last words. Questions, proposals and courtesies are not chosen. The words and
+weights were chosen on sde-bench and on tests/evaluation/talks/fleet.jsonl
+(``python -m tests.evaluation.sessions`` prints the share of a decision's words that is injected).
 """
 
 from __future__ import annotations
@@ -25,50 +27,57 @@ from memsearch_engine.injection import notes
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.search.hits import Hit
 
-#: Number of turns after a note that are looked at.
+#: Number of turns before and after a note that are looked at.
 _LOOKED_AT = 12
 _ASKED = "User asked: "
 _REPLIED = "In reply to: "
-#: Opening words of a prompt with which a person changes the topic.
+#: Words with which a person changes the topic: at the beginning of a prompt, or anywhere in it.
 _NEW_TOPIC = re.compile(
     r"(?i)^(?:[^.!?]{0,40}[.!,:]\s+)?(?:(?:ok(?:ay)?|and|so|then|but|great|good|thanks|also|now)[\s,.]+)*"
-    r"(?:next\b|by the way\b|btw\b|unrelated\b|separately\b|while we(?:'re| are) at it\b|new (?:topic|thing)\b|"
-    r"(?:the |an?)?\s*(?:other|another|different|separate)\s+(?:topic|thing|matter|question|issue|annoyance|subject)\b|"
-    r"something (?:else|different)\b|one more\b|(?:now )?the (?:actual|real|main) (?:topic|thing)\b)"
-    r"|(?i:\bsomething else[:,]|\bdifferent (?:thing|topic|matter)\b|\bother (?:topic|thing)\b|\bnext topic\b)"
+    r"(?:next|by the way|btw|unrelated|separately|while we(?:'re| are) at it|new (?:topic|thing)|"
+    r"(?:the |an?)?\s*(?:other|another|different|separate)\s+"
+    r"(?:topic|thing|matter|question|issue|annoyance|subject)|"
+    r"something (?:else|different)|one more|(?:now )?the (?:actual|real|main) (?:topic|thing))\b"
+    r"|\bsomething else[:,]|\b(?:different|other|next) (?:topic|matter)\b|\b(?:different|other) thing\b"
 )
 #: Similarity in standard deviations above any two notes (``Background.z_score``): a turn below the
 #: first value starts a new topic. A turn is on the other topic again if it is more similar to that
 #: topic by the second value.
 _NOT_SIMILAR, _MORE_SIMILAR = 0.5, 1.0
 _BEGINNING = 160  # characters of a prompt in which a new topic is announced
+_SHORT = 80  # characters of a turn; a shorter one does not change the topic ("thanks")
 #: Words with which something is settled.
 _SETTLES = re.compile(
-    r"(?i)\b(?:done|changed|implemented|decided|agreed|confirmed|final(?:ly|ized)?|the rule|policy|from now on|going forward|instead of|replaced?|"
-    r"removed|deleted|dropped|rewritten|merged|deployed|shipped|fixed|added|set to|is now|are now|now (?:is|has|uses|"
-    r"takes|returns|splits|requires|filters)|no longer|never|always|only|exactly|must|at most|at least|unchanged|"
-    r"stays?|remains?|understood|got it)\b|=|->|→"
+    r"(?i)\b(?:done|changed|implemented|decided|agreed|confirmed|finali[sz]ed|finally|the rule|policy|"
+    r"from now on|going forward|instead of|replaced?|removed|deleted|dropped|rewritten|merged|deployed|"
+    r"shipped|fixed|added|set to|(?:is|are) now|"
+    r"now (?:is|has|uses|takes|returns|splits|requires|filters)|no longer|never|always|only|exactly|"
+    r"must|at most|at least|unchanged|stays?|remains?|understood|got it)\b|=|->|→"
 )
 #: Words with which a line sums up what was settled.
 _SUMS_UP = re.compile(
-    r"(?i)(?:\brecap\b|\bsettled\b|\bfinal (?:policy|rule|version|answer)\b|\bsummary\b|\bto sum up\b|\bin short\b|"
-    r"\bin summary\b|\bso the (?:rule|policy)\b|\bamend(?:ed|ing)\b|\bsupersed\w+\b|^(?:so|now|understood|got it)\b[^.]{0,40}:|"
-    r"^(?:done|implemented|changed|deployed|built)\b[^.]{0,40}[:,])"
+    r"(?i)\b(?:recap|settled|final (?:policy|rule|version|answer)|summary|to sum up|in short|"
+    r"so the (?:rule|policy)|amend(?:ed|ing)|supersed\w+)\b"
+    r"|^(?:so|now|understood|got it)\b[^.]{0,40}:"
+    r"|^(?:done|implemented|changed|deployed|built)\b[^.]{0,40}[:,]"
 )
 #: Words with which something is only proposed or described.
 _PROPOSES = re.compile(
-    r"(?i)\b(?:could|would|should (?:we|i|it|they)|shall|might|maybe|perhaps|alternatively|options?|i'd|we'd|"
-    r"my instinct|suggest\w*|propos\w*|currently|at present|at the moment|today it|want me to|let me know)\b"
+    r"(?i)\b(?:could|would|should (?:we|i|it|they)|shall|might|maybe|perhaps|alternatively|options?|"
+    r"i'd|we'd|my instinct|suggest\w*|propos\w*|currently|at present|at the moment|today it|"
+    r"want me to|let me know)\b"
 )
 _COURTESY = re.compile(
-    r"(?i)^\W*(?:thanks?|thank you|great|good|perfect|nice|ok(?:ay)?|cool|bye|see you|you're welcome|glad|have a)\b"
+    r"(?i)^\W*(?:thanks?|thank you|great|good|perfect|nice|ok(?:ay)?|cool|bye|see you|you're welcome|"
+    r"glad|have a)\b"
 )
 _DETAIL = re.compile(r"\d|`[^`]+`|[{}]|\b[A-Z][A-Z_]{2,}\b")
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=\S)")
 _MIN_WORDS = 2  # terms of a line; fewer carry no information
-#: Points of a line: for summing up, for settling, for a detail (a number, a name), against a
-#: proposal, and for each turn that follows.
-_SUMMING_UP, _SETTLING, _DETAILED, _PROPOSING, _LATER_TURN = 0.8, 0.5, 0.35, -0.5, -0.3
+#: Points of a line: for summing up, for settling, for a detail (a number, a name), for the words of
+#: a person's reply, against a proposal, and for each turn that follows.
+_SUMMING_UP, _SETTLING, _DETAILED, _REPLYING = 0.8, 0.5, 0.35, 0.15
+_PROPOSING, _LATER_TURN = -0.5, -0.3
 #: A line with fewer points is left out if the outcome has another one. A line that is cut needs more.
 _ENOUGH, _ENOUGH_TO_CUT = -0.3, 0.3
 #: Points for each word of the prompt that a line has, and the most of them.
@@ -140,9 +149,11 @@ def _is_on_topic(
     background: Background,
 ) -> bool:
     """Whether *turn* is on the topic of the turns *on*, and not on that of *off*."""
-    to_on, to_off = (_similarity(turn, turns, vectors, background) for turns in (on, off))
     if _announces_topic(turn):
-        return bool(off) and to_on > to_off + _MORE_SIMILAR
+        return False
+    if len(turn.text) < _SHORT:
+        return was_on
+    to_on, to_off = (_similarity(turn, turns, vectors, background) for turns in (on, off))
     if was_on:
         return to_on >= _NOT_SIMILAR and not (off and to_off > to_on + _MORE_SIMILAR)
     return to_on > to_off + _MORE_SIMILAR
@@ -195,31 +206,38 @@ def outcome(entries: list[Entry], terms: set[str], room: int) -> str:
 
 
 def _lines(entries: list[Entry], terms: set[str]) -> Iterator[Line]:
-    for number, entry in enumerate(entries):
-        later = len(entries) - 1 - number
-        for place, text in enumerate(_texts(entry.body)):
-            words = set(analyze.terms(text))
-            if len(words) < _MIN_WORDS or (_COURTESY.match(text) and len(words) <= 2 * _MIN_WORDS):
-                continue
-            points = later * _LATER_TURN + min(len(words & terms) * _ASKED_FOR, _MOST_ASKED_FOR)
+    turns = [said for entry in entries if (said := list(_statements(entry.body)))]
+    for number, said in enumerate(turns):
+        for place, (text, is_prompt) in enumerate(said):
+            points = (len(turns) - 1 - number) * _LATER_TURN
+            points += min(
+                len(terms.intersection(analyze.terms(text))) * _ASKED_FOR, _MOST_ASKED_FOR
+            )
             points += _SUMMING_UP * bool(_SUMS_UP.search(text))
             points += _SETTLING * bool(_SETTLES.search(text))
             points += _DETAILED * bool(_DETAIL.search(text))
             points += _PROPOSING * bool(_PROPOSES.search(text))
-            yield Line(text, (number, place), points)
+            points += _REPLYING * (is_prompt and number > 0)
+            yield Line(f"User: {text}" if is_prompt else text, (number, place), points)
 
 
-def _texts(body: str) -> Iterator[str]:
-    """The statements of a note: without questions, and without what is only about the turn."""
-    outcomes = notes.outcome_lines(body)
+def _statements(body: str) -> Iterator[tuple[str, bool]]:
+    """(text, whether it is from the prompt) of each line that states something.
+
+    Questions, courtesies and lines that are only about the turn do not.
+    """
+    about_outcome = notes.outcome_lines(body)
     for line in notes.note_lines(body):
-        if line.startswith(_ASKED):
-            said = [
-                sentence
-                for sentence in _SENTENCE.split(line.removeprefix(_ASKED))
-                if not sentence.rstrip(" )\"'").endswith(("?", "？"))
-            ]
-            if said:
-                yield f"User: {' '.join(said)}"
-        elif line in outcomes and not line.startswith(_REPLIED) and not line.endswith(("?", "？")):
-            yield line
+        is_prompt, text = line.startswith(_ASKED), line
+        if is_prompt:
+            sentences = _SENTENCE.split(line.removeprefix(_ASKED))
+            text = " ".join(one for one in sentences if not _is_question(one))
+        elif line not in about_outcome or line.startswith(_REPLIED) or _is_question(line):
+            continue
+        words = len(set(analyze.terms(text)))
+        if words >= _MIN_WORDS and not (words <= 2 * _MIN_WORDS and _COURTESY.match(text)):
+            yield text, is_prompt
+
+
+def _is_question(text: str) -> bool:
+    return text.rstrip(" )\"'").endswith(("?", "？"))
