@@ -15,8 +15,8 @@ indexed and searched. The rank of a session is that of its best note. Prints by 
 - how often a wrong one is first: one that was amended, or that did not amend the right one;
 - how often a note of the right one would be injected at that prompt, and of the wrong one without
   a word on what holds now;
-- where the set says what was decided: the share of the decision's own words, those that the question
-  lacks, in what is injected (0 where nothing is), and the tokens of an injection.
+- where the set says what was decided: the share of the decision's own words, those that the
+  question lacks, in what is injected (0 where nothing is), and the tokens of an injection.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.hubness import Background
 from memsearch_engine.index.rows import Row
 from memsearch_engine.injection import outcome
-from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse
 
 from tests.conftest import Box
@@ -19,8 +18,8 @@ from tests.injection.corpus import furnish, prepared, prompt, told
 
 TURNS = (
     (
-        "The label printer in the bakery prints the best-before date in two formats, which one do we want?",
-        "`labels.py` takes the format from the printer's locale. We could force ISO dates or the German form.",
+        "The label printer in the bakery prints the best-before date in two formats, which one?",
+        "`labels.py` takes it from the printer's locale. We could force ISO or the German form.",
     ),
     (
         "German form, with the year in four digits. And how many days before do we warn?",
@@ -28,12 +27,13 @@ TURNS = (
     ),
     (
         "Five. Frozen goods fourteen.",
-        "Done: `labels.py` prints `TT.MM.JJJJ` on every printer, the warning is set to 5 days, for frozen goods 14 days.",
+        "Done: `labels.py` prints `TT.MM.JJJJ` on every printer, the warning is set to 5 days, "
+        "for frozen goods 14 days.",
     ),
     ("Perfect, thanks!", "You're welcome."),
     (
         "Something else: the payroll export of the drivers is one hour short after the night tour.",
-        "Changed `payroll.py`: a tour that ends after midnight counts for the day on which it began.",
+        "Changed `payroll.py`: a tour that ends after midnight counts for the day of its start.",
     ),
 )
 ASKED = "the best-before date on the labels of the bakery's printer has the wrong format, fix it"
@@ -71,11 +71,30 @@ def test_an_outcome_is_within_its_room_and_then_has_the_summary(entries):
 
 
 def row(number: int, asked: str) -> Row:
-    anchor = [Anchor(SESSION, str(number), "")]
     return Row(
-        number, f"c{number}", f"- User asked: {asked}\n- Done in `labels.py`, with a test for each case", "", 1, 2, 0, f"e{number}", "", "p",
-        "2026-02-25", "09:00", "claude-code", SESSION, str(number), "turn", "", 3, "", anchor, {}, "/d",
-    )  # fmt: skip
+        id=number,
+        chunk_id=f"c{number}",
+        text=f"- User asked: {asked}\n- Done in `labels.py`, with a test for each case",
+        embedded="",
+        start_line=1,
+        end_line=2,
+        part=0,
+        entry_id=f"e{number}",
+        hash="",
+        project="p",
+        day="2026-02-25",
+        time="09:00",
+        agent="claude-code",
+        session=SESSION,
+        turn=str(number),
+        kind="turn",
+        heading="",
+        level=3,
+        title="",
+        anchors=[],
+        marks={},
+        path="/d",
+    )
 
 
 @pytest.mark.parametrize(("place", "expected"), [(0, [0, 1, 4]), (1, [0, 1, 4]), (2, [2, 3])])

@@ -7,8 +7,8 @@ al. 2018). A share of it is subtracted from the note's cosine to a query. For fi
 is the search" in docs/evaluation.md.
 
 The correction raises the score of a note that differs from all others, but by at most ``_MOST``
-times the scale of the collection. Among thousands of routine notes, a larger correction would go to a note in a language or form that
-no other note has, and that note would come first for every query.
+times the scale of the collection. Among thousands of routine notes, a larger correction would go to
+a note in a language or form that no other note has, and that note would come first for every query.
 
 The vectors of some models (E5) all point in a similar direction, which differs by script. The
 cosine of any two notes is above 0.75, and a query in Chinese is similar to every Chinese note. For

@@ -38,7 +38,8 @@ _NEW_TOPIC = re.compile(
     r"(?:the |an?)?\s*(?:other|another|different|separate)\s+"
     r"(?:topic|thing|matter|question|issue|annoyance|subject)|"
     r"something (?:else|different)|one more|(?:now )?the (?:actual|real|main) (?:topic|thing))\b"
-    r"|\bsomething else[:,]|\b(?:different|other|next) (?:topic|matter)\b|\b(?:different|other) thing\b"
+    r"|\bsomething else[:,]|\b(?:different|other|next) (?:topic|matter)\b"
+    r"|\b(?:different|other) thing\b"
 )
 #: Similarity in standard deviations above any two notes (``Background.z_score``): a turn below the
 #: first value starts a new topic. A turn is on the other topic again if it is more similar to that
@@ -48,11 +49,11 @@ _BEGINNING = 160  # characters of a prompt in which a new topic is announced
 _SHORT = 80  # characters of a turn; a shorter one does not change the topic ("thanks")
 #: Words with which something is settled.
 _SETTLES = re.compile(
-    r"(?i)\b(?:done|changed|implemented|decided|agreed|confirmed|finali[sz]ed|finally|the rule|policy|"
-    r"from now on|going forward|instead of|replaced?|removed|deleted|dropped|rewritten|merged|deployed|"
-    r"shipped|fixed|added|set to|(?:is|are) now|"
-    r"now (?:is|has|uses|takes|returns|splits|requires|filters)|no longer|never|always|only|exactly|"
-    r"must|at most|at least|unchanged|stays?|remains?|understood|got it)\b|=|->|→"
+    r"(?i)\b(?:done|changed|implemented|decided|agreed|confirmed|finali[sz]ed|finally|the rule|"
+    r"policy|from now on|going forward|instead of|replaced?|removed|deleted|dropped|rewritten|"
+    r"merged|deployed|shipped|fixed|added|set to|(?:is|are) now|"
+    r"now (?:is|has|uses|takes|returns|splits|requires|filters)|no longer|never|always|only|"
+    r"exactly|must|at most|at least|unchanged|stays?|remains?|understood|got it)\b|=|->|→"
 )
 #: Words with which a line sums up what was settled.
 _SUMS_UP = re.compile(
@@ -63,13 +64,13 @@ _SUMS_UP = re.compile(
 )
 #: Words with which something is only proposed or described.
 _PROPOSES = re.compile(
-    r"(?i)\b(?:could|would|should (?:we|i|it|they)|shall|might|maybe|perhaps|alternatively|options?|"
-    r"i'd|we'd|my instinct|suggest\w*|propos\w*|currently|at present|at the moment|today it|"
+    r"(?i)\b(?:could|would|should (?:we|i|it|they)|shall|might|maybe|perhaps|alternatively|"
+    r"options?|i'd|we'd|my instinct|suggest\w*|propos\w*|currently|at present|at the moment|today it|"
     r"want me to|let me know)\b"
 )
 _COURTESY = re.compile(
-    r"(?i)^\W*(?:thanks?|thank you|great|good|perfect|nice|ok(?:ay)?|cool|bye|see you|you're welcome|"
-    r"glad|have a)\b"
+    r"(?i)^\W*(?:thanks?|thank you|great|good|perfect|nice|ok(?:ay)?|cool|bye|see you|"
+    r"you're welcome|glad|have a)\b"
 )
 _DETAIL = re.compile(r"\d|`[^`]+`|[{}]|\b[A-Z][A-Z_]{2,}\b")
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=\S)")
@@ -78,7 +79,8 @@ _MIN_WORDS = 2  # terms of a line; fewer carry no information
 #: a person's reply, against a proposal, and for each turn that follows.
 _SUMMING_UP, _SETTLING, _DETAILED, _REPLYING = 0.8, 0.5, 0.35, 0.15
 _PROPOSING, _LATER_TURN = -0.5, -0.3
-#: A line with fewer points is left out if the outcome has another one. A line that is cut needs more.
+#: A line with fewer points is left out if the outcome has another one. A line that is cut needs
+#: more.
 _ENOUGH, _ENOUGH_TO_CUT = -0.3, 0.3
 #: Points for each word of the prompt that a line has, and the most of them.
 _ASKED_FOR, _MOST_ASKED_FOR = 0.1, 0.4

@@ -41,8 +41,8 @@ FETCHED = 20
 _MAX_NOTES = 3
 _MIN_TERMS = 3  # "continue", "yes, do that": too little to search for
 _NOTE_TOKENS = 80
-#: Tokens of the first note if it is from a conversation of several turns. It then takes the place of
-#: two notes.
+#: Tokens of the first note if it is from a conversation of several turns. It then takes the place
+#: of two notes.
 _CONVERSATION_TOKENS = 150
 _FENCE_TOKENS = 25
 _EARLIER = 120  # characters shown of a superseded note or of a stale reference
