@@ -65,8 +65,8 @@ _SUMS_UP = re.compile(
 #: Words with which something is only proposed or described.
 _PROPOSES = re.compile(
     r"(?i)\b(?:could|would|should (?:we|i|it|they)|shall|might|maybe|perhaps|alternatively|"
-    r"options?|i'd|we'd|my instinct|suggest\w*|propos\w*|currently|at present|at the moment|today it|"
-    r"want me to|let me know)\b"
+    r"options?|i'd|we'd|my instinct|suggest\w*|propos\w*|currently|at present|at the moment|"
+    r"today it|want me to|let me know)\b"
 )
 _COURTESY = re.compile(
     r"(?i)^\W*(?:thanks?|thank you|great|good|perfect|nice|ok(?:ay)?|cool|bye|see you|"
