@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from memsearch_engine import shown_line
@@ -15,7 +15,7 @@ from memsearch_tui.aside import away
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.typing import InOrder
 
-_DATES = ("today", "yesterday", "7d", "30d", "90d")
+_DATES = ("today", "yesterday", "7d", "30d", "90d", "mon", "14-mar", "last-march")
 
 
 def _values(name: str) -> Sequence[str]:
@@ -30,7 +30,7 @@ def _values(name: str) -> Sequence[str]:
         "has": ("evidence",),
         "after": _DATES[2:],
     }
-    return listed.get(name, _DATES if name in ("day", "before") else ())
+    return listed.get(name, _DATES if name in ("day", "before", "as-of") else ())
 
 
 class QueryBox(InOrder, Input):
@@ -72,9 +72,17 @@ class QueryBox(InOrder, Input):
 class FilterSuggester(Suggester):
     """Suggests the rest of the last word of a query if it is the beginning of a filter."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(
+        self,
+        library: Library,
+        offer: Callable[[str, Sequence[str]], None] = lambda name, values: None,
+    ) -> None:
+        """Args:
+        offer: called with the name of the filter that is typed and its values that fit; ('', ())
+            for other words.
+        """
         super().__init__(use_cache=False, case_sensitive=True)
-        self._library = library
+        self._library, self._offer = library, offer
 
     async def get_suggestion(self, value: str) -> str | None:
         """Complete the filter at the end of the query; None if there is no completion."""
@@ -92,6 +100,8 @@ class FilterSuggester(Suggester):
         if not colon:
             from memsearch_engine import FILTER_KEYS
 
+            self._offer("", ())
+
             near = [
                 filter_ for filter_ in FILTER_KEYS if len(word) > 1 and filter_.startswith(word)
             ]
@@ -99,4 +109,5 @@ class FilterSuggester(Suggester):
         names = await away(self._library.project_names) if name == "project" else ()
         values = ("*", *names) if name == "project" else _values(name)
         near = [value for value in values if value.startswith(start) and value != start]
+        self._offer(name if near else "", near)
         return shown_line(f"{name}:{near[0]}") if near else ""

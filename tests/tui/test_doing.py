@@ -42,6 +42,45 @@ async def typed(pilot, text: str) -> None:
     await pilot.pause()
 
 
+def test_a_deletion_of_several_notes_comes_back_as_one(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("space", "space", "d")
+        await settled(pilot)
+        assert len(titles(app)) == 2
+        await pilot.press("u")
+        await settled(pilot)
+        assert "brought back 2 notes" in said(app) and len(titles(app)) == 4
+        await pilot.press("home", "space", "space", "d")
+        await settled(pilot)
+        await pilot.press("U")
+        await settled(pilot)
+        row = "".join(text for text, _ in app.screen._row(0, 100))
+        assert row.endswith("  and 1 more")
+        await pilot.press("r")
+        await settled(pilot)
+        assert "brought back 2 notes" in said(app)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(titles(app)) == 4
+
+    drive(app, steps)
+
+
+def test_no_border_is_cut_in_a_narrow_terminal(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await settled(pilot)
+        panes = app.screen.panes
+        assert panes.entries.region.right <= 30
+        await pilot.press("enter")
+        assert panes.reader.region.right <= 30
+
+    drive(app, steps, (30, 20))
+
+
 # -- new notes
 
 
@@ -269,6 +308,26 @@ def test_a_file_that_is_held_holds_no_screen(world):
 
 
 # -- searches
+
+
+def test_the_values_of_a_filter_are_listed_while_it_is_typed(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("slash", *"redis kind:")
+        await settled(pilot)
+        assert said(app).startswith("kind:  turn  note") and "tab completes" in said(app)
+        await pilot.press(*"no")
+        await settled(pilot)
+        assert said(app).startswith("kind:  note   tab")
+        await pilot.press("tab", "space")
+        await settled(pilot)
+        assert "kind:" not in said(app)
+        await pilot.press(*"agent:", "escape")
+        await settled(pilot)
+        assert "agent:" not in said(app)
+
+    drive(app, steps)
 
 
 def test_tab_completes_and_never_leaves_the_box(world):

@@ -100,7 +100,9 @@ class BrowseScreen(Screen[None]):
             placeholder='words, agent: project: after:7d day: is:pinned -word "phrase"',
             id="query",
             compact=True,
-            suggester=FilterSuggester(self.state.library),
+            suggester=FilterSuggester(
+                self.state.library, lambda name, values: self.search.offer(name, values)
+            ),
         )
         return Panes(
             query=query,

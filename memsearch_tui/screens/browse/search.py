@@ -18,6 +18,8 @@ from memsearch_tui.counted import many
 from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memsearch_engine import Answer
 
     from memsearch_tui.screens.browse.desk import Desk
@@ -29,6 +31,7 @@ REST_S = 0.14
 #: One thread each: an outdated query is dropped from the lane before it runs.
 _WORDS, _MEANING = Lane("words"), Lane("meaning")
 _HITS = 60
+_OFFERED = 8  # listed values of a filter
 #: Words of a question that a matching note need not contain.
 _ASKING = frozenset(
     "today yesterday now recently lately latest last current currently when what why how who which "
@@ -48,6 +51,7 @@ class SearchController:
         self._answer: Answer | None = None  # the shown answer
         self._past = -1  # the past search in the box, counted from the newest
         self._unfolded = False  # faintly similar hits are listed, too
+        self._offered = ""  # the values of the filter that is typed
 
     # -- the box
 
@@ -59,7 +63,9 @@ class SearchController:
     def typed(self, text: str) -> None:
         """Use the text of the box as the query."""
         self._state.query, self._state.chosen, self._unfolded = text, False, False
-        self._desk.status.set_remark("")
+        if not text or text.endswith(" "):
+            self._offered = ""
+        self._desk.status.set_remark(self._offered)
         if self._past >= 0 and text != self._saved.past_searches[self._past]:
             self._past = -1
         if text.strip():
@@ -69,6 +75,13 @@ class SearchController:
             self._generation += 1  # answers of earlier queries are dropped
             self._listing.show(self._state.before_search)
             self._listing.read_again()
+
+    def offer(self, name: str, values: Sequence[str]) -> None:
+        """List the values of the filter that is typed; nothing for ''."""
+        listed = "  ".join([*values[:_OFFERED], *["…"] * (len(values) > _OFFERED)])
+        self._offered = f"{name}:  {listed}   tab completes" if name else ""
+        if self._desk.is_typing:
+            self._desk.status.set_remark(self._offered)
 
     def arrow(self, step: int) -> None:
         """Handle down (1) or up (-1) in the box: an empty box shows past searches, else the cursor
@@ -92,6 +105,7 @@ class SearchController:
         """Empty the box and return to the row of all notes where the search began."""
         self._generation += 1
         self._state.cursor_wanted = None
+        self._offered = ""
         self._desk.status.set_remark("")
         self._state.query = ""
         self._past = -1
@@ -162,7 +176,7 @@ class SearchController:
                 return
             self.show_hits(answer)
             if lane is _MEANING:  # typing rests
-                self._desk.status.set_remark(_remarks(answer))
+                self._desk.status.set_remark(self._offered or _remarks(answer))
                 if answer.mode == "hybrid":
                     self._desk.status.set_service("")  # the service has answered
 
@@ -199,7 +213,7 @@ class SearchController:
         self._reader.preview()
         self._listing.show_title()
         self._listing.show_calendar(found.counts)
-        self._desk.status.set_remark("")
+        self._desk.status.set_remark(self._offered)
 
     def show_hits(self, answer: Answer) -> None:
         """Show the hits. The cursor is on the best one until the user moves it."""
