@@ -27,6 +27,7 @@ _WORDS = {
     "marks": "label tag flag",
     "copy": "clipboard yank",
     "copy.markdown": "clipboard yank source",
+    "copy.part": "clipboard yank command snippet url address",
     "export": "save download json markdown",
     "transcript": "session chat turn original",
     "memory": "note of the turn",

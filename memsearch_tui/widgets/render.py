@@ -149,6 +149,34 @@ def markdown(text: str) -> list[Row]:
     return rows
 
 
+def code_blocks(text: str) -> list[str]:
+    """Return the text of each fenced block."""
+    lines = plain(text).split("\n")
+    blocks: list[str] = []
+    place = 0
+    while place < len(lines):
+        if match := _FENCE.match(lines[place]):
+            sign, begin = match[1], place + 1
+            place = next(
+                (n for n in range(begin, len(lines)) if _closes(lines[n], sign)), len(lines)
+            )
+            blocks.append("\n".join(lines[begin:place]))
+        place += 1
+    return blocks
+
+
+def links(text: str) -> list[str]:
+    """Return the addresses of links and images, and bare addresses."""
+    found = (match.groupdict() for match in _INLINE.finditer(plain(text)))
+    return [address for one in found if (address := one["url"] or one["target"])]
+
+
+def spans_of_code(text: str) -> list[str]:
+    """Return the code within lines, without its backticks."""
+    found = (match["code"] for match in _INLINE.finditer(plain(text)))
+    return [code.strip("`") for code in found if code and "\n" not in code]
+
+
 def _line(line: str) -> Row:
     if line.lstrip().startswith("#"):
         return [(line, "strong")]

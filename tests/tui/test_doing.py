@@ -68,6 +68,32 @@ def test_a_deletion_of_several_notes_comes_back_as_one(world):
     drive(app, steps)
 
 
+def test_a_part_of_a_text_is_copied_alone(world):
+    text = (
+        "- Run `make lint` first, see [the guide](https://x.example/guide) or https://y.example\n\n"
+        "```sh\nmake deploy\nmake check\n```"
+    )
+    Memory(str(world.project), home=world.home).add(text, day="2026-02-20")
+    app = world.app()
+
+    async def steps(pilot):
+        await settled(pilot)
+        await pilot.press("C")
+        rows = ["".join(piece for piece, _ in app.screen._row(n, 80)) for n in range(4)]
+        assert rows == [
+            "make deploy … 2 lines  block",
+            "https://x.example/guide  link",
+            "https://y.example  link",
+            "make lint  code",
+        ]
+        await pilot.press("enter")
+        assert app.clipboard == "make deploy\nmake check" and said(app) == "copied"
+        await pilot.press("down", "C")
+        assert app.clipboard.startswith("make") and "no code" in said(app)
+
+    drive(app, steps)
+
+
 def test_no_border_is_cut_in_a_narrow_terminal(world):
     app = world.app()
 

@@ -173,6 +173,26 @@ class Changes:
 
         await self._desk.read("reading", away(partial(self._selection.entries, chosen)), read)
 
+    def copy_part(self) -> None:
+        """Let the user choose a code block, a link or code of the open text, and copy it."""
+        from memsearch_tui.extracts import extracts
+        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
+
+        turn = self._conversation.turn if self._state.level == "turn" else None
+        entry = self._state.entry
+        text = render.turn_markdown(turn) if turn else entry.body if entry else ""
+        found = {str(number): one for number, one in enumerate(extracts(text))}
+        if not found:
+            self._desk.say("This text has no code and no link.", for_s=3)
+        elif len(found) == 1:
+            self._copied(found["0"].text)
+        else:
+            rows = [ChoiceRow(name, one.title, one.kind) for name, one in found.items()]
+            self._desk.screen.app.push_screen(
+                ChooseScreen("copy a part of the text", rows),
+                lambda name: self._copied(found[name].text) if name else None,
+            )
+
     def _copied(self, text: str) -> None:
         if text:
             self._desk.screen.app.copy_to_clipboard(text)

@@ -47,6 +47,7 @@ BINDINGS: list[BindingType] = [
     _key("M", "marks", "Mark: expires, superseded, confidence, remember, forget", "marks"),
     _key("y", "copy", "Copy the text", "copy"),
     _key("Y", "copy True", "Copy as markdown, with heading and anchor", "copy.markdown"),
+    _key("C", "copy_part", "Copy a code block, a link or code of the text", "copy.part"),
     _key("X", "export", "Export to a file", "export"),
     _key("t", "transcript", "Conversation", "transcript"),
     _key("m", "note_of_turn", "The note of this turn", "memory"),

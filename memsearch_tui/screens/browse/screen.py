@@ -148,6 +148,7 @@ class BrowseScreen(Screen[None]):
             "redo": changes.redo,
             "history": changes.show_history,
             "copy": changes.copy,
+            "copy_part": changes.copy_part,
             "export": changes.export,
             "pin": self.marks.pin,
             "marks": self.marks.choose,
