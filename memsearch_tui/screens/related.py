@@ -79,11 +79,11 @@ class RelatedScreen(Screen[Item]):
             )
         except Exception as error:  # an error with related notes must not end the app
             self.found, problem = [], str(error)
-        self._list.empty = [
-            problem
-            or "No other note is on its topic, and no other captured turn wrote to the files that "
-            "it names."
+        none = [
+            "No other note is on its topic, and no other captured turn",
+            "wrote to the files that it names.",
         ]
+        self._list.empty = [problem] if problem else none
         self._list.border_subtitle = f"{len(self.found)}" + (
             f" · {problem}" if problem and self.found else ""
         )

@@ -13,38 +13,37 @@ from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import Row, TextView
 
 _SEARCHING = """\
-Type / and words. Words answer at every key; \
-meaning joins in when typing rests. Filters are words as well:
-  agent:codex  project:name  after:7d  before:2026-02-01  day:yesterday  kind:note  session:1f3c
-  has:evidence  is:pinned  is:stale  path:name  branch:name
-  as-of:2026-03-01 (as it stood then)  -word  "a phrase"
-tab completes a filter. up in the empty box brings back what was searched before; \
-ctrl+s keeps a search, S lists what is kept.
-f keeps to the agent of this note, F looks in all projects.
+Type / and words. The search by words answers at every key; the search by meaning follows when \
+typing rests. Filters are typed as well:
+  agent:codex  project:name  kind:note  session:1f3c  path:name  branch:name
+  after:7d  before:2026-02-01  day:yesterday  day:14-mar  after:3-weeks-ago
+  has:evidence  is:pinned  is:stale  -word  "a phrase"
+  as-of:2026-03-01  the notes as they were on that day
+The line above the footer lists the values of a filter, and tab completes it.
+up in the empty box shows past searches; ctrl+s saves a search, S lists saved searches.
+f shows only the agent of this note, F looks in all projects.
 """
 _ABOUT = """\
-All notes stand in one list under their days, the newest first. \
-enter goes down: note, the whole section, the conversation at the very
-turn. A click into the calendar goes to that day.
+One list has all notes under their days, the newest first. \
+enter goes one level down: note, whole section, the turn of the conversation. \
+A click into the calendar goes to that day.
 
-escape  in the editor: leaves it, what you typed is kept as a draft (ctrl+g drops it)
-        in the search box and in its hits: back to all notes, where you were
+escape  in the editor: leaves it; the text stays as a draft (ctrl+g drops it)
+        in the search box and in its hits: back to all notes
         in a conversation: back to its note; in a note: back to the list
         in the list: nothing; q leaves the app
 
 In front of a row: {tags} me = {titles}, written by hand
-  ◆ pinned   ! took in content from outside, \
-or waits for your decision   ◷ expires   ? low confidence
+  ◆ pinned   ! quarantined, or with content from outside   ◷ expires   ? low confidence
   ✗ names what is gone from the repository   → names \
 what has moved there   ⎇ its branch was not merged
-  × superseded, or a hit above it is the newer word   … its summary is still to come
+  × superseded   … its summary is pending
   ▸ its conversation can be opened   ≠ changed in two places
   ~ found by meaning alone   dim: only faintly alike
 
-Nothing is lost: u takes back the last edit, delete or mark, \
-also after a restart; U lists what was changed and brings any of it back.
-Everything on this page is in the palette too (ctrl+k), \
-found by other words as well; so are the theme and changing keys.
+Nothing is lost: u undoes the last edit, deletion or mark, \
+also after a restart; U lists all changes, and each can be undone.
+The palette (ctrl+k) lists everything on this page, the theme, and the keys.
 """
 
 

@@ -175,7 +175,7 @@ class PlaceRows:
                 (f"{tag} ", tag),
                 (f"{name or 'by hand':12s}", "text"),
                 (f"{count:>7,}  ", "dim"),
-                (when(newest, today), "dim"),
+                (short_day(when(newest, today), today), "dim"),
             ]
         if kind == "pin":
             item = next((item for item in now.pinned if item.entry_id == name), None)
