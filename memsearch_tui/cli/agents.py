@@ -118,10 +118,9 @@ def not_written_here(memory: Memory) -> str:
     if not arrived:
         return ""
     cited = sum(bool(note.conversation) for note in arrived)
-    proof = f" ({cited} of them cite a conversation that is on this machine)" if cited else ""
+    proof = f" ({cited} with a conversation that is on this machine)" if cited else ""
     return (
-        f"{many(len(arrived), 'note')} not written by this program{proof}: "
-        "no session is given them."
+        f"no session gets {many(len(arrived), 'note')} that this program did not write{proof}:"
         " `memsearch review` shows them, `memsearch review accept quarantine` releases all"
     )
 

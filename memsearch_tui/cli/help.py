@@ -70,7 +70,9 @@ In MEMSEARCH_HOME (~/.memsearch):
   state.db, history.db              projects, capture, cost; changes for `undo`
   evidence/                         archived conversations
   longterm/                         what was learned from sessions
-  inbox/, run/, logs/               the event queue, the service's socket, its log""",
+  inbox/, run/, logs/               the event queue, the service's socket, its log
+  secret.key, sync.key              keys: back them up
+  backups/                          databases from before an upgrade""",
 }
 EXAMPLES = """\b
 Examples:

@@ -121,8 +121,10 @@ def _lines(state: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return label, text and related command of each line."""
     counts, service = state["index"], state["service"]
     notes = f"{many(state['days'], 'day')}, {state['oldest_day']} to {state['newest_day']}"
-    if counts:
+    if counts.get("entries"):
         notes = f"{many(counts['entries'], 'note')} on {notes}"
+    else:
+        notes += " (not indexed yet)"
     lines = [
         ("project", f"{state['project']}  {output.safe(state['memory'])}", ""),
         (

@@ -15,3 +15,11 @@ def test_where_nothing_was_ever_changed_looking_back_says_so_and_makes_no_home(t
     done = box.run(*words)
     assert "can't be used" not in done.err and done.code in (0, 1), done.err
     assert not box.home.root.exists()
+
+
+def test_status_without_an_index_claims_no_number_of_notes(box: Box):
+    """Notes that are there and not indexed are not called "0 notes"."""
+    box.write("2026-02-09", "# 2026-02-09\n\n### 10:00\n- the search timeout is 20 seconds\n")
+    done = box.ok("status")
+    assert "0 notes" not in done.out and "1 day, 2026-02-09" in done.out, done
+    assert "no session gets 1 note that this program did not write" in done.out + done.err, done
