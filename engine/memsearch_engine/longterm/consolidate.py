@@ -101,8 +101,7 @@ def run(
 
 
 def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]:
-    """Find notes of sessions that notes of later sessions supersede
-    (``search.supersession.listing``).
+    """Find notes of sessions that later notes supersede (``search.supersession.listing``).
 
     Returns:
         The id of a memory -> one line per superseded note. Empty without a catalog.
@@ -467,9 +466,7 @@ def _remaining(ids: str, gone: set[str]) -> str:
 
 
 class FileTools:
-    """The file tools of a model: it may read all files of the folder and write its own
-    documents.
-    """
+    """A model's file tools: it may read all files of the folder, and write its own documents."""
 
     def __init__(self, home: Home, folder: Path) -> None:
         self.home, self.folder = home, folder

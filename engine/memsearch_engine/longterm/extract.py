@@ -325,8 +325,10 @@ class _ExtractionRun:
                 self.outcome.empty += 1
 
     def _project(self, cwd: str) -> tuple[str, str]:
-        """Identity and name of a folder's project; ('', '') if the folder is gone, so that nothing
-        applies to the whole project.
+        """Return the identity and name of a folder's project.
+
+        Returns:
+            ('', '') if the folder is gone. Nothing then applies to the whole project.
         """
         if not cwd or not home_of(cwd, self.home):
             return "", ""
@@ -412,8 +414,10 @@ def unfit(conversation: Conversation, turns: list[Turn]) -> str:
 
 
 def transcript(turns: list[Turn], max_tokens: int) -> str:
-    """Format turns within a token budget: the most useful parts first, the newest of each kind,
-    printed in their original order.
+    """Format turns within a token budget.
+
+    The most useful parts are chosen first, of each kind the newest. They are printed in their
+    original order.
     """
     parts: list[tuple[int, int, str]] = []  # (priority, position, text)
     for number, turn in enumerate(turns):
@@ -477,17 +481,17 @@ def checked(text: str, home: Home) -> ExtractionAnswer | None:
 
 
 def _clean(text: str, home: Home) -> str:
-    """Clean a model's text for our files: no secrets, terminal escapes, comments or citations, and
-    headings below ours.
+    """Clean a model's text for our files.
+
+    It then has no secrets, terminal escapes, comments or citations, and its headings are below
+    ours.
     """
     text = without_citations(redact(plain(text.strip()), home)[0]).replace("<!--", "<\u200b!--")
     return re.sub(r"(?m)^#{1,3}(?=\s)", "####", text)[:_MAX_MEMORY]
 
 
 def prompt(home: Home, name: str) -> str:
-    """The instructions: the user's own (``MEMSEARCH_HOME/prompts/longterm-NAME.md``), or the
-    default ones.
-    """
+    """Return the user's instructions (``MEMSEARCH_HOME/prompts/longterm-NAME.md``), or ours."""
     own = home.root / "prompts" / f"longterm-{name}.md"
     path = own if own.is_file() else Path(os.path.dirname(__file__)) / "prompts" / f"{name}.md"
     return path.read_text(encoding="utf-8").strip()

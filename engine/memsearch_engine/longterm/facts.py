@@ -49,9 +49,7 @@ class Fact(msgspec.Struct, frozen=True):
 
     @property
     def at(self) -> float:
-        """The time of the fact in seconds since 1970, from its file name; now if the name contains
-        none.
-        """
+        """The time in the fact's file name, in seconds since 1970; now if the name has none."""
         try:
             stamp = datetime.strptime(os.path.basename(self.path)[:19], _STAMP)
         except ValueError:

@@ -158,9 +158,7 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
 
 
 def _rewrite_evidence(home: Home) -> None:
-    """Rewrite the evidence files from the session memories, so that the next consolidation sees the
-    difference.
-    """
+    """Rewrite the evidence files, so that the next consolidation sees the difference."""
     if (home.longterm / workspace.RAW).exists():
         weighed = [
             memory

@@ -53,8 +53,9 @@ def injected(home: Home, project: str, max_tokens: int, page: str = "") -> str:
 
 
 def injected_page(home: Home, settings: Settings, memory: str, project: str) -> str:
-    """The part of PROJECT.md that is injected at the start of a session, at most
-    ``documents.max_tokens`` tokens.
+    """Return the part of PROJECT.md that is injected at the start of a session.
+
+    It has at most ``documents.max_tokens`` tokens.
 
     Args:
         memory: the project's memory folder.
@@ -171,9 +172,7 @@ def _missing_key(settings: Settings) -> str:
 
 
 def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
-    """The notes with stale references (``injection.session_start.Outdated``); none without a
-    catalog.
-    """
+    """Return notes with stale references (``session_start.Outdated``); none without a catalog."""
     catalog = Catalog.open_readonly(home.cache_db)
     if catalog is None:
         return {}

@@ -382,9 +382,7 @@ def _me() -> str:
 
 
 def _is_gone(owner: str) -> bool:
-    """Whether the process that claimed a job ran on this machine and has ended, so that its lease
-    can be ignored.
-    """
+    """Whether the process that claimed a job has ended here, so that its lease does not count."""
     pid, _, host = owner.partition("@")
     if host != socket.gethostname() or not pid.isdecimal():
         return False

@@ -51,8 +51,7 @@ class SessionMemoryUsage(msgspec.Struct):
 
 
 def overview(home: Home, unused_days: float, now: float = 0.0) -> list[SessionMemoryUsage]:
-    """Every session memory with its use and age, and the days on which it will be forgotten and
-    deleted.
+    """Return every session memory with its use, age, and the days of its forgetting and deletion.
 
     Args:
         unused_days: the days without use after which a memory is forgotten.

@@ -81,8 +81,7 @@ class PageState(msgspec.Struct):
 
 
 def path_of(settings: Settings, project: Project, page: Page) -> str:
-    """The page's file: in the project's ``.memsearch``, or the path in the owner's settings, below
-    the project.
+    """Return the page's file, in ``.memsearch`` or at the owner's path below the project.
 
     Raises:
         SettingsError: the path is not valid.
@@ -114,8 +113,10 @@ def read(settings: Settings, project: Project, page: Page) -> str:
 
 
 def lines_of(home: Home, project: Project, page: Page) -> dict[Spot, str]:
-    """The lines that may be injected, each with its headings: ``made`` (proposed by a model and
-    accepted) or ``released`` (written by a person and released by the owner).
+    """Return the lines that may be injected, with their headings and origins.
+
+    The origin is ``made`` (proposed by a model and accepted) or ``released`` (written by a person
+    and released by the owner).
     """
     query = "SELECT trail, line, how FROM living_lines WHERE project=? AND page=?"
     with using(home, SCHEMA) as db:

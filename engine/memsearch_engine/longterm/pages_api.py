@@ -1,6 +1,4 @@
-"""The public interface of PROJECT.md and USER.md, and of the block with their text in instruction
-files.
-"""
+"""The public interface of PROJECT.md, USER.md, and of the block with them in instruction files."""
 
 from __future__ import annotations
 
@@ -163,8 +161,9 @@ class Pages:
     # -- instruction files
 
     def proposed(self, name: str, pages: Iterable[Page] = ("project",)) -> Patch:
-        """The change of an instruction file (AGENTS.md, CLAUDE.md) that adds a marked block with
-        the pages' injectable text. Nothing is written.
+        """Return the change of an instruction file that adds the pages' injectable text.
+
+        The text is in a marked block of AGENTS.md, CLAUDE.md or another file. Nothing is written.
 
         Raises:
             UsageError: the file is not a markdown file of the project, or the pages have no such

@@ -1,6 +1,4 @@
-"""Runs both phases, by hand or in the background, reports their status, and clears the long-term
-memory.
-"""
+"""Runs both phases, reports their status, and clears the long-term memory."""
 
 from __future__ import annotations
 
@@ -303,9 +301,7 @@ def clear(home: Home) -> Path | None:
 
 
 def _backup(home: Home) -> Path | None:
-    """Create an archive of files, memories, proposals, refusals and the trash; None if all are
-    empty.
-    """
+    """Back up files, memories, proposals, refusals and the trash; return None if all are empty."""
     found = workspace.files(home.longterm)
     with using(home, BACKED_UP) as db:
         tables = {

@@ -72,15 +72,15 @@ def folder_of(project: Project, input_dir: str) -> str:
 
 
 def newest(folder: str) -> float:
-    """The last modification time of the folder's files, in seconds since 1970; 0 if there
-    are none.
-    """
+    """Return the newest modification time of the folder's files (since 1970); 0 without files."""
     return max((file.mtime_ns / 1e9 for file in list_files(folder).files), default=0.0)
 
 
 def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Material:
-    """Collect the newest notes that may be injected, within *max_tokens*, and the project's part of
-    the long-term memory.
+    """Collect the newest injectable notes, and the project's part of the long-term memory.
+
+    Args:
+        max_tokens: the largest size of the result.
     """
     longterm = redact(
         workspace.part_for(workspace.read(home.longterm, workspace.SUMMARY), project.id[:8]), home
@@ -144,9 +144,7 @@ def _shown(material: Material, day: str, entry: Entry) -> str:
 
 
 def tools_for(material: Material) -> list[ModelTool]:
-    """The read-only tools of a model: search notes by words, read one note, read the conversation
-    behind a note.
-    """
+    """Return a model's read-only tools: search notes, read a note, read its conversation."""
     return [
         ModelTool(
             "search",

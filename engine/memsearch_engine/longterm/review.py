@@ -247,8 +247,9 @@ def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
 
 
 def _consolidated(home: Home, hunks: list[Hunk]) -> None:
-    """Add accepted changes to the baseline, so that the next consolidation does not treat them as
-    new. Other edits of the owner stay new.
+    """Add accepted changes to the baseline, so that they are not new for the next consolidation.
+
+    Other edits of the owner stay new.
     """
     baseline = workspace.Baseline(home)
     known = baseline.files()

@@ -86,8 +86,10 @@ def write(
 
 
 def rewrite(home: Home, *, forget: bool = False) -> None:
-    """Rewrite the searchable files of all projects that have them, after something was forgotten
-    (*forget*) or restored.
+    """Rewrite the existing searchable files of all projects.
+
+    Args:
+        forget: something was forgotten; otherwise something was restored.
     """
     if home.longterm_search.is_dir():
         origin = Origin(home)

@@ -282,8 +282,10 @@ def checked_body(home: Home, body: str, confirmed: Callable[[str], bool]) -> tup
 
 
 def _commands(text: str) -> Iterator[str]:
-    """Yield the lines of code that an agent may take for commands: all blocks except those of
-    another language, and inline code that calls a program (CommonMark).
+    """Yield the lines of code that an agent may take for commands.
+
+    They are all blocks except those of another language, and inline code that calls a program
+    (CommonMark).
     """
     from markdown_it import MarkdownIt  # takes 90 ms, and few commands need it
 

@@ -1,5 +1,6 @@
-"""Drafts of skills: ``.memsearch/skill-candidates/<name>/SKILL.md`` with a ``meta.json`` beside it,
-in memsearch's layout.
+"""Drafts of skills in memsearch's layout.
+
+The layout is ``.memsearch/skill-candidates/<name>/SKILL.md`` with a ``meta.json`` beside it.
 
 A model drafts skills from recurring procedures (``skill_drafts``), or the owner writes one. Drafts
 are not injected. The owner installs a draft into folders, and uninstalling restores these folders
@@ -125,9 +126,7 @@ def store(project: Project) -> str:
 
 
 def slug_of(name: str) -> str:
-    """Convert a name to the specification's form: a-z, 0-9 and single hyphens, at most 64
-    characters.
-    """
+    """Convert a name to the specification's form: a-z, 0-9, single hyphens, 64 characters."""
     return (
         re.sub(r"-{2,}", "-", re.sub(r"[^a-z0-9]+", "-", name.lower())).strip("-")[:64].strip("-")
     )
@@ -238,9 +237,7 @@ def hash_of(text: str) -> str:
 
 
 def chosen(settings: Settings) -> tuple[str, SkillTask] | None:
-    """The agent and its settings table that enable the drafting of skills; None if no
-    table does.
-    """
+    """Return the agent and settings table that enable the drafting of skills, or None."""
     return cast("tuple[str, SkillTask] | None", enabled(settings, TASK))
 
 

@@ -132,8 +132,10 @@ class Skills:
         )
 
     def places(self, candidate: Candidate) -> list[str]:
-        """The default folders for an installation: the current ones, else those of the settings,
-        else those in which the project's agents look.
+        """Return the default folders for an installation.
+
+        They are the current folders, those of the settings, or those in which the project's agents
+        look.
         """
         settings = load(self._home)
         chosen = skills.chosen(settings)

@@ -1,5 +1,6 @@
-"""Session memories (phase 1's results), the sessions that may be read, and the owner's refusals, in
-``state.db``.
+"""Session memories (results of phase 1), readable sessions, and the owner's refusals.
+
+They are stored in ``state.db``.
 
 The id of a memory is eight hex digits, made from its agent and session. Sessions cite this id.
 """
@@ -125,9 +126,7 @@ class SessionMemories:
 
     @staticmethod
     def drop(db: sqlite3.Connection, name: str) -> None:
-        """Delete the memory of a session that teaches nothing any more, in the caller's
-        transaction.
-        """
+        """Delete the memory of a session that teaches nothing now, in the caller's transaction."""
         db.execute("DELETE FROM longterm_memories WHERE id=?", (name,))
 
     def all(self) -> list[SessionMemory]:
@@ -230,9 +229,7 @@ class SessionMemories:
 
     @staticmethod
     def mark_selected(db: sqlite3.Connection, chosen: Iterable[SessionMemory]) -> None:
-        """Record exactly the versions that were consolidated, not newer ones, in the caller's
-        transaction.
-        """
+        """Record exactly the consolidated versions, not newer ones, in the caller's transaction."""
         db.execute("UPDATE longterm_memories SET selected=0")
         rows = [(m.watermark, m.id, m.watermark) for m in chosen]
         db.executemany("UPDATE longterm_memories SET selected=? WHERE id=? AND watermark=?", rows)
@@ -256,9 +253,7 @@ class SessionMemories:
             }
 
     def refuse(self, sign: Literal["+", "-"], lines: Iterable[str]) -> None:
-        """Remember that the owner rejected the addition (``+``) or the removal (``-``) of
-        *lines*.
-        """
+        """Record that the owner rejected the addition (``+``) or removal (``-``) of *lines*."""
         rows = [(sign, plain, self.clock()) for line in lines if (plain := plain_line(line))]
         with using(self.home, SCHEMA) as db, transaction(db):
             db.executemany(

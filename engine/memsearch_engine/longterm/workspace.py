@@ -1,5 +1,4 @@
-"""The long-term files: their names, layout, permitted content, and changes since the last
-consolidation.
+"""The long-term files: their names, layout, permitted content, and changes.
 
 ``longterm/`` contains the input of a consolidation (``raw_memories.md``, ``rollout_summaries/``,
 ``extensions/``) and its accepted output (``MEMORY.md``, ``memory_summary.md``, ``skills/``). The
@@ -88,8 +87,10 @@ def is_artifact(path: str) -> bool:
 
 
 def check_root(folder: Path) -> None:
-    """Refuse a workspace that is a link or contains a linked folder, because writes would go
-    elsewhere. Raises Unreachable.
+    """Check that the workspace is no link and contains no linked folder.
+
+    Raises:
+        Unreachable: it is, and writes would go elsewhere.
     """
     for part in (folder, *(folder / name for name in _FOLDERS)):
         if part.is_symlink() or (part.exists() and not part.is_dir()):
@@ -308,9 +309,7 @@ class Baseline:
         return changes
 
     def _tree(self) -> tuple[dict[str, Any], Callable[[Any], bytes]]:
-        """Path -> object name, and a function that reads an object; empty without a readable
-        baseline.
-        """
+        """Return path -> object name, and a reader of objects; empty without a baseline."""
         from dulwich.errors import NotGitRepository
         from dulwich.object_store import iter_tree_contents
         from dulwich.refs import Ref
@@ -500,8 +499,9 @@ def _check_scope(name: str, section: ArtifactSection, known: dict[str, str]) -> 
 
 
 def blocks(lines: list[str]) -> list[tuple[int, int]]:
-    """The (begin, end) of each bullet with its continuation lines, and of each heading and
-    paragraph. Blank lines belong to none.
+    """Return the (begin, end) of each bullet, heading and paragraph.
+
+    A bullet includes its continuation lines. Blank lines belong to no block.
     """
     found: list[tuple[int, int]] = []
     open_ = False
@@ -517,9 +517,7 @@ def blocks(lines: list[str]) -> list[tuple[int, int]]:
 
 
 def part_for(summary: str, scope: str) -> str:
-    """The part of memory_summary.md for sessions of a project: the lines for all projects and those
-    for this one.
-    """
+    """Return the lines of memory_summary.md for a project and for all projects."""
     try:
         found = sections(summary)
     except InvalidArtifacts:

@@ -37,8 +37,7 @@ class AgentFiles:
         self._scope, self._notes = scope, notes
 
     def all(self, *, agent: str = "", compare: bool = False) -> list[AgentFile]:
-        """The memory files for this project (or for all), in the order in which their agents read
-        them.
+        """Return the memory files for this project (or for all), in their agents' reading order.
 
         Args:
             agent: only the files that this agent reads.

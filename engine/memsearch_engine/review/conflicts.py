@@ -1,5 +1,6 @@
-"""Notes with a conflict: their text was changed in two places, and both texts are in the file until
-the owner decides.
+"""Notes with a conflict: their text was changed in two places.
+
+Both texts are in the file until the owner decides.
 
 ``journal.merge`` has put the newer text in the note's place and the other one after it. Neither is
 injected until then.

@@ -1,6 +1,4 @@
-"""Proposals of models in the review queue: changes of the long-term memory and of pages, and drafts
-of skills.
-"""
+"""Proposals of models in the review queue: long-term memory, pages, and drafts of skills."""
 
 from __future__ import annotations
 

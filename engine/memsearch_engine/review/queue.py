@@ -1,5 +1,4 @@
-"""The review queue: lists everything that is pending review, carries out decisions, and undoes
-them.
+"""The review queue: lists what is pending review, carries out decisions, and undoes them.
 
 This module reads the cases of all other modules and records how each decision is undone. The record
 is a file of the home, so that a command can undo a decision made in the app.
@@ -137,8 +136,7 @@ class ReviewQueue:
         return found
 
     def named(self, names: Iterable[str], cases: Sequence[ReviewItem]) -> list[ReviewItem]:
-        """The cases that *names* refer to: numbers of the last list, ids of cases, groups, or
-        ids of entries.
+        """Find the cases with the given names: numbers of the last list, ids, groups, or entry ids.
 
         Raises:
             NotFound: there is no such case.

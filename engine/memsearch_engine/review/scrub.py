@@ -148,8 +148,9 @@ def interrupted(home: Home) -> list[str]:
 def known(
     home: Home, projects: list[Project], *, rule: str = "", entry: str = ""
 ) -> list[FoundSecret]:
-    """Secrets that the scanner finds in notes, archived conversations and long-term files, each
-    once.
+    """Return the secrets that the scanner finds in notes, archived turns and long-term files.
+
+    Each is listed once.
 
     Args:
         rule: only secrets of this rule.
@@ -189,8 +190,10 @@ def _texts(home: Home, projects: list[Project], entry: str) -> Iterator[str]:
 
 
 def check_text(projects: list[Project], text: str) -> None:
-    """Refuse a text that occurs in anchors, because the conversations of those notes could not be
-    found afterwards. Raises UsageError.
+    """Check that a text does not occur in anchors, whose conversations would be lost otherwise.
+
+    Raises:
+        UsageError: it does.
     """
     anchors = 0
     for memory in dict.fromkeys(project.memory for project in projects):
@@ -461,8 +464,9 @@ def _is_database(path: Path) -> bool:
 
 
 def _clean_database(path: Path, forms: Forms) -> None:
-    """Replace the secrets in every text and blob of every table, then rewrite the file, so that no
-    free or logged page contains them.
+    """Replace the secrets in every text and blob of every table, and rewrite the file.
+
+    Then no free or logged page contains them.
     """
     db = sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None, factory=Database)
     try:

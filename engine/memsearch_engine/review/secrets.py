@@ -27,9 +27,7 @@ class Secrets:
         self._scope, self._home = scope, scope.home
 
     def everywhere(self) -> Secrets:
-        """The same object for all registered projects, because a secret is removed from all files
-        at once.
-        """
+        """The same object for all projects, because a secret is removed from all files at once."""
         scope = self._scope
         if scope.everything:
             return self

@@ -27,17 +27,14 @@ _LONG_S = 24 * 3600.0
 
 
 class StalenessReport(msgspec.Struct):
-    """The result of a check: the checked projects with their commits, and the stale notes, newest
-    first.
-    """
+    """The result of a check: the projects with their commits, and stale notes, newest first."""
 
     projects: list[Verified]
     stale: list[Stale]
 
 
 class Staleness:
-    """Checks whether the files, symbols, settings, commands, commits and branches that notes name
-    still exist.
+    """Checks whether files, symbols, settings, commands, commits and branches in notes still exist.
 
     >>> with Memory() as memory:
     ...     memory.staleness.stale()
@@ -86,8 +83,10 @@ class Staleness:
         return sorted(found, key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
 
     def standing(self, name: str) -> NoteStaleness | None:
-        """The result of the last check of a note; None if the note was not checked or has changed
-        since. Raises NotFound.
+        """Return the result of a note's last check; None if it was not checked in this version.
+
+        Raises:
+            NotFound: there is no such note.
         """
         section = self._scope.section(name)
         return self.of(section)

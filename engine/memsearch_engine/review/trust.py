@@ -300,9 +300,7 @@ class Trust:
             ]
 
     def _decided(self, entry: Entry) -> tuple[Change | None, bytes]:
-        """The owner's last change of a note, and its resulting text; None if it is not in the
-        history any more.
-        """
+        """Return the owner's last change of a note, and its text; None without a change."""
         for change in self._scope.journal.history.of_entry(entry.id):
             if change.state == "done":
                 return change, change.after
@@ -313,9 +311,7 @@ class Trust:
         return None, b""
 
     def _decision_of(self, entry: Entry, day: str) -> str:
-        """A short description of the owner's decision that an entry contradicts; '' if there is
-        none.
-        """
+        """Describe the owner's decision that an entry contradicts; ``""`` if there is none."""
         verdict = self._scope.journal.origin.contradicting([entry], day).get(entry.id)
         if verdict is None:
             return ""
@@ -363,8 +359,11 @@ def refuse_agents() -> None:
 
 
 def _shared_entry(target: Target) -> Entry | None:
-    """The current entry of a shared note, which is not changed for one reader; None for other
-    notes. Raises Conflict, NotFound.
+    """Return the current entry of a shared note, which readers do not change; otherwise None.
+
+    Raises:
+        Conflict: the note has changed.
+        NotFound: there is no such note.
     """
     if not author_of(target.path):
         return None

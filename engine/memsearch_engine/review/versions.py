@@ -1,6 +1,4 @@
-"""Possibly outdated notes in the review queue: superseded ones, contradictions, stale
-references.
-"""
+"""Possibly outdated notes in the review queue: superseded, contradicted, or stale ones."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Secrets that are not a single word: keys over many lines, tables, wallets' word lists, files in
-base64.
+"""Secrets of several words or lines: keys, tables, wallets' word lists, files in base64.
 
 All patterns work line by line or over bounded stretches, so the time is linear in the text. Each
 finder yields (start, stop, rule) and is independent of the others.
@@ -72,9 +71,7 @@ def private_keys(text: str) -> Iterator[Span]:
 
 
 def key_pieces(text: str) -> Iterator[Span]:
-    """Runs of lines with the width of PEM: before the end of a private key, or alone without a
-    header and an end.
-    """
+    """Find runs of lines with the width of PEM, before a private key's end or without its marks."""
     if not _WIDE.search(text):
         return
     run: list[tuple[int, int]] = []
@@ -217,8 +214,9 @@ _NAMED_ROW = re.compile(
 
 
 def tables(text: str) -> Iterator[Span]:
-    """Cells below a heading for secrets, in markdown, drawn, tab-separated, blank-aligned and
-    comma-separated tables.
+    """Find cells below a heading for secrets.
+
+    The table may be markdown, drawn, or separated by tabs, blanks or commas.
     """
     if not _MAY_HEAD.search(text):
         return
@@ -290,8 +288,9 @@ def wallets(text: str) -> Iterator[Span]:
 
 
 def _phrases(run: list[tuple[str, int, int]]) -> Iterator[Span]:
-    """Find phrases in a run of words, the longest first, because the words before a phrase ("seed
-    phrase:") are also in the list.
+    """Find phrases in a run of words, the longest first.
+
+    The words before a phrase ("seed phrase:") are also in the list.
     """
     run = run[:_MAX_WORDS]
     taken: set[int] = set()
@@ -317,8 +316,9 @@ def _is_seed_word(word: str) -> bool:
 
 
 def _is_phrase(words: list[str]) -> bool:
-    """Whether words have a valid BIP39 checksum: eleven bits a word, the last bits are the
-    checksum. Twelve times the same word is an example, not a phrase.
+    """Whether words have a valid BIP39 checksum.
+
+    A word has eleven bits, and the last bits are the checksum. Twelve times the same word is an example, not a phrase.
     """
     if len(set(words)) < len(words) // 3:
         return False
@@ -445,9 +445,7 @@ _NEW_NAME = re.compile(r"[A-Za-z_][\w.-]*=[^=]")
 
 
 def _goes_on(text: str, place: int) -> bool:
-    """Whether a line is the rest of a wrapped token: only token characters, no words, and no name
-    of its own.
-    """
+    """Whether a line continues a wrapped token: only token characters, no words, and no name."""
     rest = _REST.match(text, place)
     return (
         rest is not None and not _NEW_NAME.match(rest[0]) and mixed(rest[0]) and not wordy(rest[0])

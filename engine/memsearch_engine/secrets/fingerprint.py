@@ -1,5 +1,4 @@
-"""Keyed fingerprints of secrets: equal secrets are recognizable on this machine, and no secret can
-be guessed from one.
+"""Keyed fingerprints, by which equal secrets are recognizable on this machine but not guessable.
 
 Fingerprints appear in notes, and notes are committed to repositories. A plain digest of a password
 could be compared with a list of passwords. Fingerprints are therefore keyed (HMAC, RFC 2104) by a
@@ -21,9 +20,7 @@ _KEY_BYTES = 32
 
 
 def fingerprint(home: Home, secret: str) -> str:
-    """The fingerprint of *secret*: eight hex digits, equal in all notes of this home and different
-    in other homes.
-    """
+    """Return the fingerprint of *secret*: eight hex digits, equal only within this home."""
     data = secret.encode("utf-8", "surrogatepass")
     return hmac.new(_key(str(home.root)), data, hashlib.sha256).hexdigest()[:8]
 

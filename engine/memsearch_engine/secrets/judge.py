@@ -50,8 +50,10 @@ def is_reference(value: str) -> bool:
 
 
 def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
-    """Whether *value* reads like words or an identifier: the mean length of its runs of letters is
-    at least *length*.
+    """Whether *value* reads like words or an identifier.
+
+    Args:
+        length: the smallest mean length of its runs of letters.
     """
     digits = sum(char.isdigit() for char in value)
     if digits * 10 > len(value) * 3:
@@ -80,8 +82,9 @@ _SYMBOLS = "!#%&*?+=~^@$§"
 
 
 def is_said(value: str) -> bool:
-    """Whether a word is a secret that prose or a table gives: it mixes letters with digits or
-    symbols and is no name, number, date, version, address or path.
+    """Whether a word is a secret that prose or a table gives.
+
+    It mixes letters with digits or symbols, and is no name, number, date, version, address or path.
     """
     if (
         not 6 <= len(value) <= 200
@@ -135,9 +138,7 @@ def is_token(rule: str, value: str) -> bool:
 
 
 def is_strong(key: str) -> bool:
-    """Whether a name denotes a password, in any language, and not something about one (its policy,
-    its file).
-    """
+    """Whether a name denotes a password in any language, and not its policy, file or the like."""
     return bool(_STRONG.search(key) or _STRONG_MORE.search(key)) and not _NO_VALUE.search(key)
 
 

@@ -1,5 +1,6 @@
-"""Compiles patterns with linear running time: RE2 if it has a wheel, else Python's ``re`` with the
-same interface.
+"""Compiles patterns with linear running time: RE2 if it is installed, otherwise Python's ``re``.
+
+Both have the same interface.
 
 Texts come from pastes and model output. Such a text can make a backtracking pattern run for hours.
 """

@@ -1,5 +1,4 @@
-"""Passwords in a known place: an argument of a command, a directive, a parameter of a call, the
-answer to a prompt.
+"""Passwords in a known place: an argument, a directive, a parameter, or the answer to a prompt.
 
 The rules work as in ``vendor``: they use RE2, and a rule runs only if one of its words occurs. The
 places of ``letters`` rules are unambiguous, so passwords of letters only are accepted. The other

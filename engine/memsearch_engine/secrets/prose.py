@@ -188,9 +188,7 @@ _PIN = compile(
 
 
 def clauses(text: str) -> Iterator[Span]:
-    """Words that read like a password near a name for passwords, keys near a name for keys, and
-    plain words in unambiguous grammar.
-    """
+    """Find passwords and keys near their names, and plain words in unambiguous grammar."""
     if _SEALED.search(text):  # encrypted for somebody else
         return
     yield from _beside(text, _NAME, "said")

@@ -173,9 +173,7 @@ def find(text: str, home: Home) -> list[FoundSecret]:
 
 
 def allowed(home: Home) -> frozenset[str]:
-    """Fingerprints that the owner marked as no secrets, from ``MEMSEARCH_HOME/secrets-allowed``,
-    one a line.
-    """
+    """Return the fingerprints of permitted texts, from the owner's ``secrets-allowed``."""
     path = home.root / _ALLOWED
     try:
         stamp = path.stat().st_mtime_ns
@@ -353,9 +351,7 @@ def _in_prose(text: str) -> Iterator[Span]:
 
 
 def _values(text: str, place: int, stop: int) -> Iterator[tuple[int, str]]:
-    """Yield possible values of a name that ends at *place*: directly after it, or after a word for
-    "is".
-    """
+    """Yield possible values of a name that ends at *place*: directly after it, or after "is"."""
     if bare := _BARE.match(text, place, stop):
         yield bare.start(1), bare[1].rstrip(".:!?*)") if bare[1][-1] in ".:*)" else bare[1]
     last = min(place + _SAID_ROOM, stop)
@@ -455,9 +451,7 @@ _END_OF_VALUE = re.compile(
 
 
 def _given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
-    """Whether a name and its value have the form of configuration: the value is in its own quotes,
-    or ends with the line.
-    """
+    """Whether a name and its value look like configuration: quoted, or at the line's end."""
     value, end = match["v"], match.end("v")
     if match["q"]:
         return (

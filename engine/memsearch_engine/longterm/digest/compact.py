@@ -289,8 +289,9 @@ def write(scope: Scope, planned: DigestPlan, digest: Digest, folder: str) -> Not
 
 
 def checked(home: Home, text: str, notes: list[DigestNote]) -> Digest:
-    """Clean a model's answer: no secret, heading, rule, fence or comment, and only citations of
-    *notes*.
+    """Clean a model's answer.
+
+    It then has no secret, heading, rule, fence or comment, and only citations of *notes*.
     """
     known = [note.id for note in notes]
     sources: dict[str, None] = {}

@@ -56,8 +56,7 @@ _META = re.compile(r"(?:User asked|Files changed|Commands|Errors met): ")
 def outline(
     notes: list[DigestNote], tokens: int, special: Callable[[str], float] = lambda line: 0.0
 ) -> str:
-    """A digest of *notes* (oldest first) in at most *tokens*, as markdown; '' if no line has a
-    kind.
+    """Return a digest of *notes* (oldest first) as markdown; ``""`` if no line has a kind.
 
     Lines over the budget are removed from the largest kind: a few lines of each kind are more
     useful than all of one.
