@@ -318,7 +318,8 @@ def _is_seed_word(word: str) -> bool:
 def _is_phrase(words: list[str]) -> bool:
     """Whether words have a valid BIP39 checksum.
 
-    A word has eleven bits, and the last bits are the checksum. Twelve times the same word is an example, not a phrase.
+    A word has eleven bits, and the last bits are the checksum. Twelve times the same word is an
+    example, not a phrase.
     """
     if len(set(words)) < len(words) // 3:
         return False
