@@ -90,7 +90,7 @@ _ASKED_FOR, _MOST_ASKED_FOR = 0.1, 0.4
 Topics = dict[str, list[Row]]
 
 
-class Line(NamedTuple):
+class OutcomeLine(NamedTuple):
     """A line of an outcome. ``place``: (turn, line) in the conversation's order."""
 
     text: str
@@ -189,7 +189,7 @@ def outcome(entries: list[Entry], terms: set[str], room: int) -> str:
         terms: the words of the prompt.
         room: tokens. The last line may be cut.
     """
-    chosen: list[Line] = []
+    chosen: list[OutcomeLine] = []
     for line in sorted(_lines(entries, terms), key=lambda line: (-line.points, line.place)):
         size = estimate(line.text) + 1
         if chosen and line.points < (_ENOUGH if size <= room else _ENOUGH_TO_CUT):
@@ -207,7 +207,7 @@ def outcome(entries: list[Entry], terms: set[str], room: int) -> str:
     return " ".join(line.text for line in sorted(chosen, key=lambda line: line.place))
 
 
-def _lines(entries: list[Entry], terms: set[str]) -> Iterator[Line]:
+def _lines(entries: list[Entry], terms: set[str]) -> Iterator[OutcomeLine]:
     turns = [said for entry in entries if (said := list(_statements(entry.body)))]
     for number, said in enumerate(turns):
         for place, (text, is_prompt) in enumerate(said):
@@ -220,7 +220,7 @@ def _lines(entries: list[Entry], terms: set[str]) -> Iterator[Line]:
             points += _DETAILED * bool(_DETAIL.search(text))
             points += _PROPOSING * bool(_PROPOSES.search(text))
             points += _REPLYING * (is_prompt and number > 0)
-            yield Line(f"User: {text}" if is_prompt else text, (number, place), points)
+            yield OutcomeLine(f"User: {text}" if is_prompt else text, (number, place), points)
 
 
 def _statements(body: str) -> Iterator[tuple[str, bool]]:
