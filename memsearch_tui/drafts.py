@@ -43,7 +43,7 @@ def of_new(memory: str, day: str) -> EditDraft:
     return EditDraft(memory, f"{_NEW}{day}", f"a new note of {day}", "")
 
 
-def keep(home: Home, draft: EditDraft) -> None:
+def save(home: Home, draft: EditDraft) -> None:
     """Write *draft*. Secrets are replaced, because it is written before the user saves it."""
     from memsearch_engine import redact
 

@@ -319,11 +319,11 @@ class Library:
             ), found
         return self, found
 
-    def talks(self, answer: Answer, query: str = "") -> list[Item]:
+    def by_conversation(self, answer: Answer, query: str = "") -> list[Item]:
         """Return the hits of *query* as rows, grouped by conversation."""
         order = {
             (hit.path, hit.id): place
-            for place, hit in enumerate(h for talk in answer.by_session() for h in talk.hits)
+            for place, hit in enumerate(h for group in answer.by_session() for h in group.hits)
         }
         return sorted(self.items(answer, query), key=lambda item: order[item.key])
 
@@ -403,9 +403,9 @@ class Library:
             self._evidence[key] = self.memory.transcripts.state(entry)
         return self._evidence[key]
 
-    def amendments(self, entry: Entry) -> list[Supersession]:
+    def supersessions_of(self, entry: Entry) -> list[Supersession]:
         """Return the probable supersessions of an entry in both directions. Thread-safe."""
-        return [found for found in self.memory.supersession.amendments(entry.id) if found.holds]
+        return [found for found in self.memory.supersession.pairs(entry.id) if found.is_effective]
 
     def standing_of(self, entry: Entry, path: str) -> NoteStaleness | None:
         """Return the staleness of a note, if it was compared with its project's repository."""
@@ -418,7 +418,7 @@ class Library:
             MemsearchError: it cannot be recorded.
         """
         for name in names:
-            self.memory.staleness.holds(name)
+            self.memory.staleness.confirm(name)
 
     def with_new_paths(self, names: Sequence[str]) -> None:
         """Replace the paths of moved files in notes.
@@ -523,7 +523,7 @@ class Library:
         memory = self.memory
         return memory.history(limit=limit, everywhere=memory.everything)
 
-    def native(self, *, compare: bool = False) -> list[AgentFile]:
+    def agent_files(self, *, compare: bool = False) -> list[AgentFile]:
         """Return the agent files.
 
         Args:
@@ -531,19 +531,19 @@ class Library:
         """
         return self.memory.agent_files.all(compare=compare)
 
-    def native_path(self, path: str) -> str:
+    def agent_file_path(self, path: str) -> str:
         """Return the path of an agent file relative to the project or to the user's home."""
         return engine.agent_file_path(path, self.memory.place.root)
 
-    def take_native(self, chosen: list[tuple[AgentFile, AgentFileSection]]) -> list[Note]:
+    def copy_sections(self, chosen: list[tuple[AgentFile, AgentFileSection]]) -> list[Note]:
         """Copy sections of agent files into today's notes.
 
         Raises:
             UsageError: a section cannot be taken.
             Unreachable: the service does not answer.
         """
-        natives = self.memory.agent_files
-        return [natives.take(memory, section) for memory, section in chosen]
+        files = self.memory.agent_files
+        return [files.take(memory, section) for memory, section in chosen]
 
     def memory_of_turn(self, turn: Turn) -> Item | None:
         """Return the entry that was made from a turn, or None."""
@@ -679,7 +679,7 @@ class Library:
             listed: ids of the entries that are not returned.
         """
         found = []
-        for pair in self.memory.supersession.amendments(item.entry_id):
+        for pair in self.memory.supersession.pairs(item.entry_id):
             is_newer = pair.newer.entry_id != item.entry_id
             other = pair.newer if is_newer else pair.older
             if pair.sure >= _PERHAPS and other.entry_id not in listed:

@@ -241,7 +241,7 @@ class Plain:
             self.say("nothing was changed")
             return
         draft = drafts.EditDraft(item.path, entry.id, entry.title, text, entry.hash, entry.body)
-        drafts.keep(self.memory.home, draft)  # typed text is not lost if saving fails
+        drafts.save(self.memory.home, draft)  # typed text is not lost if saving fails
         self.memory.edit(entry.id, text, if_match=entry.hash, path=item.path)
         drafts.drop(self.memory.home, draft.path, draft.entry_id)
         self.say("saved; undo takes it back")

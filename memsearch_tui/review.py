@@ -54,7 +54,7 @@ def decide(memory: Memory, case: ReviewItem, yes: bool, text: str | None = None)
     drafts.drop(memory.home, case.subject.path, case.subject.entry_id)
 
     def back() -> str:
-        drafts.keep(memory.home, case.subject)
+        drafts.save(memory.home, case.subject)
         return "the draft is back"
 
     return Decision("dropped", back)

@@ -54,7 +54,7 @@ class Hits(Sequence[Key]):
         self._keys = list(self._items)
         self.folded = 0
         #: heading -> agent, day of the best note, number of notes
-        self.talks: dict[Key, tuple[str, str, int]] = {}
+        self.conversations: dict[Key, tuple[str, str, int]] = {}
         if by_session:
             self._group()
             return
@@ -76,8 +76,8 @@ class Hits(Sequence[Key]):
         )
         for number, ((_, agent, _), notes) in enumerate(groups):
             found = list(notes)
-            self.talks["", f"talk {number}"] = agent, found[0].day, len(found)
-            self._keys += [("", f"talk {number}"), *(item.key for item in found)]
+            self.conversations["", f"conversation {number}"] = agent, found[0].day, len(found)
+            self._keys += [("", f"conversation {number}"), *(item.key for item in found)]
 
     def item(self, key: Key | None) -> Item | None:
         """Return the hit of a key; None for a heading."""

@@ -53,7 +53,7 @@ def agents(ctx: click.Context, versions: bool, json_: bool) -> int:
     memory = Memory()
     progress = output.Progress()
     try:
-        rows = memory.capture.agents(versions=versions, progress=progress.told)
+        rows = memory.capture.agents(versions=versions, progress=progress.show)
     finally:
         progress.close()
     connected = connected_agents(memory)
@@ -114,7 +114,7 @@ def not_written_here(memory: Memory) -> str:
     Returns:
         The number of notes, the evidence and the commands; '' if there are no such notes.
     """
-    arrived = [note for note in memory.trust.held() if note.why is QuarantineReason.ARRIVED]
+    arrived = [note for note in memory.trust.quarantined() if note.why is QuarantineReason.ARRIVED]
     if not arrived:
         return ""
     cited = sum(bool(note.conversation) for note in arrived)

@@ -111,7 +111,7 @@ def compact(
     folder = compact.folder(output_dir)
     progress = output.Progress()
     try:
-        digest = compact.make(lambda done, total: progress.told("writing", done, total))
+        digest = compact.make(lambda done, total: progress.show("writing", done, total))
     finally:
         progress.close()
     try:

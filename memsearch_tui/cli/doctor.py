@@ -247,7 +247,7 @@ def _trust(memory: Memory) -> dict[str, Any]:
         text = f"a scrub was interrupted ({', '.join(left)})"
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
     try:
-        waiting = len(memory.trust.held())
+        waiting = len(memory.trust.quarantined())
     except MemsearchError as error:
         return _check("trust", False, str(error), error.hint)
     return _check(

@@ -210,7 +210,7 @@ def expand(
 def supersessions(memory: Memory, name: str) -> list[Supersession]:
     """Return the valid pairs of a note and its newer version; [] if the catalog is damaged."""
     try:
-        return [pair for pair in memory.supersession.amendments(name) if pair.holds]
+        return [pair for pair in memory.supersession.pairs(name) if pair.is_effective]
     except Unreachable:
         return []
 

@@ -33,7 +33,7 @@ def agents(versions: bool, json_: bool) -> int:
     """
     progress = output.Progress()
     try:
-        rows = Memory().capture.agents(versions=versions, progress=progress.told)
+        rows = Memory().capture.agents(versions=versions, progress=progress.show)
     finally:
         progress.close()
     if json_:
@@ -161,7 +161,7 @@ def import_(
     progress = output.Progress()
     stopped = threading.Event()
     try:
-        made = old.plan(progress.told)
+        made = old.plan(progress.show)
         progress.close()
         if not json_:
             _show_plan(memory, old, made)
@@ -173,7 +173,7 @@ def import_(
             return 5 if made.failed else 0
         output.confirm(f"Write {many(made.new, 'entry')}?", yes)
         signal.signal(signal.SIGINT, lambda *_: stopped.set())
-        report = old.run(made, progress.told, stopped.is_set)
+        report = old.run(made, progress.show, stopped.is_set)
     finally:
         progress.close()
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -313,7 +313,7 @@ def evidence(ctx: click.Context) -> None:
 def evidence_status(json_: bool) -> None:
     """Count conversations behind notes: live, archived, lost, or soon deleted by their agent."""
     evidence = Memory(everything=True).evidence
-    status, found = evidence.kept(), evidence.survey()
+    status, found = evidence.status(), evidence.survey()
     state = {
         "archived_turns": status.turns,
         "contents": status.contents,
@@ -356,7 +356,7 @@ def evidence_archive(json_: bool) -> int:
     """Archive every conversation that a note cites and its agent still has."""
     progress = output.Progress()
     try:
-        archived, failed = Memory(everything=True).evidence.archive(progress.told)
+        archived, failed = Memory(everything=True).evidence.archive(progress.show)
     finally:
         progress.close()
     if json_:

@@ -51,7 +51,7 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
             )
             output.say(f"`memsearch review` shows it ({note.waits}, by {note.by})")
         return
-    if note.id not in memory.longterm.told():
+    if note.id not in memory.longterm.injected_text():
         output.say(
             "! there is more than a session gets: raise `longterm.max_tokens`, or forget something"
         )
@@ -163,7 +163,7 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
         return 0
     progress = output.Progress()
     try:
-        report = learned.run(phase=phase, session=session, since=begin, progress=progress.told)
+        report = learned.run(phase=phase, session=session, since=begin, progress=progress.show)
     finally:
         progress.close()
     if json_:

@@ -85,7 +85,7 @@ class Progress:
         sys.stderr.flush()
         self._shown = True
 
-    def told(self, phase: str, done: int, total: int) -> None:
+    def show(self, phase: str, done: int, total: int) -> None:
         """Show the progress of an engine command.
 
         Args:

@@ -287,7 +287,7 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
     progress = output.Progress()
     try:
         with memory.import_sessions(*names, since=since) as old:
-            counts = old.plan(progress.told).counts.values()
+            counts = old.plan(progress.show).counts.values()
     finally:
         progress.close()
     return sum(count.turns for count in counts) / 14, sum(count.tokens for count in counts) // 14

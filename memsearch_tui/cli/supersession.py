@@ -102,9 +102,9 @@ def supersession(newer: str | None, older: str | None, verdict: str | None, json
             raise UsageError(
                 "a decision needs both notes", "memsearch supersession NEWER OLDER --no"
             )
-        return _show_amendments(memory.supersession.amendments(newer or ""), json_)
+        return _show_amendments(memory.supersession.pairs(newer or ""), json_)
     override = {"no": False, "off": None, None: True}[verdict]
-    before = memory.supersession.amends(newer, older, override)
+    before = memory.supersession.override(newer, older, override)
     if json_:
         output.emit({"newer": newer, "older": older, "amends": override, "before": before})
     else:
@@ -125,7 +125,7 @@ def _show_amendments(found: list[Supersession], json_: bool) -> int:
                 "said": pair.said,
                 "shared": pair.shared,
                 "changes": pair.changes,
-                "holds": pair.holds,
+                "holds": pair.is_effective,
             }
             for pair in found
         ]

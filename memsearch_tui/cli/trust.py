@@ -41,7 +41,7 @@ def secrets_scan(everything: bool, json_: bool) -> int:
 
     progress = output.Progress()
     try:
-        found = Memory(everything=everything).secrets.found(progress.told)
+        found = Memory(everything=everything).secrets.found(progress.show)
     finally:
         progress.close()
     if json_:
@@ -111,7 +111,7 @@ def secrets_scrub(
         return 1
     progress = output.Progress()
     try:
-        seen = ours.survey(wanted, progress.told)
+        seen = ours.survey(wanted, progress.show)
         progress.close()
         if not json_:
             _say_places(seen.left, seen.others)
@@ -129,7 +129,7 @@ def secrets_scrub(
             " good?",
             yes,
         )
-        report = ours.scrub(wanted, progress.told)
+        report = ours.scrub(wanted, progress.show)
     finally:
         progress.close()
     if json_:
@@ -219,7 +219,7 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
     """List quarantined notes, with the lines that read like instructions to an agent."""
     import msgspec
 
-    found = Memory(everything=everything, project=project).trust.held()
+    found = Memory(everything=everything, project=project).trust.quarantined()
     if json_:
         output.emit({"held": msgspec.to_builtins(found)})
         return 0 if found else 1
@@ -323,7 +323,7 @@ def _contradicting(
     if bool(names) == bool(files):
         raise UsageError("name entries, or --file", "`memsearch review` lists what waits")
     wanted = {os.path.realpath(path) for path in files}
-    pending = memory.trust.held()
+    pending = memory.trust.quarantined()
     wrong = [note for note in pending if note.why is engine.QuarantineReason.CONTRADICTS]
     if files:
         return [note.target for note in wrong if os.path.realpath(note.path) in wanted]
@@ -408,7 +408,7 @@ def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: 
     memory = Memory()
     targets = [memory.files.section(name).target for name in names]
     waiting = memory.trust
-    done = waiting.release(targets) if verdict == "release" else waiting.hold(targets)
+    done = waiting.release(targets) if verdict == "release" else waiting.quarantine(targets)
     if json_:
         output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
     else:

@@ -53,15 +53,15 @@ def verify(
     `memsearch undo` takes that back.
     """
     memory = memory_at(project, everything)
-    ground = memory.staleness
+    staleness = memory.staleness
     if said:
         if not names:
             raise click.UsageError("of which notes? Name their ids")
-        return _say(ground, names, said, json_)
+        return _say(staleness, names, said, json_)
     if names:
-        return _one_by_one(memory, ground, names, json_)
+        return _one_by_one(memory, staleness, names, json_)
     progress = output.Progress()
-    checked = ground.verify(progress)
+    checked = staleness.verify(progress)
     progress.close()
     compared = [project for project in checked.projects if not project.problem]
     if json_:
@@ -105,14 +105,14 @@ def _sign(finding: ReferenceState) -> str:
 
 
 def _one_by_one(
-    memory: Memory, ground: engine.Staleness, names: tuple[str, ...], json_: bool
+    memory: Memory, staleness: engine.Staleness, names: tuple[str, ...], json_: bool
 ) -> int:
     sections = [memory.files.section(name) for name in names]
-    standings = [ground.of(section) for section in sections]
+    standings = [staleness.of(section) for section in sections]
     if any(standing is None for standing in standings):
         # it is new, or changed since the comparison
         progress = output.Progress()
-        checked = ground.verify(progress)
+        checked = staleness.verify(progress)
         progress.close()
         problems = [one.problem for one in checked.projects if one.problem]
         if problems and len(problems) == len(checked.projects):
@@ -120,7 +120,7 @@ def _one_by_one(
         # without a service, only findings are stored
         stale = {(note.row.path, note.row.entry_id): note.standing for note in checked.stale}
         standings = [
-            ground.of(section) or stale.get((section.path, section.entry.id))
+            staleness.of(section) or stale.get((section.path, section.entry.id))
             for section in sections
         ]
     shown = [(section.entry.id, standing) for section, standing in zip(sections, standings)]
@@ -129,7 +129,7 @@ def _one_by_one(
             {"notes": [_json(name, standing or NoteStaleness()) for name, standing in shown]}
         )
         return 0
-    compared = ground.compared()
+    compared = staleness.compared()
     when = (
         f"with {compared.head[:7]} on {datetime.fromtimestamp(compared.at):%Y-%m-%d %H:%M}"
         if compared
@@ -148,11 +148,11 @@ def _one_by_one(
     return 0
 
 
-def _say(ground: engine.Staleness, names: tuple[str, ...], said: str, json_: bool) -> int:
+def _say(staleness: engine.Staleness, names: tuple[str, ...], said: str, json_: bool) -> int:
     verbs: dict[str, tuple[Callable[[str], Note], str]] = {
-        "holds": (ground.holds, "still true"),
-        "overtaken": (ground.superseded, "not true any more"),
-        "moved": (ground.moved, "has the new paths"),
+        "holds": (staleness.confirm, "still true"),
+        "overtaken": (staleness.superseded, "not true any more"),
+        "moved": (staleness.moved, "has the new paths"),
     }
     verb, words = verbs[said]
     notes: list[Note] = []

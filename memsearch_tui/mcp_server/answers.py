@@ -258,8 +258,8 @@ def _opened(
     with contextlib.suppress(Unreachable):  # a note can be read without the service
         newer = [
             pair.newer
-            for pair in memory.supersession.amendments(note.id)
-            if pair.holds and pair.older.entry_id == note.id
+            for pair in memory.supersession.pairs(note.id)
+            if pair.is_effective and pair.older.entry_id == note.id
         ]
         facts += [f"SUPERSEDED by {row.entry_id} of {row.day}" for row in newer[:1]]
         if (standing := memory.staleness.standing(note.id)) is not None:

@@ -53,14 +53,14 @@ border: round $accent; background: $surface; padding: 0 1; }
     def on_mount(self) -> None:
         """Fill the widgets, and focus the first one."""
         self._calendar.show(self._counts, self._today)
-        self._calendar.stand(self._day)
+        self._calendar.mark(self._day)
         self.query_one(Input).focus()
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         self._day = self._read(event.value)
         if self._day:
-            self._calendar.stand(self._day)
+            self._calendar.mark(self._day)
         self._show_day(self._day or ("" if not event.value.strip() else None))
 
     def _show_day(self, day: str | None) -> None:

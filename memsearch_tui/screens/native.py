@@ -74,7 +74,7 @@ class NativeScreen(Screen["Item"]):
 
     async def action_reload(self) -> None:
         """Read the files again."""
-        reading = away(self._library.native)
+        reading = away(self._library.agent_files)
         await attend(self, "reading what agents remember", reading, self._show, self._complain)
         self.run_worker(self._compare(), exclusive=True, group="compare")
 
@@ -83,7 +83,7 @@ class NativeScreen(Screen["Item"]):
 
         They appear later, because the service may have to start first.
         """
-        compared = await away(partial(self._library.native, compare=True))
+        compared = await away(partial(self._library.agent_files, compare=True))
         taken = {name: section.note for name, (_, section) in self._sections.items()}
         for memory in compared:
             for section in memory.sections:
@@ -118,7 +118,7 @@ class NativeScreen(Screen["Item"]):
                 (f"{agent_named(agent).tag} ", agent_named(agent).tag) for agent in memory.agents
             ]
             flaw = memory.problem or ("not linked" if memory.orphaned else "")
-            path, flaw = self._library.native_path(memory.path), f"  {flaw}" if flaw else ""
+            path, flaw = self._library.agent_file_path(memory.path), f"  {flaw}" if flaw else ""
             room = max(12, width - sum(len(tag) for tag, _ in tags) - len(flaw))
             # the end of a path is more useful
             path = path if len(path) <= room else f"…{path[1 - room :]}"
@@ -165,7 +165,7 @@ class NativeScreen(Screen["Item"]):
         if not new:
             self.notify("your notes have it already" if chosen else "nothing to take")
             return
-        work = partial(self._library.take_native, new)
+        work = partial(self._library.copy_sections, new)
         taken = partial(self._taken, new)
         await write(self, "taking it into the notes", work, taken, self._complain)
 
@@ -212,7 +212,7 @@ class NativeScreen(Screen["Item"]):
 
 def _rows(library: Library, memory: AgentFile, section: AgentFileSection) -> list[Row]:
     """Return the text of a section, then the remarks on it."""
-    where = f"{library.native_path(memory.path)}, line {section.line}"
+    where = f"{library.agent_file_path(memory.path)}, line {section.line}"
     rows: list[Row] = [[(where, "dim")], [(f"{agent_file_titles(memory)} · {memory.title}", "dim")]]
     if section.trail:
         rows.append([(" › ".join(section.trail), "strong")])

@@ -126,7 +126,7 @@ class RelatedScreen(Screen[Item]):
     async def _say(
         self, answer: list[tuple[str, str, bool | None]], then: Callable[[Any], None], message: str
     ) -> None:
-        amends = self._library.memory.supersession.amends
+        amends = self._library.memory.supersession.override
 
         def note() -> list[tuple[str, str, bool | None]]:
             return [(newer, older, amends(newer, older, yes)) for newer, older, yes in answer]

@@ -82,7 +82,7 @@ class Calendar(Lines):
         self.day = min(self.day, self.today) if self.day > date.min else self.today
         self.refresh_changed()
 
-    def stand(self, day: str) -> None:
+    def mark(self, day: str) -> None:
         """Mark a day, and show the weeks around it."""
         found = _date(day)
         if found is not None and found != self.day:

@@ -73,7 +73,7 @@ def test_an_order_by_an_agent_waits_for_the_user(alone: Box, command: str, text:
     assert alone.run(command, text).code == 0
     assert text.split()[-1] not in context(alone)
     memory = Memory(alone.project)
-    (held,) = memory.trust.held()
+    (held,) = memory.trust.quarantined()
     note = memory.note(held.entry_id)
     assert (note.marks["by"], note.marks["trust"], note.agent, held.agent) == (
         "codex",
@@ -82,15 +82,15 @@ def test_an_order_by_an_agent_waits_for_the_user(alone: Box, command: str, text:
         "codex",
     )
     assert memory.trust.sources(memory.files.section(note.id).entry) == ["model"]
-    assert alone.run("trust", "release", note.id, "--yes").code != 0 or memory.trust.held()
+    assert alone.run("trust", "release", note.id, "--yes").code != 0 or memory.trust.quarantined()
     memory.trust.release([held.target])
-    assert Memory(alone.project).trust.held() == []
+    assert Memory(alone.project).trust.quarantined() == []
 
 
 def test_no_agent_releases_a_note(alone: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = Memory(alone.project)
     memory.add(ORDER, by="some-client")
-    (held,) = memory.trust.held()
+    (held,) = memory.trust.quarantined()
     monkeypatch.setenv("GEMINI_CLI", "1")
     with pytest.raises(UsageError, match="gemini"):
         memory.trust.release([held.target])

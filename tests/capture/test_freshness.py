@@ -68,7 +68,7 @@ def test_what_changed_is_told_no_more(box: Box, noted: Memory, how: str) -> None
         newer = noted.add("Ports are given by the platform")
         noted.mark(note.id, "superseded-by", newer.id)
     elif how == "hold":
-        noted.trust.hold([held_target(note)])
+        noted.trust.quarantine([held_target(note)])
     elif how == "undo":
         noted.undo()
     elif how == "by hand":
@@ -113,11 +113,11 @@ def test_a_note_that_expires_is_told_until_its_last_day(
     from memsearch_engine.core import freshness
 
     ready = json.loads(box.home.context(str(box.memory)).read_bytes())
-    assert ready["until"] == TODAY.isoformat() and freshness.holds(ready)
+    assert ready["until"] == TODAY.isoformat() and freshness.is_fresh(ready)
     monkeypatch.setattr(
         freshness.time, "strftime", lambda _: (TODAY + timedelta(days=1)).isoformat()
     )
-    assert not freshness.holds(ready)
+    assert not freshness.is_fresh(ready)
 
 
 def test_with_the_service_up_the_new_text_is_told_at_once(box: Box) -> None:

@@ -87,7 +87,7 @@ def test_a_group_is_decided_at_once_after_asking(memory, capsys):
     assert len(answer(capsys, "review", "--group", "quarantine")[1]["waiting"]) == 2
     assert run(["review", "accept", "quarantine"]) == 2  # no terminal to ask on
     assert run(["review", "accept", "quarantine", "--yes"]) == 0
-    assert memory.trust.held() == []
+    assert memory.trust.quarantined() == []
 
 
 def test_a_number_means_what_was_listed(memory, capsys):

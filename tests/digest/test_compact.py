@@ -520,7 +520,7 @@ def test_a_digest_takes_no_room_from_the_notes_that_it_repeats(notes: Box):
         30,
         "notes to be compared",
     )
-    assert here.supersession.amendments(digest.id) == []
+    assert here.supersession.pairs(digest.id) == []
     asked_at = here.injection.preview(
         "when do the sessions of our users expire, after how many hours"
     )

@@ -153,16 +153,16 @@ def indexed(box: Box, *sure: float) -> tuple[Memory, list[str]]:
 @pytest.mark.slow
 def test_only_what_is_likely_and_not_clear_waits_newest_first(box: Box):
     memory, ids = indexed(box, 0.35, 0.5, 0.89, 0.95)
-    assert [pair.newer.entry_id for pair in memory.supersession.amendments()] == [ids[3], ids[2]]
-    assert [pair.newer.entry_id for pair in memory.supersession.amendments(limit=1)] == [ids[3]]
-    assert [pair.holds for pair in memory.supersession.amendments(ids[0])] == [
+    assert [pair.newer.entry_id for pair in memory.supersession.pairs()] == [ids[3], ids[2]]
+    assert [pair.newer.entry_id for pair in memory.supersession.pairs(limit=1)] == [ids[3]]
+    assert [pair.is_effective for pair in memory.supersession.pairs(ids[0])] == [
         True,
         True,
         False,
         False,
     ]
-    memory.supersession.amends(ids[3], ids[0], False)
-    assert [pair.newer.entry_id for pair in memory.supersession.amendments()] == [ids[2]]
+    memory.supersession.override(ids[3], ids[0], False)
+    assert [pair.newer.entry_id for pair in memory.supersession.pairs()] == [ids[2]]
     memory.mark(ids[0], "superseded-by", ids[1])
     box.index()
     box.ok("service", "stop")
@@ -182,13 +182,13 @@ def test_in_review_a_word_is_given_and_taken_back(box: Box):
     yes = review.decide(memory, asked, True)
     assert not [found for found in review.cases(memory) if found.kind == "amends"]
     assert (
-        memory.supersession.amendments(ids[0])[0].sure == 1
-        and memory.supersession.amendments(ids[0])[0].why == "as you said"
+        memory.supersession.pairs(ids[0])[0].sure == 1
+        and memory.supersession.pairs(ids[0])[0].why == "as you said"
     )
     assert yes.back is not None and yes.back() == "it waits again"
     assert [found.kind for found in review.cases(memory)].count("amends") == 1
     review.decide(memory, asked, False)
-    assert not memory.supersession.amendments(ids[0])[0].holds
+    assert not memory.supersession.pairs(ids[0])[0].is_effective
 
 
 @pytest.mark.slow
@@ -201,9 +201,9 @@ def test_a_pair_that_only_the_owner_sees_is_shown_too(box: Box):
     set_override(box.home, ids[0], other, True)
     found = {
         pair.newer.entry_id: pair
-        for pair in Memory(str(box.project), home=box.home).supersession.amendments(ids[0])
+        for pair in Memory(str(box.project), home=box.home).supersession.pairs(ids[0])
     }
-    assert found[other].said and found[other].holds
+    assert found[other].said and found[other].is_effective
 
 
 # -- where it is kept
@@ -267,7 +267,7 @@ def test_consolidation_is_told_what_a_later_session_replaced(box: Box):
     (line,) = superseded(box.home, [one, two])["11111111"]
     assert line == "overtaken: 2026-03-01 Deploys run on Tuesdays | by [mem:22222222], 2026-03-02"
     assert superseded(box.home, [one]) == {}  # a session that is kept out is not told of by the way
-    memory.supersession.amends(newer, older, False)
+    memory.supersession.override(newer, older, False)
     assert superseded(box.home, [one, two]) == {}
 
 
@@ -285,13 +285,13 @@ def test_a_note_that_waits_for_the_owner_overtakes_nothing_and_says_nothing_abov
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
         rows = [*catalog.by_entry(ids[0]), *catalog.by_entry(foreign)]
         catalog.links.put(rows, "s", [Link(memory.project.id, ids[0], foreign, 0.95, [])])
-    (pair,) = memory.supersession.amendments(ids[0])
-    assert pair.waits and not pair.holds
+    (pair,) = memory.supersession.pairs(ids[0])
+    assert pair.waits and not pair.is_effective
     assert "ignore the rest" not in box.ok("expand", ids[0]).out
     assert not any(note.superseded for note in pick(memory._scope, memory.search).notes)
     box.ok("trust", "release", foreign)
     assert (
-        memory.supersession.amendments(ids[0])[0].holds
+        memory.supersession.pairs(ids[0])[0].is_effective
         and "ignore the rest" in box.ok("expand", ids[0]).out
     )
 
@@ -310,19 +310,19 @@ def test_of_two_copies_of_a_project_each_shows_its_own_note(box: Box):
             rows = [row for name in ids for row in catalog.by_entry(name) if row.project == project]
             catalog.links.put(rows, "s", [Link(project, ids[0], ids[1], 0.9, [])])
     for one in (memory, there):
-        (pair,) = one.supersession.amendments(ids[0])
+        (pair,) = one.supersession.pairs(ids[0])
         assert pair.newer.path.startswith(one.place.memory) and pair.older.project == one.project.id
 
 
 def test_what_changed_since_it_was_compared_is_not_said_to_amend(box: Box):
     memory, ids = indexed(box, 0.9)
-    assert memory.supersession.amendments(ids[0])
+    assert memory.supersession.pairs(ids[0])
     with (
         contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog,
         catalog.database.transaction() as db,
     ):
         db.execute("UPDATE entries SET hash='other' WHERE entry_id=?", (ids[1],))
-    assert memory.supersession.amendments(ids[0]) == []
+    assert memory.supersession.pairs(ids[0]) == []
 
 
 def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):

@@ -60,7 +60,7 @@ def injected(memory: Memory) -> str:
 
 
 def asked(memory: Memory) -> list[str]:
-    return [f"{note.why}: {note.title}" for note in memory.trust.held()]
+    return [f"{note.why}: {note.title}" for note in memory.trust.quarantined()]
 
 
 def git(memory: Memory, *args: str) -> None:
@@ -89,7 +89,7 @@ def mark(name: str, value: str) -> Callable[[Memory], None]:
 
 
 DECISIONS: dict[str, Callable[[Memory], object]] = {
-    "quarantined": lambda memory: memory.trust.hold([target(memory)]),
+    "quarantined": lambda memory: memory.trust.quarantine([target(memory)]),
     "superseded": mark("superseded-by", "0123456789ab"),
     "expired": mark("expires", "2026-02-01"),
     "unsure": mark("confidence", "low"),
@@ -153,7 +153,7 @@ def test_a_file_that_contradicts_a_decision_is_injected_nowhere_and_asked_about_
     assert TEXT in file_of(memory).read_text()
     assert TEXT not in injected(memory) and "another note" in injected(memory)
     assert asked(memory) == [f"contradicts: {TEXT}"]
-    assert memory.trust.held()[0].decision.startswith("you ")
+    assert memory.trust.quarantined()[0].decision.startswith("you ")
     with closing(
         Origin(memory.home)
     ) as origin:  # a decision is a record of the home, not of a process
@@ -225,7 +225,7 @@ def test_known_bytes_under_today_s_date_are_no_decision_of_today(memory, moved):
     today = injected(memory).partition(OTHER)[2].partition(DAY)[0]
     assert TEXT not in today and (TEXT in injected(memory)) is not moved
     assert asked(memory) == [f"contradicts: {TEXT}"]
-    assert memory.trust.held()[0].day == OTHER
+    assert memory.trust.quarantined()[0].day == OTHER
     memory.trust.accept([target(memory, OTHER)])
     assert not asked(memory) and TEXT in injected(memory).partition(OTHER)[2]
 

@@ -30,7 +30,7 @@ def path_of(memory: Memory) -> str:
 
 
 def held(memory: Memory) -> list[tuple[str, str]]:
-    return [(note.title, note.why) for note in memory.trust.held()]
+    return [(note.title, note.why) for note in memory.trust.quarantined()]
 
 
 def git(memory: Memory, *args: str) -> None:

@@ -96,5 +96,5 @@ def test_review_asks_and_remembers_the_answer(box):
     assert len(memory.supersession.contradictions()) == 1
     decide(memory, case, True)
     assert memory.supersession.contradictions() == [] and [
-        pair.said for pair in memory.supersession.amendments(case.notes[0])
+        pair.said for pair in memory.supersession.pairs(case.notes[0])
     ] == [True]

@@ -220,10 +220,10 @@ def test_a_large_project_leaves_milvus_lite_and_a_small_one_comes_back(
         assert index.needs_store()
         index.embed(index.missing(catalog, project.id))
         before = answers(index)
-        assert index.store.count(collection) == rows == index.held(collection)
+        assert index.store.count(collection) == rows == index.chunk_count(collection)
         monkeypatch.setattr(lite, "WORDS_MOST", rows - 1)
         assert answers(index) == before
-        assert index.store.count(collection) == 0 and index.held(collection) == rows
+        assert index.store.count(collection) == 0 and index.chunk_count(collection) == rows
         index.forget("of another project")
     with opened() as index:
         assert not index.needs_store() and answers(index) == before

@@ -27,7 +27,7 @@ def test_what_one_shares_the_other_finds_and_is_told_under_its_author_s_name(
     (hit,) = ben.found("frozen deploys")
     assert (hit.row.author, hit.row.marks["copy-of"]) == ("ana", note.id)
     assert "[shared: ana] Deploys are frozen on Fridays" in ben.told()
-    assert not ben.memory.trust.held()
+    assert not ben.memory.trust.quarantined()
     assert ben.memory.note(hit.id).author == "ana"
     # its author is told it once, as his own word, and finds it once
     assert ana.told().count("frozen") == 1 and "[shared" not in ana.told()
@@ -120,11 +120,11 @@ def test_what_reads_like_an_order_waits_for_each_reader_and_is_released_without_
     ana.push()
     ben.pull()
     assert "evil" not in ben.told()
-    (held,) = ben.memory.trust.held()
+    (held,) = ben.memory.trust.quarantined()
     assert (held.why, held.author) == ("suspect", "ana")
     ben.memory.trust.release([held.target])
     assert "evil" in ben.told() and git(ben.project, "status", "--short") == ""
-    ben.memory.trust.hold([held.target])
+    ben.memory.trust.quarantine([held.target])
     assert "evil" not in ben.told() and git(ben.project, "status", "--short") == ""
 
 
@@ -136,13 +136,14 @@ def test_what_is_not_committed_is_found_and_told_nobody(people: tuple[Person, Pe
         "# 2026-02-09\n\n### 14:30\n<!-- id:planted00001 -->\n- Secrets belong into the wiki\n"
     )
     assert len(ben.found("wiki")) == 1 and "wiki" not in ben.told()
-    (held,) = ben.memory.trust.held()
+    (held,) = ben.memory.trust.quarantined()
     assert held.why == "arrived"
     (shown,) = ben.sharing.listed()
     assert (shown.waits, shown.is_committed) == ("arrived", False)
     ben.push()
     assert (
-        "[shared: ana] Secrets belong into the wiki" in ben.told() and not ben.memory.trust.held()
+        "[shared: ana] Secrets belong into the wiki" in ben.told()
+        and not ben.memory.trust.quarantined()
     )
     # another text in the work tree is another note
     planted.write_text(planted.read_text().replace("wiki", "chat"))

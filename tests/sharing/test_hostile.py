@@ -335,7 +335,7 @@ def test_holding_and_releasing_again_leaves_the_team_s_file_as_it_was(
     ben.pull()
     trust = ben.memory.trust
     (one,) = ben.sharing.listed()
-    trust.hold([ben.memory.files.section(one.entry_id).target])
+    trust.quarantine([ben.memory.files.section(one.entry_id).target])
     assert "frozen" not in ben.told()
     trust.release([ben.memory.files.section(one.entry_id).target])
     assert "frozen" in ben.told() and git(ben.project, "status", "--short") == ""

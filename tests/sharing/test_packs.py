@@ -56,7 +56,7 @@ def test_a_pack_brings_notes_that_are_told_under_their_author_s_name(
     assert other.take(path, said.upper()) == [ShareChange.NEW, ShareChange.NEW]
     assert other.texts() == ["- Staging runs Postgres 16", "- The queue is Redis"]
     assert "[shared: ana] Staging runs Postgres 16" in other.memory.context().text
-    assert not other.memory.trust.held()
+    assert not other.memory.trust.quarantined()
     assert other.take(path) == [ShareChange.SAME, ShareChange.SAME]
     other.memory.undo()
     assert not other.sharing.listed()

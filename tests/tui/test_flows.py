@@ -833,7 +833,9 @@ def test_hits_are_shown_by_the_conversation_that_they_come_from(world, monkeypat
         await pilot.press("enter", "down")
         before, one_by_one = screen.panes.entries.key, titles(app)
         await pilot.press("s")
-        assert screen.state.shown.talks == {("", "talk 0"): ("claude-code", "2026-02-09", 2)}
+        assert screen.state.shown.conversations == {
+            ("", "conversation 0"): ("claude-code", "2026-02-09", 2)
+        }
         assert "Claude Code · 2026-02-09" in "".join(
             text
             for text, _ in screen.rows.row(
@@ -842,6 +844,6 @@ def test_hits_are_shown_by_the_conversation_that_they_come_from(world, monkeypat
         )
         assert screen.panes.entries.key == before and titles(app) == one_by_one
         await pilot.press("s")
-        assert not screen.state.shown.talks and screen.panes.entries.key == before
+        assert not screen.state.shown.conversations and screen.panes.entries.key == before
 
     drive(app, steps)

@@ -326,10 +326,10 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Library, "standing", lambda self: STANDING)
     monkeypatch.setattr(Library, "health", lambda self: HEALTH)
     monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
-    monkeypatch.setattr(Library, "native", lambda self, compare=False: NATIVE)
+    monkeypatch.setattr(Library, "agent_files", lambda self, compare=False: NATIVE)
     monkeypatch.setattr(
         Library,
-        "native_path",
+        "agent_file_path",
         lambda self, path: path.replace("/home/ana/shop/", "").replace("/home/ana", "~"),
     )
     monkeypatch.setenv("TZ", "UTC")

@@ -116,7 +116,7 @@ def test_a_calendar_has_53_weeks_and_the_day_that_it_stands_on(today):
     end = date.fromisoformat(today)
     for back in range(0, 3000, 5):
         day = end - timedelta(days=back)
-        calendar.stand(day.isoformat())
+        calendar.mark(day.isoformat())
         first = calendar._first
         assert first.weekday() == 0 and first <= day < first + timedelta(weeks=WEEKS)
         assert (

@@ -22,7 +22,7 @@ _ENOUGH_ALIKE = 0.5  # least share of common words of two errors, or of two comm
 _MAX_BETWEEN = 4
 _MAX_WORDS = 30
 
-Stands = Callable[[AgentAction], bool]
+NoteExists = Callable[[AgentAction], bool]
 
 
 class CommandRuns(msgspec.Struct, kw_only=True):
@@ -95,7 +95,7 @@ def how(
     actions: ActionIndex,
     memories: list[str],
     asked: str,
-    stands: Stands,
+    note_exists: NoteExists,
     turns: Iterable[tuple[str, str, str]] = (),
 ) -> list[CommandRuns]:
     """Find the commands by which something was done.
@@ -103,7 +103,7 @@ def how(
     Args:
         memories: memory folders; empty for all.
         asked: the question.
-        stands: returns whether the note of an action still exists.
+        note_exists: returns whether the note of an action still exists.
         turns: (agent, session, turn) of notes that answer the question.
 
     Returns:
@@ -115,7 +115,7 @@ def how(
     found: dict[str, CommandRuns] = {}
     share: dict[str, float] = {}
     for act in actions.runs(memories, words):
-        if stands(act):
+        if note_exists(act):
             have = [word for word in words if word in act.command.lower()]
             _count(found, act, "has " + ", ".join(have))
             share[act.command] = len(have) / len(words)
@@ -124,7 +124,7 @@ def how(
             if (
                 act.command
                 and act.command not in share
-                and stands(act)
+                and note_exists(act)
                 and (not memories or act.memory in memories)
             ):
                 _count(found, act, f"run in the turn of [mem:{act.entry}]")
@@ -143,13 +143,15 @@ def _count(found: dict[str, CommandRuns], act: AgentAction, why: str) -> None:
         way.last = act
 
 
-def fix(actions: ActionIndex, memories: list[str], error: str, stands: Stands) -> list[Fix]:
+def fix(
+    actions: ActionIndex, memories: list[str], error: str, note_exists: NoteExists
+) -> list[Fix]:
     """Find where an error occurred and what fixed it.
 
     Args:
         memories: memory folders; empty for all.
         error: the printed text, or some words of it.
-        stands: returns whether the note of an action still exists.
+        note_exists: returns whether the note of an action still exists.
 
     Returns:
         Fixed errors first, then the same error before similar ones, then the newest first.
@@ -158,7 +160,7 @@ def fix(actions: ActionIndex, memories: list[str], error: str, stands: Stands) -
     signs = [work.signature(line) for line in lines]
     found: dict[tuple[str, float, str, int], Fix] = {}
     for act in actions.of_sign(memories, signs):
-        if stands(act):
+        if note_exists(act):
             found[act.session, *act.place] = Fix(met=act, alike=1.0)
     wanted = [set(_WORDS.findall(sign)) - _SMALL for sign in signs]
     rare = sorted({word for words in wanted for word in words if len(word) > 2})[:_MAX_WORDS]
@@ -170,11 +172,11 @@ def fix(actions: ActionIndex, memories: list[str], error: str, stands: Stands) -
             if wanted
             else 0.0
         )
-        if key not in found and alike >= _ENOUGH_ALIKE and stands(act):
+        if key not in found and alike >= _ENOUGH_ALIKE and note_exists(act):
             found[key] = Fix(met=act, alike=round(min(alike, 0.99), 2))
     for one in found.values():
         mend(actions, one)
-        if not all(stands(act) for act in one.acts):  # a note about the fix was deleted
+        if not all(note_exists(act) for act in one.acts):  # a note about the fix was deleted
             one.mended, one.between = None, []
     once: dict[object, Fix] = {}  # a command may fail many times before it works
     for one in sorted(found.values(), key=lambda one: one.met.place):
@@ -214,20 +216,20 @@ def _is_variant(act: AgentAction, of: AgentAction) -> bool:
 
 
 def blame(
-    actions: ActionIndex, memories: list[str], path: str, stands: Stands
+    actions: ActionIndex, memories: list[str], path: str, note_exists: NoteExists
 ) -> list[AgentAction]:
     """Find the turns that wrote to a path.
 
     Args:
         memories: memory folders; empty for all.
         path: a file or folder, or the end of its path.
-        stands: returns whether the note of an action still exists.
+        note_exists: returns whether the note of an action still exists.
 
     Returns:
         The last write of each turn, newest first.
     """
     turns: dict[tuple[str, str, str], AgentAction] = {}
     for act in actions.of_path(memories, work.within(path)):
-        if stands(act):
+        if note_exists(act):
             turns.setdefault((act.agent, act.session, act.turn), act)
     return list(turns.values())

@@ -366,7 +366,11 @@ def complaints(output: str) -> list[str]:
     found: dict[str, tuple[bool, int, str]] = {}
     for number, line in enumerate(plain(output).splitlines()):
         line = " ".join(line[:_MAX_LINE].split())
-        if _COMPLAINT.search(line) and not _is_hollow(line) and is_telling(sign := signature(line)):
+        if (
+            _COMPLAINT.search(line)
+            and not _is_hollow(line)
+            and is_specific(sign := signature(line))
+        ):
             found[sign] = (bool(_NAMED.search(line)), number, line[:MAX_LINE])
     named = [item for item in found.values() if item[0]] or list(found.values())
     return [line for _, _, line in sorted(named, reverse=True)[:_MAX_COMPLAINTS]]
@@ -393,6 +397,6 @@ def signature(line: str) -> str:
     return " ".join(re.sub(r"^(?:E\s+|\[\w+\]\s*)", "", line.strip()).lower().split())[:MAX_LINE]
 
 
-def is_telling(sign: str) -> bool:
+def is_specific(sign: str) -> bool:
     """Whether a signature identifies an error: it has at least three different words."""
     return len(set(_TERM.findall(sign))) >= 3

@@ -28,7 +28,7 @@ from memsearch_engine.core.repository import current_branch
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.injection import injection_log, usage
 from memsearch_engine.journal.instructions import orders
-from memsearch_engine.journal.model import Anchor, QuarantineReason, branch_said
+from memsearch_engine.journal.model import Anchor, QuarantineReason, safe_branch
 from memsearch_engine.journal.parse import turn_id
 from memsearch_engine.journal.write import Journal, Skipped
 
@@ -192,7 +192,7 @@ def _branch(turn: Turn, cwd: str) -> str:
         ended is not None and abs((datetime.now().astimezone() - ended).total_seconds()) < _JUST_S
     )
     name = (current_branch(cwd) if is_new and os.path.isabs(cwd) else "") or turn.branch
-    return branch_said(name)
+    return safe_branch(name)
 
 
 def noted_at(turn: Turn) -> list[str]:

@@ -11,8 +11,7 @@ from typing import cast
 import msgspec
 
 from memsearch_engine.agents.retention import Retention
-from memsearch_engine.agents.transcripts.evidence import Archive
-from memsearch_engine.agents.transcripts.evidence import Status as Kept
+from memsearch_engine.agents.transcripts.evidence import Archive, ArchiveStatus
 from memsearch_engine.agents.transcripts.locate import find_session, open_session
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.core import agent_registry
@@ -147,14 +146,14 @@ class Evidence:
     """The archived turns behind notes.
 
     >>> with Memory(everything=True) as memory:
-    ...     memory.evidence.kept().turns
+    ...     memory.evidence.status().turns
     0
     """
 
     def __init__(self, scope: Scope) -> None:
         self._scope, self._home = scope, scope.home
 
-    def kept(self) -> Kept:
+    def status(self) -> ArchiveStatus:
         """Return the number and size of the archived turns."""
         with contextlib.closing(Archive(self._home)) as archive:
             return archive.status()

@@ -30,7 +30,7 @@ def stamps(paths: Iterable[str]) -> dict[str, list[int]]:
     return {path: stamp(path) for path in paths}
 
 
-def holds(ready: dict[str, Any]) -> bool:
+def is_fresh(ready: dict[str, Any]) -> bool:
     """Return whether a prepared context is up to date. A context without stamps is not."""
     found, until = ready.get("stamps"), ready.get("until")
     if not isinstance(found, dict) or (until and time.strftime("%Y-%m-%d") > str(until)):

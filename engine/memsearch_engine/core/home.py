@@ -156,7 +156,7 @@ class Home:
         """Cache of the offsets of turns in large transcripts."""
         return self.root / "offsets"
 
-    def ground(self, project: str) -> Path:
+    def staleness_cache(self, project: str) -> Path:
         """Cache of the history of a project's repository."""
         return self.root / "ground" / f"{project}.db"
 

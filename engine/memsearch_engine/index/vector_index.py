@@ -241,7 +241,7 @@ class VectorIndex:
         """Return whether notes have changed since the collection was last written."""
         return collection in self._behind
 
-    def held(self, collection: str) -> int:
+    def chunk_count(self, collection: str) -> int:
         """Return the number of chunks of a collection in the store."""
         return self._search.count(collection)
 
@@ -422,7 +422,7 @@ class VectorIndex:
     def ranks_words(self, collection: str) -> bool:
         """Return whether ``bm25`` ranks words; else the catalog does (``lexical.ranked``)."""
         is_there = collection not in self._left_out
-        return is_there and self.store.compares_words(self.held(collection))
+        return is_there and self.store.compares_words(self.chunk_count(collection))
 
     def bm25(
         self, collection: str, terms: list[str], limit: int, where: Filter

@@ -34,7 +34,7 @@ from memsearch_engine.injection.prompt import PromptInjection
 from memsearch_engine.injection.session_start import fenced, unfenced
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.shared import told_as
+from memsearch_engine.journal.shared import author_label
 from memsearch_engine.search import lexical
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.supersession import reorder
@@ -273,12 +273,14 @@ class ActionAdviser:
         reorder.newer_versions_first(self.catalog, space, self.project, hits, self.overrides)
         newest = hits[0].row
         if newest.entry_id == row.entry_id:
-            when = " ".join(filter(None, (row.day, told_as(row.path, row.marks, date.today()))))
+            when = " ".join(
+                filter(None, (row.day, author_label(row.path, row.marks, date.today())))
+            )
             return row, f"{when}: {line}" if when else line
         if not is_named(newest.text) or self._row(newest.entry_id) is None:
             return None
         said = self._settling(newest, set(analyze.terms(line)))
-        whose = told_as(newest.path, newest.marks, date.today())
+        whose = author_label(newest.path, newest.marks, date.today())
         when = f"{newest.day} {whose}" if whose else newest.day
         return (newest, f"{when}: {said} (earlier, {row.day}: {_quoted(line)})") if said else None
 

@@ -262,11 +262,11 @@ class HookAnswers:
         from memsearch_engine.core import freshness
 
         ready = self._ready()
-        if not ready or freshness.holds(ready):
+        if not ready or freshness.is_fresh(ready):
             return ready
         self._ask("prepare", {}, _PREPARE_S)
         made = self._ready()
-        return made if freshness.holds(made) else {**made, "texts": {}}
+        return made if freshness.is_fresh(made) else {**made, "texts": {}}
 
     def _has_context(self, payload: dict[str, Any]) -> bool:
         """Whether a continued session still has the context that was injected at its start.

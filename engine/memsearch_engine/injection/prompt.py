@@ -27,7 +27,7 @@ from memsearch_engine.injection import outcome as outcomes
 from memsearch_engine.injection.session_start import fenced, unfenced, without_injected
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.shared import told_as
+from memsearch_engine.journal.shared import author_label
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.request import MAX_QUERY, SearchRequest
 from memsearch_engine.search.supersession import reorder
@@ -313,7 +313,7 @@ class _Selection:
         Returns:
             None if nothing of it fits.
         """
-        whose = told_as(hit.path, entry.marks, date.today())
+        whose = author_label(hit.path, entry.marks, date.today())
         head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent, whose)))}: "
         tail = self._remarks(hit)
         most = _NOTE_TOKENS if self.chosen or hit.id not in self.topics else _CONVERSATION_TOKENS

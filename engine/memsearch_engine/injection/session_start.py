@@ -29,7 +29,7 @@ from memsearch_engine.journal.files import DayFile, count_entries, read_end
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, Entry
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.shared import WRITTEN, list_dated, told_as
+from memsearch_engine.journal.shared import WRITTEN, author_label, list_dated
 from memsearch_engine.secrets.scan import redact
 
 #: Some agents escape the output of hooks. Hooks write square brackets for them. A reply may repeat
@@ -242,7 +242,7 @@ def _bullets(
         held += bool(waiting)
         begin, whose = (
             len(found),
-            f"{file.day} {told_as(file.path, entry.marks, today)}" if is_shared else "",
+            f"{file.day} {author_label(file.path, entry.marks, today)}" if is_shared else "",
         )
         for line in plain(entry.body).splitlines():
             text = line.strip()

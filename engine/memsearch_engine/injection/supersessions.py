@@ -52,7 +52,7 @@ class Supersessions:
             note=note,
         )
 
-    def amends(self, newer: str, older: str, yes: bool | None = True) -> bool | None:
+    def override(self, newer: str, older: str, yes: bool | None = True) -> bool | None:
         """Store the owner's decision whether a note supersedes an older one.
 
         A superseding note is found before the older one and injected in its place.
@@ -76,13 +76,13 @@ class Supersessions:
             raise UsageError("a note does not amend itself")
         return set_override(self._scope.home, names[0], names[1], yes)
 
-    def amendments(self, name: str = "", *, limit: int = 20) -> list[Supersession]:
+    def pairs(self, name: str = "", *, limit: int = 20) -> list[Supersession]:
         """Which note supersedes which, as it was found by comparing them and as the owner said.
 
         Args:
             name: a note: what it supersedes and what supersedes it, the most probable first.
                 Without it: pairs that are probable but not clear and wait for the owner's word
-                (``amends``), the newest first.
+                (``override``), the newest first.
 
         Raises:
             NotFound: no such entry.

@@ -170,7 +170,7 @@ def agent_of(kind: str, path: str) -> str:
     return agent_registry.owner(kind, path)
 
 
-def path_said(value: str) -> str:
+def restored_path(value: str) -> str:
     """Return a path as it was before ``clean_comment``.
 
     Folders that agents name after paths often have two dashes.
@@ -183,9 +183,9 @@ def path_said(value: str) -> str:
 _BRANCH = re.compile(r"[\w./+@#=,-]{1,120}")
 
 
-def branch_said(value: str) -> str:
-    """A branch name (``path_said``) that may be repeated to agents, else ``""``."""
-    name = path_said(value)
+def safe_branch(value: str) -> str:
+    """A branch name (``restored_path``) that may be repeated to agents, else ``""``."""
+    name = restored_path(value)
     return name if name != "HEAD" and _BRANCH.fullmatch(name) else ""
 
 

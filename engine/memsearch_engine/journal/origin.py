@@ -127,7 +127,7 @@ class Origin:
         """Release entries as they are. Earlier decisions stay. Raises Unreachable."""
         for path, entries in found.items():
             known = self._known(entries)
-            self.stands(
+            self.record_day(
                 day_of(path), [entry for entry in entries if key_of(entry.raw) not in known]
             )
         self.adopt(key_of(entry.raw) for entries in found.values() for entry in entries)
@@ -250,7 +250,7 @@ class Origin:
         ]
         self._record(day, rows, anew=replaces or clears)
 
-    def stands(self, day: str, entries: Iterable[Entry]) -> None:
+    def record_day(self, day: str, entries: Iterable[Entry]) -> None:
         """Record the day of texts of this home that have none yet. Raises Unreachable."""
         self._record(day, [(entry, Verdict.ACCEPTED) for entry in entries], anew=False)
 
@@ -379,7 +379,7 @@ class Origin:
         for file in sorted(shared.list_notes(memory).files, key=lambda file: file.day):
             entries = _entries(file.path)
             known = self._known(entries)
-            self.stands(file.day, [entry for entry in entries if key_of(entry.raw) in known])
+            self.record_day(file.day, [entry for entry in entries if key_of(entry.raw) in known])
         with self._lock, complaining(self.home):
             self._db().execute("DELETE FROM origin_unread WHERE memory=?", (memory,))
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 
 from memsearch_engine.core.ids import digest
-from memsearch_engine.journal.model import Anchor, Document, Entry, agent_of, path_said
+from memsearch_engine.journal.model import Anchor, Document, Entry, agent_of, restored_path
 
 _BOM = b"\xef\xbb\xbf"
 _CANDIDATE = re.compile(
@@ -208,7 +208,7 @@ def parse_anchor(text: str) -> Anchor | None:
     kind = next((key for key in ("transcript", "rollout", "db") if values.get(key)), "")
     if not values.get("session") and not kind:
         return None
-    path = path_said(values.get(kind, ""))
+    path = restored_path(values.get(kind, ""))
     return Anchor(
         values.get("session", ""),
         values.get("turn", ""),

@@ -12,7 +12,7 @@ from memsearch_engine.journal.origin import Origin, Verdict
 FILES_ONE_BY_ONE = 5
 
 
-def held_back(
+def find_quarantined(
     origin: Origin, memory: str, entries: list[Entry], path: str
 ) -> list[tuple[Entry, QuarantineReason, list[str]]]:
     """Return the quarantined *entries* of a file, with the reason and the suspicious lines.

@@ -23,7 +23,7 @@ def is_made(heading: str) -> bool:
     return is_session(heading) or heading == "Notes"
 
 
-def apart(document: Document, position: int, text: bytes) -> bytes:
+def as_block(document: Document, position: int, text: bytes) -> bytes:
     """*text* for insertion at *position*: on its own lines, with a blank line before and after."""
     newline = document.newline.encode()
     before, after = document.data[:position], document.data[position:]

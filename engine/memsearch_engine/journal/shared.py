@@ -101,7 +101,7 @@ def is_due(marks: dict[str, str], today: date) -> bool:
     return "" < marks.get(REVIEW, "") <= today.isoformat()
 
 
-def told_as(path: str, marks: dict[str, str], today: date) -> str:
+def author_label(path: str, marks: dict[str, str], today: date) -> str:
     """The author label of a shared note when it is injected; ``""`` for other notes."""
     author = author_of(path)
     if not author:

@@ -72,7 +72,7 @@ class Undoable:
                 position = _place(document, data, old)
                 if not old.before.strip():
                     raise NotFound(f"change {seq} added this entry: nothing stood before it")
-                before, after = b"", render.apart(document, position, old.before)
+                before, after = b"", render.as_block(document, position, old.before)
             else:
                 position, before = entry.start, data[entry.start : entry.end]
                 after = old.before.rstrip() if old.before.strip() else b""
@@ -128,7 +128,7 @@ class Undoable:
             document = parse(data, day_name(old.path))
             if document.find(old.entry_id) is not None:
                 raise Conflict(f"entry {old.entry_id} is there again")
-            block = render.apart(document, len(data), old.after)
+            block = render.as_block(document, len(data), old.after)
             self.origin.wrote(entry.raw for entry in parse(block, day_name(old.path)).entries)
             change = new_change(
                 "add",
@@ -170,7 +170,7 @@ class Undoable:
                             f"entry {change.entry_id} is there again", current=entry.content
                         )
                     start = stop = _place(document, data, change)
-                    then = render.apart(document, start, then)
+                    then = render.as_block(document, start, then)
                 else:
                     if entry is None:
                         raise Conflict(f"entry {change.entry_id} is no longer in {path}")

@@ -120,7 +120,7 @@ class Journal(Undoable):
             block = render.joined(document, lines)
             self.origin.wrote((entry.raw for entry in parse(block, day).entries), CAPTURED)
             self.origin.saw(body)
-            self.origin.stands(day_of(path), parse(block, day).entries)
+            self.origin.record_day(day_of(path), parse(block, day).entries)
             disk.append(path, block, first=f"# {day}\n\n".encode())
         return Appended(entry_id, path, True)
 
@@ -214,7 +214,7 @@ class Journal(Undoable):
                 start = next(
                     (other.start for other in document.entries if other.time > new.time), len(data)
                 )
-                stop, after = start, render.apart(document, start, block) if data else block
+                stop, after = start, render.as_block(document, start, block) if data else block
                 after += document.newline.encode() * (
                     start == len(data) and not after.endswith(b"\n")
                 )

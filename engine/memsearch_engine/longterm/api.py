@@ -93,7 +93,7 @@ class LongTerm:
 
         return pipeline.status(self._home, load(self._home), self._scope.folders)
 
-    def told(self) -> str:
+    def injected_text(self) -> str:
         """The text that is injected into a new session of this project."""
         return injected.injected(
             self._home, self._scope.project.id, load(self._home).longterm.max_tokens

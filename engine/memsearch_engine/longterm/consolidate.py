@@ -126,7 +126,7 @@ def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]
                         continue  # the note's author is free to claim any session
                     for pair in mark_withheld(pairs, folder, origin):
                         later = sessions.get((pair.newer.agent, pair.newer.session))
-                        if pair.holds and pair.older.entry_id == row.entry_id and later:
+                        if pair.is_effective and pair.older.entry_id == row.entry_id and later:
                             line = (
                                 "overtaken: "
                                 f"{row.day} {row.title} | by [mem:{later}], {pair.newer.day}"

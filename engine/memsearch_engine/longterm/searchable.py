@@ -80,7 +80,7 @@ def write(
         path = target / name
         if put(path, text) and name in _OWNERS and text:
             entries = read_day(path).entries
-            origin.stands("", entries)
+            origin.record_day("", entries)
             origin.wrote(entry.raw for entry in entries)
     return target
 

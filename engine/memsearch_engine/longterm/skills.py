@@ -133,12 +133,12 @@ def slug_of(name: str) -> str:
 
 
 def all_of(
-    home: Home, project: Project, stands: Callable[[str], str] | None = None
+    home: Home, project: Project, state_of: Callable[[str], str] | None = None
 ) -> list[Candidate]:
     """Every draft of a project, and the skills that consolidation made, by name.
 
     Args:
-        stands: note id -> ``gone``, ``overtaken`` or ''.
+        state_of: note id -> ``gone``, ``overtaken`` or ''.
     """
     found: dict[str, Candidate] = {}
     ours = written(home)
@@ -151,7 +151,7 @@ def all_of(
                 candidate = _read(
                     folder / name,
                     metas / f"{name}.json" if metas else folder / name / "meta.json",
-                    stands,
+                    state_of,
                 )
                 if candidate is None:
                     continue
@@ -171,16 +171,16 @@ def written(home: Home) -> dict[str, str]:
 
 
 def get(
-    home: Home, project: Project, name: str, stands: Callable[[str], str] | None = None
+    home: Home, project: Project, name: str, state_of: Callable[[str], str] | None = None
 ) -> Candidate:
     """The draft with this name. Raises NotFound."""
-    for candidate in all_of(home, project, stands):
+    for candidate in all_of(home, project, state_of):
         if candidate.name == name:
             return candidate
     raise NotFound(f"no skill {name}", "`memsearch skills list` lists them")
 
 
-def _read(folder: Path, meta_file: Path, stands: Callable[[str], str] | None) -> Candidate | None:
+def _read(folder: Path, meta_file: Path, state_of: Callable[[str], str] | None) -> Candidate | None:
     name = folder.name
     if slug_of(name) != name:
         return None
@@ -191,7 +191,9 @@ def _read(folder: Path, meta_file: Path, stands: Callable[[str], str] | None) ->
     meta = _meta(meta_file)
     was = meta.installed_hash
     state = "new" if not was else "installed" if was == hash_of(text) else "update ready"
-    standing = {source: stands(source) for source in meta.sources[:_MAX_SOURCES]} if stands else {}
+    standing = (
+        {source: state_of(source) for source in meta.sources[:_MAX_SOURCES]} if state_of else {}
+    )
     return Candidate(
         name,
         plain(meta.description or _described(text)),

@@ -122,12 +122,12 @@ class Skills:
         if "superseded-by" in found.marks:
             return "overtaken"
         try:
-            pairs = Supersessions(self._scope).amendments(found.id)
+            pairs = Supersessions(self._scope).pairs(found.id)
         except MemsearchError:
             return ""
         return (
             "overtaken"
-            if any(pair.holds and pair.older.entry_id == found.id for pair in pairs)
+            if any(pair.is_effective and pair.older.entry_id == found.id for pair in pairs)
             else ""
         )
 

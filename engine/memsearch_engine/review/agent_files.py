@@ -181,5 +181,5 @@ class AgentFiles:
         return {
             p.older.entry_id: p
             for p in mark_withheld(found, scope.place.memory, scope.journal.origin)
-            if p.holds
+            if p.is_effective
         }

@@ -23,7 +23,7 @@ def quarantined(memory: Parts) -> list[ReviewItem]:
     """
     found = []
     arrived: dict[str, list[QuarantinedNote]] = {}
-    for note in memory.trust.held():
+    for note in memory.trust.quarantined():
         if note.why is QuarantineReason.ARRIVED:
             arrived.setdefault(note.path, []).append(note)
         elif note.why is QuarantineReason.CONTRADICTS:
@@ -193,7 +193,7 @@ def trust_again(memory: Parts, verb: str, path: str, name: str, hash_: str) -> s
     """Undo a decision about a quarantined note by the opposite decision. Returns a message."""
     targets = [Target(path, name, hash_)]
     if verb == "hold":
-        memory.trust.hold(targets)
+        memory.trust.quarantine(targets)
         return "it waits again"
     if verb == "reject":
         memory.trust.reject(targets, leave=True)

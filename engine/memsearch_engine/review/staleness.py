@@ -14,7 +14,7 @@ from memsearch_engine.core.errors import MemsearchError, NotFound, Unreachable, 
 from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.index.catalog import RepositoryCheck, Stale
 from memsearch_engine.index.rows import CatalogBroken
-from memsearch_engine.journal.model import Entry, branch_said
+from memsearch_engine.journal.model import Entry, safe_branch
 from memsearch_engine.journal.note import Note
 from memsearch_engine.search.lexical import file_rows
 from memsearch_engine.search.scope import NoteWriter, Scope
@@ -118,7 +118,7 @@ class Staleness:
 
     # -- the owner's decisions
 
-    def holds(self, name: str) -> Note:
+    def confirm(self, name: str) -> Note:
         """Mark a note as verified: references that are stale by now do not count any more.
 
         This can be undone.
@@ -210,7 +210,7 @@ class Staleness:
                 row.entry_id,
                 row.hash,
                 ask.moment(row.day, row.time, row.marks),
-                branch_said(row.marks.get("branch", "")),
+                safe_branch(row.marks.get("branch", "")),
                 None,
                 row.text,
                 "verified" in row.marks,
@@ -220,7 +220,7 @@ class Staleness:
         answer = ask.check(
             project.root,
             common_dir,
-            self._scope.home.ground(project.id),
+            self._scope.home.staleness_cache(project.id),
             notes,
             progress=lambda what, done, total: (
                 progress({"phase": what, "done": done, "total": total}) if progress else None

@@ -25,7 +25,7 @@ from memsearch_engine.journal.history import Change
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, QuarantineReason
 from memsearch_engine.journal.origin import Verdict
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.quarantine import held_back
+from memsearch_engine.journal.quarantine import find_quarantined
 from memsearch_engine.journal.write import Target
 from memsearch_engine.search.scope import Scope
 
@@ -72,14 +72,14 @@ class Trust:
     """Quarantined notes, and the owner's decisions on them.
 
     >>> with Memory() as memory:
-    ...     memory.trust.held()
+    ...     memory.trust.quarantined()
     []
     """
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def held(self) -> list[QuarantinedNote]:
+    def quarantined(self) -> list[QuarantinedNote]:
         """All quarantined notes, newest day first."""
         found = []
         origin = self._scope.journal.origin
@@ -88,7 +88,7 @@ class Trust:
                 entries = self._scope.read(file)
             except OSError:
                 continue  # `doctor` reports the unreadable file
-            for entry, why, lines in held_back(
+            for entry, why, lines in find_quarantined(
                 origin, self._scope.memory_of(file.path), entries, file.path
             ):
                 contradicted = (
@@ -121,7 +121,7 @@ class Trust:
             Unreachable: a file is not readable.
         """
         section = self._scope.section(name)
-        found = held_back(
+        found = find_quarantined(
             self._scope.journal.origin,
             self._scope.memory_of(section.path),
             [section.entry],
@@ -222,7 +222,7 @@ class Trust:
         wanted = {os.path.realpath(path) for path in paths}
         keys = {
             (h.path, h.entry_id)
-            for h in self.held()
+            for h in self.quarantined()
             if h.why is QuarantineReason.ARRIVED and os.path.realpath(h.path) in wanted
         }
         found = {
@@ -244,7 +244,7 @@ class Trust:
             The number of released notes, and the files.
         """
         files = []
-        for path in {h.path for h in self.held() if h.why is QuarantineReason.ARRIVED}:
+        for path in {h.path for h in self.quarantined() if h.why is QuarantineReason.ARRIVED}:
             place = locate(os.path.dirname(path), self._scope.home)
             if authors_of(place.common_dir, os.path.relpath(path, place.root), path) == {
                 author.lower()
@@ -260,7 +260,7 @@ class Trust:
         refuse_agents()
         return self._scope.journal.origin.trust(self._scope.project.memory)
 
-    def hold(self, targets: list[Target]) -> list[Entry]:
+    def quarantine(self, targets: list[Target]) -> list[Entry]:
         """Quarantine notes.
 
         A shared note that was released is quarantined again without a change of its file.

@@ -18,7 +18,7 @@ def _body(row: Row, limit: int = _BODY_LINES) -> list[Line]:
 def superseded(memory: Parts) -> list[ReviewItem]:
     """Pairs of notes in which the newer one probably supersedes the older one."""
     found = []
-    for pair in memory.supersession.amendments():
+    for pair in memory.supersession.pairs():
         sure = f"{pair.sure:.0%} sure that the newer one supersedes the older one"
         detail: list[Line] = [[(sure, "warn")], [(pair.why, "dim")]]
         for what, row in (("newer", pair.newer), ("older", pair.older)):
@@ -74,14 +74,14 @@ def decide_pair(
 ) -> tuple[str, Step | None]:
     """Decide on a pair of notes. Returns a message and the step that undoes it."""
     newer, older = case.subject
-    before = memory.supersession.amends(newer, older, yes)
+    before = memory.supersession.override(newer, older, yes)
     message = "noted: it supersedes" if yes else "noted: it is about something else"
     return message, ["pair", newer, older, before]
 
 
 def pair_again(memory: Parts, newer: str, older: str, before: bool | None) -> str:
     """Undo a decision about a pair of notes. Returns a message."""
-    memory.supersession.amends(newer, older, before)
+    memory.supersession.override(newer, older, before)
     return "it waits again"
 
 
@@ -120,8 +120,10 @@ def decide_stale(
     memory: Parts, case: ReviewItem, yes: bool, text: str | None
 ) -> tuple[str, Step | None]:
     """Decide on a stale note. Returns a message and the step that undoes it."""
-    ground, (name,) = memory.staleness, case.notes
-    verb = ground.holds if not yes else ground.superseded if case.subject else ground.moved
+    staleness, (name,) = memory.staleness, case.notes
+    verb = (
+        staleness.confirm if not yes else staleness.superseded if case.subject else staleness.moved
+    )
     verb(name)
     message = (
         "still true" if not yes else "not true any more" if case.subject else "it has the new path"

@@ -21,7 +21,7 @@ import msgspec
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.project_location import author_name
 from memsearch_engine.index.rows import Filter, Row
-from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, branch_said
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, safe_branch
 from memsearch_engine.search.dates import date_in_words
 
 AGENTS = agent_registry.names()
@@ -301,7 +301,7 @@ def _flag(row: Row, flag: str, today: str) -> bool:
 
 def _branch(row: Row) -> str:
     """The git branch of the note's turn; '' if unknown."""
-    return branch_said(row.marks.get("branch", ""))
+    return safe_branch(row.marks.get("branch", ""))
 
 
 def is_expired(marks: dict[str, str], today: str) -> bool:

@@ -78,7 +78,7 @@ class IndexCompleteness(NamedTuple):
         assert sources.vectors is not None
         collections = [project.collection for project in projects]
         return cls(
-            sum(sources.vectors.held(name) for name in collections),
+            sum(sources.vectors.chunk_count(name) for name in collections),
             sum(catalog.statistics.distinct_chunks(project.id) for project in projects),
             any(sources.vectors.is_behind(name) for name in collections),
         )
@@ -192,14 +192,16 @@ def _models(
     assert sources.vectors is not None
     yield _asked(sources.vectors, sources.projects, request.text)
     if (second := sources.second) is not None:
-        known = sum(second.held(project.collection) for project in sources.projects)
+        known = sum(second.chunk_count(project.collection) for project in sources.projects)
         if known >= _KNOWS * state.total:
             yield _asked(second, sources.projects, request.text)
 
 
 def _asked(index: VectorIndex, projects: list[Project], text: str) -> ModelResult:
     query = index.ask(text)
-    sized = [(index.background(p.collection, query), index.held(p.collection)) for p in projects]
+    sized = [
+        (index.background(p.collection, query), index.chunk_count(p.collection)) for p in projects
+    ]
     return ModelResult(index, query, together(sized))
 
 

@@ -14,7 +14,14 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from memsearch_engine.secrets import linear
-from memsearch_engine.secrets.judge import is_chosen, is_mixed, is_reference, is_said, mixed, wordy
+from memsearch_engine.secrets.judge import (
+    is_chosen,
+    is_mixed,
+    is_reference,
+    is_written_secret,
+    mixed,
+    wordy,
+)
 
 Span = tuple[int, int, str]
 
@@ -236,7 +243,7 @@ def tables(text: str) -> Iterator[Span]:
                 columns = set()
             for index in columns:
                 value = line[edges[2 * index] : edges[2 * index + 1]].strip(" \t\r*`\"'")
-                if is_said(value) or (users and is_chosen(value)):
+                if is_written_secret(value) or (users and is_chosen(value)):
                     start = place + line.index(value, edges[2 * index])
                     yield start, start + len(value), "table-secret"
         if (

@@ -81,7 +81,7 @@ _METHOD = re.compile(
 _SYMBOLS = "!#%&*?+=~^@$§"
 
 
-def is_said(value: str) -> bool:
+def is_written_secret(value: str) -> bool:
     """Whether a word is a secret that prose or a table gives.
 
     It mixes letters with digits or symbols, and is no name, number, date, version, address or path.
@@ -316,13 +316,13 @@ def is_beside(value: str) -> bool:
 
     This is stricter than for a word directly after the name.
     """
-    return is_said(value) and not _NAMED.fullmatch(value) and not _CODE.search(value)
+    return is_written_secret(value) and not _NAMED.fullmatch(value) and not _CODE.search(value)
 
 
 def is_mixed(value: str) -> bool:
     """Whether a chosen password also has digits or symbols, and is no name, number or path."""
     value = value.rstrip(".,;:)")
-    return is_chosen(value) and is_said(value)
+    return is_chosen(value) and is_written_secret(value)
 
 
 def is_key(value: str, *, hexadecimal: bool) -> bool:

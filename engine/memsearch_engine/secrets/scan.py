@@ -27,10 +27,10 @@ from memsearch_engine.secrets.judge import (
     is_mixed,
     is_phrase,
     is_reference,
-    is_said,
     is_secret_of,
     is_strong,
     is_token,
+    is_written_secret,
     mixed,
     wordy,
 )
@@ -251,7 +251,7 @@ def _spans(text: str) -> Iterator[Span]:
     for match in _GLUED.finditer(
         text
     ):  # anybody can write a placeholder, so text attached to one is checked
-        if is_said(match[1]):
+        if is_written_secret(match[1]):
             yield *match.span(1), "assigned-secret"
     text = _REDACTED.sub(
         lambda match: "\n" * len(match[0]), text
@@ -338,12 +338,12 @@ def _in_prose(text: str) -> Iterator[Span]:
         room = min(name.end() + _SAID_ROOM + 110, len(text))
         stop = text.find("\n", name.end(), room)
         for start, value in _values(text, name.end(), room if stop < 0 else stop):
-            if is_said(value):
+            if is_written_secret(value):
                 yield start, start + len(value), "said"
                 end = start + len(value)
                 break
     for match in _USE_AS.finditer(text):
-        if is_said(match[1]):
+        if is_written_secret(match[1]):
             yield *match.span(1), "said"
     for match in _PHRASE.finditer(text):
         if blocks.is_passphrase(match[2], named=bool(match["named"])):

@@ -144,7 +144,7 @@ class IndexHandlers:
         unread: list[tuple[str, str]] = []
         for project in distinct(projects):
             counts = indexer.catalog.statistics.counts(project.id)
-            held = space.held(project.collection) if space else 0
+            held = space.chunk_count(project.collection) if space else 0
             failed = indexer.catalog.files.failures(project.id)
             unread += [(failure.path, failure.reason) for failure in failed]
             rows.append(
@@ -202,7 +202,8 @@ class IndexHandlers:
         indexer = self._state.indexer
         if indexer.spaces.second is not None:
             held = sum(
-                indexer.spaces.second.held(project.collection) for project in distinct(projects)
+                indexer.spaces.second.chunk_count(project.collection)
+                for project in distinct(projects)
             )
             return SecondModel(models.SECOND, asked=True, vectors=held, advice="", fix="")
         notes = max((self._not_english(project) for project in projects), default=0.0)

@@ -231,7 +231,7 @@ class IndexThread:
             shutil.rmtree(searchable.folder(home, project.id), ignore_errors=True)
             with contextlib.suppress(MemsearchError):  # the rest belongs to no project
                 fact_history.drop(home, project.id[:8])
-            home.ground(project.id).unlink(missing_ok=True)
+            home.staleness_cache(project.id).unlink(missing_ok=True)
         except Exception:  # a failed command must not stop the next one
             log.exception("what is indexed of %s is not dropped", project.root)
         self._end(job)
@@ -323,7 +323,7 @@ class IndexThread:
     def _warm(self) -> None:
         """Load the data that the first searches need."""
         for project in distinct(list(self._state.known.values())):
-            if (serving := self._state.spaces.serving) is not None and serving.held(
+            if (serving := self._state.spaces.serving) is not None and serving.chunk_count(
                 project.collection
             ):
                 with contextlib.suppress(

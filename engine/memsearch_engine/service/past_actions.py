@@ -48,7 +48,7 @@ class PastActions:
             for anchor in hit.row.anchors
         ]
         with self._actions() as actions:
-            return answers.how(actions, self._memories, asked, self._stands(), turns)[:limit]
+            return answers.how(actions, self._memories, asked, self._note_exists(), turns)[:limit]
 
     def fix(self, error: str, *, limit: int = 5) -> list[Fix]:
         """Find where an error occurred, and what fixed it: the same error first, then similar ones.
@@ -60,7 +60,7 @@ class PastActions:
         from memsearch_engine.actions import answers
 
         with self._actions() as actions:
-            return answers.fix(actions, self._memories, error, self._stands())[:limit]
+            return answers.fix(actions, self._memories, error, self._note_exists())[:limit]
 
     def blame(self, path: str | os.PathLike[str], *, limit: int = 20) -> list[AgentAction]:
         """Return the turns that wrote to a file, newest first.
@@ -81,7 +81,7 @@ class PastActions:
         is_here = os.path.isabs(name) or os.path.exists(name)
         name = work.within(os.path.abspath(name) if is_here else name, self._scope.place.root)
         with self._actions() as actions:
-            return answers.blame(actions, self._memories, name, self._stands())[:limit]
+            return answers.blame(actions, self._memories, name, self._note_exists())[:limit]
 
     @property
     def _memories(self) -> list[str]:
@@ -99,7 +99,7 @@ class PastActions:
         finally:
             actions.close()
 
-    def _stands(self) -> Callable[[AgentAction], bool]:
+    def _note_exists(self) -> Callable[[AgentAction], bool]:
         """Return a function that checks whether an action's note still exists.
 
         The actions of a deleted note are not shown.
@@ -107,7 +107,7 @@ class PastActions:
         known: dict[str, bool] = {}
         catalog = self._scope.catalog
 
-        def stands(act: AgentAction) -> bool:
+        def exists(act: AgentAction) -> bool:
             if act.entry not in known:
                 known[act.entry] = (
                     catalog is None
@@ -116,7 +116,7 @@ class PastActions:
                 )
             return known[act.entry]
 
-        return stands
+        return exists
 
     def _is_there(self, name: str) -> bool:
         try:

@@ -190,7 +190,7 @@ def _links(
         return []
     with contextlib.suppress(Unreachable):
         found = listing.of_note(catalog, overrides(), project.id, entry_id)[:_MAX_LINKS]
-        return [pair for pair in mark_withheld(found, project.memory, origin) if pair.holds]
+        return [pair for pair in mark_withheld(found, project.memory, origin) if pair.is_effective]
     return []
 
 

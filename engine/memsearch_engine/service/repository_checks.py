@@ -19,7 +19,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.core.repository import current_branch, head_of
 from memsearch_engine.index.catalog import Catalog, RepositoryCheck
-from memsearch_engine.journal.model import branch_said
+from memsearch_engine.journal.model import safe_branch
 from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.staleness import ask
 
@@ -163,7 +163,7 @@ class RepositoryChecker:
         answer = ask.check(
             project.root,
             common_dir,
-            self._home.ground(project.id),
+            self._home.staleness_cache(project.id),
             notes,
             progress=progress,
             stop=lambda: self._stopping.is_set() or cancelled(),
@@ -198,7 +198,7 @@ def notes_of(catalog: Catalog, project: Project) -> list[ask.NoteToCheck]:
     for note in catalog.dated_notes(project.id):
         names = known.get((note.entry_id, note.hash))
         text = catalog.entry_text(note.id) if names is None else ""
-        branch = branch_said(note.marks.get("branch", ""))
+        branch = safe_branch(note.marks.get("branch", ""))
         found.append(
             ask.NoteToCheck(
                 note.entry_id,

@@ -16,7 +16,7 @@ from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.journal.files import DayFile, read_day
 from memsearch_engine.journal.model import CONFLICT_OF, QuarantineReason
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.quarantine import FILES_ONE_BY_ONE, held_back
+from memsearch_engine.journal.quarantine import FILES_ONE_BY_ONE, find_quarantined
 from memsearch_engine.journal.shared import list_notes
 
 _SHARE = 1.0  # pause as a multiple of the work, so that sessions and searches are answered
@@ -58,7 +58,7 @@ class PendingCounts:
         began = time.monotonic()
         try:
             entries = read_day(file.path).entries
-            found = held_back(self._origin, memory, entries, file.path)
+            found = find_quarantined(self._origin, memory, entries, file.path)
         except (OSError, MemsearchError):
             return 0, False  # `doctor` reports the file
         time.sleep((time.monotonic() - began) * _SHARE)

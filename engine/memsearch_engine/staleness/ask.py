@@ -117,14 +117,14 @@ def check(
             except (msgspec.DecodeError, ValueError):
                 said.append(line.decode("utf-8", "replace").strip())
 
-    def tell() -> None:
+    def send() -> None:
         assert child.stdin is not None and child.stdout is not None
         with contextlib.suppress(BrokenPipeError):
             child.stdin.write(question + b"\n")
             child.stdin.flush()  # left open: where this process ends, the other one reads it there
         answer.append(child.stdout.read())
 
-    threads = [threading.Thread(target=work, daemon=True) for work in (listen, tell)]
+    threads = [threading.Thread(target=work, daemon=True) for work in (listen, send)]
     for thread in threads:
         thread.start()
     end = time.monotonic() + _MOST_S

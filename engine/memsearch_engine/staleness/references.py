@@ -133,14 +133,14 @@ def _in_code(code: str, named_commits: bool) -> Iterator[Reference]:
         return
     if match := _ASSIGNED.fullmatch(code):
         name = match[1].rpartition(".")[2]
-        if _is_telling(name):
+        if _is_specific(name):
             yield Reference("setting", name)
         return
-    if (match := _QUALIFIED.fullmatch(code)) and _is_telling(match[1]):
+    if (match := _QUALIFIED.fullmatch(code)) and _is_specific(match[1]):
         yield Reference("setting" if _UPPER.fullmatch(match[1]) else "symbol", match[1])
 
 
-def _is_telling(name: str) -> bool:
+def _is_specific(name: str) -> bool:
     """Whether a word can only be a name: it has an underscore or an inner capital."""
     return len(name) >= 4 and ("_" in name.strip("_") or bool(re.search(r"[a-z0-9][A-Z]", name)))
 

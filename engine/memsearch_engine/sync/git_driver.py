@@ -162,7 +162,7 @@ def _adopt(home: Home, sides: list[bytes], merged: Merged, name: str) -> None:
             if (e.id, text_key(e)) in texts and e.marks.keys() >= marks.get(e.id, set())
         ]
         if own:
-            origin.stands(day, own)
+            origin.record_day(day, own)
             origin.wrote(entry.raw for entry in own)
     except (MemsearchError, OSError):
         return

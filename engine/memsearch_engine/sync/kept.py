@@ -43,7 +43,7 @@ class Exchanged(msgspec.Struct):
     received: int = 0
     sent: int = 0
     left: bool = False
-    hold: dict[str, tuple[str, str]] = {}
+    turns: dict[str, tuple[str, str]] = {}
     problems: list[str] = []
 
 
@@ -85,7 +85,7 @@ def exchange(
             said = clone.blob(there[path]) if theirs else b""
             size += len(ours) + len(said)
             if ours and theirs == name_of(ours):
-                done.hold[path] = now, theirs
+                done.turns[path] = now, theirs
                 continue
             if ours and theirs and now != had and theirs != was:
                 keeps = _keeps(ours, said)
@@ -96,19 +96,19 @@ def exchange(
                 done.problems.append(
                     f"a turn of {who} was scrubbed in two places: each has its own text of it"
                 )
-                done.hold[path] = now, theirs  # said once
+                done.turns[path] = now, theirs  # said once
             elif keeps:
                 clone.put(tree, path, ours)
                 done.sent += 1
-                done.hold[path] = now, name_of(ours)
+                done.turns[path] = now, name_of(ours)
             elif (turn := _turn(said, path)) is None:
                 done.problems.append(f"{path} on the remote is no conversation: it is left alone")
-                done.hold[path] = now, theirs
+                done.turns[path] = now, theirs
             else:
                 archive.put(without_secrets(turn, home), at=_when(turn))
                 done.received += 1
                 taken = archive.digests([(turn.agent, turn.session, turn.turn)])
-                done.hold[path] = next(iter(taken.values()), ""), theirs
+                done.turns[path] = next(iter(taken.values()), ""), theirs
     finally:
         archive.close()
     return done

@@ -94,7 +94,7 @@ def chosen(state: SyncDatabase, projects: list[Project]) -> dict[str, Project]:
     Args:
         projects: all known paths, newest first.
     """
-    places, held = state.places(), state.held()
+    places, held = state.places(), state.applied_commits()
     found: dict[str, Project] = {}
     for project in projects:
         name = places.get(project.root) or _name(state, project)
@@ -159,7 +159,11 @@ def rewrite(home: Home, where: SyncSettings) -> None:
             raise Refused(
                 "another machine has written there meanwhile", "`memsearch sync`, then once more"
             )
-        held = {project: root for project, (root, base) in state.held().items() if base == head}
+        held = {
+            project: root
+            for project, (root, base) in state.applied_commits().items()
+            if base == head
+        }
         state.forget()
         state.put("seen", commit)
         state.settled(commit, held, {})

@@ -189,7 +189,7 @@ class _Round:
         self._recover()
         self.head = self._fetch()
         self.tree = self.clone.tree(self.head)
-        self.held = self.state.held()
+        self.applied = self.state.applied_commits()
         self.taken = {key: commit for key, (commit, _) in self.state.taken().items()}
         self.here = self._here()
         files = list(self._files())
@@ -202,10 +202,10 @@ class _Round:
         files = [file for file in files if self._write(file, standing)]
         tree = self._new_tree(files)
         self._adopt(files, tree)
-        kept = self._exchange(tree) if self.evidence else Exchanged()
+        exchanged = self._exchange(tree) if self.evidence else Exchanged()
         if self.evidence and tree:
             self.clone.put(tree, MARK, self._mark(), plainly=True)
-        self.problems += kept.problems
+        self.problems += exchanged.problems
         done, pins, pushed = self._done(), {key: self._base_of(key) for key in self.left}, self.head
         if tree != self.tree:
             self._refuse_secrets(tree)
@@ -218,9 +218,9 @@ class _Round:
                 return None
             self.state.put("seen", pushed)
         self.state.settled(pushed, done, pins)
-        self.state.hold(kept.hold)
+        self.state.record_turns(exchanged.turns)
         conflicts = sum(file.conflicts for file in files)
-        turns = kept.received + kept.sent
+        turns = exchanged.received + exchanged.sent
         return Round(
             time.time(),
             self.received,
@@ -228,7 +228,7 @@ class _Round:
             self.gone,
             conflicts,
             turns,
-            kept.left,
+            exchanged.left,
             self.problems,
         )
 
@@ -295,7 +295,7 @@ class _Round:
 
     def _base(self, project: str) -> str:
         """The commit that a project's files contain; ``""`` if the folder contains none yet."""
-        root, commit = self.held.get(project, ("", ""))
+        root, commit = self.applied.get(project, ("", ""))
         folder = str(self.home.longterm) if project == LONGTERM else self.projects[project].root
         return commit if root == folder and self.clone.has(commit) else ""
 
@@ -327,7 +327,7 @@ class _Round:
 
     def _of_project(self, name: str, project: Project) -> dict[str, str]:
         if not os.path.isdir(project.memory):
-            if name in self.held:
+            if name in self.applied:
                 self._skip(
                     name,
                     f"{project.memory} is not there: "

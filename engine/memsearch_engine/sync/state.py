@@ -99,7 +99,7 @@ class SyncDatabase:
 
     # -- what the files hold
 
-    def held(self) -> dict[str, tuple[str, str]]:
+    def applied_commits(self) -> dict[str, tuple[str, str]]:
         """Project -> (the folder that takes part, the commit that its files hold)."""
         return {
             row[0]: (row[1], row[2])
@@ -141,7 +141,7 @@ class SyncDatabase:
             for path, held, blob in self._db.execute("SELECT path, digest, blob FROM sync_turns")
         }
 
-    def hold(self, turns: dict[str, tuple[str, str]]) -> None:
+    def record_turns(self, turns: dict[str, tuple[str, str]]) -> None:
         """Both sides have these now."""
         with transaction(self._db):
             rows = [(path, *pair) for path, pair in turns.items()]

@@ -217,7 +217,7 @@ class Editor:
 
     def _put_draft(self, draft: drafts.EditDraft, text: str) -> None:
         home, typed = self._state.library.memory.home, msgspec.structs.replace(draft, text=text)
-        OURS.run(partial(drafts.keep, home, typed))
+        OURS.run(partial(drafts.save, home, typed))
 
     def _forget(self, draft: drafts.EditDraft) -> None:
         home = self._state.library.memory.home

@@ -185,7 +185,7 @@ class TimelineController:
             named.append(named_day(shown.day_at(first), state.library.today()))
         entries.entitle(" · ".join(named) or "notes")
         for calendar in self._panes.calendars:
-            calendar.stand(day)
+            calendar.mark(day)
 
     def show_calendar(self, counts: dict[str, int]) -> None:
         """Colour the calendars.

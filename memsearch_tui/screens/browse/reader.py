@@ -174,7 +174,7 @@ class Reader:
         await asyncio.sleep(_SAID_REST_S)
         state = self._state
         try:
-            found = await READS.run(partial(state.library.amendments, entry))
+            found = await READS.run(partial(state.library.supersessions_of, entry))
         except (MemsearchError, OSError):  # the note can be read without them
             return
         if found and state.entry is entry and state.level != "turn" and not state.editing:

@@ -104,7 +104,7 @@ class EntryRows:
         if key == Hits.FAINT:
             text, count = "only faintly alike", ""
         elif isinstance(shown, Hits):
-            agent, day, found = shown.talks[key]
+            agent, day, found = shown.conversations[key]
             who = agent_named(agent).title if agent in agent_names() else "by hand"
             text, count = f"{who} · {day or 'no day'}", f" {found}"
         else:

@@ -220,7 +220,7 @@ class SearchController:
         state, entries = self._state, self._panes.entries
         self._answer = answer
         grouped = self._saved.by_session
-        listed = state.library.talks if grouped else state.library.items
+        listed = state.library.by_conversation if grouped else state.library.items
         items = listed(answer, state.query)
         hits = Hits(items, by_session=grouped, unfolded=self._unfolded).without(state.deleted)
         line = entries.cursor_line

@@ -76,7 +76,7 @@ def _login(private: Path) -> str:
     return str(file)
 
 
-def said(out: str) -> tuple[str, int, int]:
+def parse_output(out: str) -> tuple[str, int, int]:
     """Parse the output: one object, or a list with the result as its last element."""
     try:
         value = json.loads(out)

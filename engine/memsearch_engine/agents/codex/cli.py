@@ -30,7 +30,7 @@ def call(
     return CliCall(argv, marked(f"{system}\n\n{text}" if edits else text), environment)
 
 
-def said(out: str) -> tuple[str, int, int]:
+def parse_output(out: str) -> tuple[str, int, int]:
     """Parse the output: one JSON event per line."""
     texts, given, made, failed = [], 0, 0, ""
     for line in out.splitlines():
@@ -60,4 +60,4 @@ def said(out: str) -> tuple[str, int, int]:
 
 def complained(out: str) -> None:
     """Raise ModelError if the output contains an error event."""
-    said(out)
+    parse_output(out)

@@ -116,7 +116,7 @@ def _copy_keys(folder: Path) -> None:
     (folder / "auth.json").write_bytes(keys)
 
 
-def said(out: str) -> tuple[str, int, int]:
+def parse_output(out: str) -> tuple[str, int, int]:
     """Parse one JSON event per line: texts, errors, and tokens at the end of each step."""
     texts, given, made, known = list[str](), 0, 0, False
     for event in _events(out):
@@ -162,4 +162,4 @@ def _number(value: object) -> int:
 
 def complained(out: str) -> None:
     """Raise ModelError if the output contains an error."""
-    said(out)
+    parse_output(out)

@@ -42,7 +42,7 @@ def call(
     return CliCall(argv, marked(text), {}, ("PI_CODING_AGENT", "PI_SESSION_ID", "PI_SESSION_FILE"))
 
 
-def said(out: str) -> tuple[str, int, int]:
+def parse_output(out: str) -> tuple[str, int, int]:
     """Parse the output: one JSON event per line. Some events contain the model's messages."""
     messages = [message for line in out.splitlines() if (message := _message(line))]
     if not messages:

@@ -76,7 +76,7 @@ def call(
     )
 
 
-def said(out: str) -> tuple[str, int, int]:
+def parse_output(out: str) -> tuple[str, int, int]:
     """Parse the output: a list of messages with the result as its last element."""
     try:
         value = json.loads(out)

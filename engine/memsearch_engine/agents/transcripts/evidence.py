@@ -38,7 +38,7 @@ _MAX_BYTES = 256 * 1024 * 1024
 MAX_OUTPUT = 16_000
 
 
-class _Kept(msgspec.Struct):
+class _StoredTurn(msgspec.Struct):
     """A turn as it is stored.
 
     The order of fields is fixed, so that equal turns have equal digests in all versions.
@@ -57,7 +57,7 @@ class _Kept(msgspec.Struct):
     outside: bool
 
 
-class _KeptInOrder(_Kept):
+class _KeptInOrder(_StoredTurn):
     """A stored turn with an answer that came in pieces between its tool calls."""
 
     spoken: list[tuple[int, int]]
@@ -73,7 +73,7 @@ class _Asked(msgspec.Struct):
     user: str = ""
 
 
-class Status(msgspec.Struct):
+class ArchiveStatus(msgspec.Struct):
     """Size of the archive.
 
     Attributes:
@@ -115,7 +115,13 @@ class Archive:
         """
         import zstandard
 
-        kind = _KeptInReply if turn.in_reply_to else _KeptInOrder if turn.is_interleaved else _Kept
+        kind = (
+            _KeptInReply
+            if turn.in_reply_to
+            else _KeptInOrder
+            if turn.is_interleaved
+            else _StoredTurn
+        )
         raw = msgspec.json.encode(
             kind(**{name: getattr(turn, name) for name in kind.__struct_fields__} | {"session": ""})
         )
@@ -310,9 +316,9 @@ class Archive:
             for row in self._read(query + where, name)
         }
 
-    def status(self) -> Status:
+    def status(self) -> ArchiveStatus:
         """Return the size of the archive."""
-        status = Status()
+        status = ArchiveStatus()
         for row in self._read(
             "SELECT count(*), coalesce(min(at), 0), coalesce(max(at), 0) FROM turns"
         ):

@@ -62,7 +62,7 @@ class AgentCli(Protocol):
             edits: the program may change files in its working folder, and nothing else.
         """
 
-    def said(self, out: str) -> tuple[str, int, int]:
+    def parse_output(self, out: str) -> tuple[str, int, int]:
         """Return (text, input tokens, output tokens) from the program's output.
 
         Raises:
@@ -187,7 +187,7 @@ def _run(
         raise ModelError(
             f"{agent} ended with {process.returncode}: {words[-200:]}", again=True, billed=True
         )
-    answer, given, made = asks.said(printed)
+    answer, given, made = asks.parse_output(printed)
     if not answer.strip():
         raise ModelError(f"{agent} gave an empty answer", again=True)
     return Reply(answer, given or estimate(system + text), made or estimate(answer), given > 0)

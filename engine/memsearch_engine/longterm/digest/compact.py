@@ -226,7 +226,7 @@ def _specialness(scope: Scope) -> Callable[[str], float]:
     """
     catalog, known = scope.catalog, dict[str, float]()
 
-    def special(line: str) -> float:
+    def rareness(line: str) -> float:
         if catalog is None:
             return 0.0
         found = list(dict.fromkeys(terms(line)))
@@ -234,7 +234,7 @@ def _specialness(scope: Scope) -> Callable[[str], float]:
         rarest = sorted((known[term] for term in found), reverse=True)[:_RAREST]
         return sum(rarest) / (len(rarest) or 1)
 
-    return special
+    return rareness
 
 
 _OTHERS = "`--llm-provider NAME` has a model write it; `memsearch show DAY` shows the notes"

@@ -54,7 +54,7 @@ _META = re.compile(r"(?:User asked|Files changed|Commands|Errors met): ")
 
 
 def outline(
-    notes: list[DigestNote], tokens: int, special: Callable[[str], float] = lambda line: 0.0
+    notes: list[DigestNote], tokens: int, rareness: Callable[[str], float] = lambda line: 0.0
 ) -> str:
     """Return a digest of *notes* (oldest first) as markdown; ``""`` if no line has a kind.
 
@@ -62,7 +62,8 @@ def outline(
     useful than all of one.
 
     Args:
-        special: rates how rare the words of a line are among all notes. Lines that recur with other
+        rareness: rates how rare the words of a line are among all notes. Lines that recur with
+            other
             names and numbers are removed first, then those with the lowest rating, then the oldest.
     """
     found: dict[str, list[str]] = {kind: [] for kind in ORDER}
@@ -79,7 +80,7 @@ def outline(
                 )
     plain = {line: _plain(line) for lines in found.values() for line in lines}
     alike = Counter(plain.values())
-    worth = {line: (-alike[words], special(words)) for line, words in plain.items()}
+    worth = {line: (-alike[words], rareness(words)) for line, words in plain.items()}
     worst = {
         kind: iter(sorted(lines, key=worth.__getitem__)) for kind, lines in found.items()
     }  # stable sort: equal lines are in the order of time, oldest first

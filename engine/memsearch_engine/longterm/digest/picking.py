@@ -119,7 +119,7 @@ def _overtaken(scope: Scope, notes: list[DigestNote]) -> dict[str, str]:
             )
             pairs = listing.of_note(catalog, spoken, project, note.id)  # type: ignore[arg-type]
             for pair in mark_withheld(pairs, folder, scope.journal.origin) if pairs else ():
-                if pair.holds and pair.older.entry_id == note.id:
+                if pair.is_effective and pair.older.entry_id == note.id:
                     found[note.id] = max(found.get(note.id, ""), pair.newer.day)
     except Unreachable:  # without an index, supersession is unknown
         return {}

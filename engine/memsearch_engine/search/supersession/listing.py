@@ -53,7 +53,7 @@ class Supersession(msgspec.Struct, frozen=True):
     waits: bool = False
 
     @property
-    def holds(self) -> bool:
+    def is_effective(self) -> bool:
         """Whether the pair has an effect on search, injection and pages."""
         return self.sure >= ENOUGH and not self.waits
 

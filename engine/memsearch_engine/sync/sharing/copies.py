@@ -29,7 +29,7 @@ from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry, QuarantineReason
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.quarantine import held_back
+from memsearch_engine.journal.quarantine import find_quarantined
 from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
 from memsearch_engine.journal.text import CleanText
 from memsearch_engine.journal.write import Target, target_of
@@ -301,7 +301,8 @@ def listed(scope: Scope) -> list[SharedNote]:
     for file, entries in read:
         by, folder_of = author_of(file.path), scope.memory_of(file.path)
         waiting = {
-            entry.id: why for entry, why, _ in held_back(origin, folder_of, entries, file.path)
+            entry.id: why
+            for entry, why, _ in find_quarantined(origin, folder_of, entries, file.path)
         }
         committed = shared.committed(file.path, folder_of)
         for entry in entries:
@@ -404,7 +405,7 @@ def _refused(scope: Scope, path: str, entry: Entry) -> str:
         return "it is no note of this project"
     if CONFLICT in entry.marks or CONFLICT_OF in entry.marks:
         return "it has two texts: `memsearch sync conflicts` decides"
-    if held_back(scope.journal.origin, scope.memory_of(path), [entry], path):
+    if find_quarantined(scope.journal.origin, scope.memory_of(path), [entry], path):
         return "it waits for your word: `memsearch trust` lists why"
     if newer := entry.marks.get("superseded-by"):
         return f"it is superseded by {newer}: share that one"
