@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.agents import commented
+from memsearch_engine.agents import commented, plain_json
 from memsearch_engine.agents.installing import OURS, Installer, hook_argv, quoted
 from memsearch_engine.agents.patches import Patch, json_text, read
 from memsearch_engine.core.errors import UsageError
@@ -104,7 +104,12 @@ def json_like(table: dict[str, Any], before: bytes | None) -> bytes:
     if before is None or not before.strip():
         return json_text(table, before)
     try:
-        return before if json.loads(before) == table else json_text(table, before)
+        if json.loads(before) == table:
+            return before
+        made = json_text(table, before)
+        with contextlib.suppress(ValueError, RecursionError):  # else it is written anew
+            made = plain_json.changed(before.decode(), table).encode()
+        return made
     except ValueError:  # it has comments, since it was readable before
         text = before.decode()
         try:
