@@ -228,9 +228,7 @@ def _stays(source: Source, root: str) -> bool:
 
 
 def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
-    """Return (path, time of change in nanoseconds, size in bytes) of each file, to detect
-    changes.
-    """
+    """Return (path, modification time in nanoseconds, size in bytes) of each file."""
     stamped = []
     for path in found:
         try:

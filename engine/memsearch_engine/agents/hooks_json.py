@@ -98,9 +98,7 @@ def table_in(table: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
 
 
 def json_like(table: dict[str, Any], before: bytes | None) -> bytes:
-    """Return the bytes of a settings file with the value *table*, or *before* if nothing
-    changed.
-    """
+    """Return the bytes of a settings file with the value *table*; *before* if unchanged."""
     if before is None or not before.strip():
         return json_text(table, before)
     try:

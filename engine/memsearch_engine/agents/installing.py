@@ -137,9 +137,7 @@ class Installer(abc.ABC):
         return []
 
     def plugin(self) -> str:
-        """Return the version of our plugin from the agent's marketplace, ``""`` if none is
-        active.
-        """
+        """Return the version of our plugin from the agent's marketplace; ``""`` if not active."""
         return ""
 
     def plugin_problems(self) -> list[str]:
@@ -171,9 +169,7 @@ class Installer(abc.ABC):
         return []
 
     def rules(self) -> list[str]:
-        """Return the agent's rules that allow recall without a question each time, empty if it
-        never asks.
-        """
+        """Return the rules that allow recall without a question each time; empty if not needed."""
         return []
 
     def lacks_rules(self) -> bool:

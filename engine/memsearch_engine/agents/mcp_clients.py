@@ -80,9 +80,7 @@ def uninstall(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
 
 
 def entry(name: str = "") -> dict[str, Any]:
-    """Return the entry for a client, inside its tables; in the most common shape if *name* is
-    empty.
-    """
+    """Return the entry for a client, inside its tables; the most common form without a name."""
     known = client(name or "cursor")
     found: dict[str, Any] = {NAME: known.entry(command())}
     for table in reversed(known.under):

@@ -212,8 +212,10 @@ def link(path: str | os.PathLike[str]) -> Link | None:
 
 
 def _check_writable(path: str) -> None:
-    """Raise Conflict if the owner has made a file read-only, because replacing it would ignore
-    that.
+    """Check that the owner has not made a file read-only, as replacing it would ignore that.
+
+    Raises:
+        Conflict: the file is read-only.
     """
     with contextlib.suppress(OSError):
         if not os.stat(path).st_mode & 0o200:

@@ -10,6 +10,4 @@ class Retention(Protocol):
     """The ``retention`` module of the package of an agent that deletes sessions."""
 
     def days_kept(self, sessions: Path) -> int:
-        """Return the number of days after which sessions in that folder are deleted, 0 for
-        never.
-        """
+        """Return after how many days sessions in that folder are deleted; 0 for never."""

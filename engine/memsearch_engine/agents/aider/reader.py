@@ -1,5 +1,6 @@
-"""Aider's chat history (tested with 0.86.2): one markdown file in the project, to which all
-sessions are appended.
+"""Aider's chat history (tested with 0.86.2): one markdown file in the project.
+
+All sessions are appended to it.
 
 The person's lines begin with ``#### ``, the client's with ``> ``. Both end in two blanks, which
 distinguishes them from such lines in an answer. Commands stay in the client, unless an answer
@@ -125,9 +126,7 @@ class AiderConversation(WholeConversation):
         self.ids = [turn.turn for turn in self._turns]
 
     def _read(self, records: list[_Record]) -> Iterator[Turn]:
-        """Yield the prompts and commands with everything that follows them, without those that
-        stayed in the client.
-        """
+        """Yield the prompts and commands that reached the model, with everything that follows."""
         asked: _Asked | None = None
         count, took_in, last = 0, False, ""
         for record in [*records, _Record("end", "")]:
@@ -253,9 +252,7 @@ def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
 
 @lru_cache(maxsize=4)
 def _parsed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, list[_Record]]]:
-    """Like ``_sessions``, but cached by the file's state, because an import opens each session
-    separately.
-    """
+    """Like ``_sessions``, but cached by the file's state: an import opens sessions one by one."""
     text = safe_files.read(file, _MAX).decode("utf-8", "replace").replace("\r\n", "\n")
     found: list[tuple[str, list[_Record]]] = []
     for record in _records(text.split("\n")):
@@ -300,11 +297,11 @@ def _records(lines: list[str]) -> Iterator[_Record]:
 
 
 def _record(lines: list[str], at: int, last: str, is_apart: bool) -> tuple[_Record | None, int]:
-    """Return the record of the client or the person that begins at a line, and the line where it
-    ends.
+    """Return the record of the client or the person at a line, and the line where it ends.
 
     Args:
-        last: kind of the previous record. is_apart: an empty line separates them.
+        last: kind of the previous record.
+        is_apart: whether an empty line separates them.
 
     Returns:
         None as the record if the line belongs to an answer.
@@ -329,9 +326,7 @@ def _record(lines: list[str], at: int, last: str, is_apart: bool) -> tuple[_Reco
 
 
 def _begins(lines: list[str], at: int) -> bool:
-    """Return whether a session begins before a line: the client's own header follows, or
-    nothing.
-    """
+    """Whether a session begins before a line: the client's own header follows, or nothing."""
     after = next((line for line in lines[at : at + 200] if line.strip()), "")
     is_notice = after.startswith("> ") and (after.endswith("  ") or "aider" in after)
     return not after or bool(_HEAD.match(after)) or is_notice
@@ -352,9 +347,7 @@ def _typed(file: Path, since: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4)
 def _all_typed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, str]]:
-    """Return (time, words) of everything that was typed, oldest first, cached by the file's
-    state.
-    """
+    """Return (time, words) of everything that was typed, oldest first. It is cached."""
     text = safe_files.read(file, _MAX).decode("utf-8", "replace")
     found: list[tuple[str, str]] = []
     at, words = "", []

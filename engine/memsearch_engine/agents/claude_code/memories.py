@@ -54,9 +54,7 @@ def sources(where: Where) -> Iterator[Source]:
 
 
 def _folders(root: Path, homes: list[Path]) -> Iterator[Path]:
-    """Yield the folders of the project's auto memory, from the user's settings or else from the
-    root.
-    """
+    """Yield the folders of the project's auto memory, from the user's settings or the root."""
     slug = re.sub(r"[^A-Za-z0-9]", "-", unicodedata.normalize("NFC", str(root)))
     for home in homes:
         if moved := _moved(home / "settings.json"):

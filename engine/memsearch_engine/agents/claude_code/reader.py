@@ -160,9 +160,7 @@ class ClaudeConversation(JsonlConversation):
         return "sidechain" in self._offsets.facts
 
     def find(self, turn: str) -> int:
-        """Also find a turn by the id of any of its lines. memsearch's anchors name the user's last
-        line.
-        """
+        """Also find a turn by the id of any of its lines, as memsearch's anchors name the last."""
         place = super().find(turn)
         if place < 0 and _UUID.fullmatch(turn) and (found := self.place_of_line(turn)) is not None:
             return found

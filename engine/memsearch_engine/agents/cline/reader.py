@@ -1,5 +1,7 @@
-"""Cline CLI's sessions (checked with 3.0.65): a folder each, with a manifest and one JSON document
-of messages that is always written as a whole.
+"""Cline CLI's sessions (checked with 3.0.65).
+
+A session is a folder with a manifest and one JSON document of messages, which is always written as
+a whole.
 
 A turn begins with a ``user`` message that has text; results of tools are ``user`` messages, too.
 The client puts a tag around the person's words, and named files into blocks of their own. Context
@@ -101,9 +103,7 @@ class ClineConversation(WholeConversation):
 
     @cached_property
     def _they_took_in(self) -> bool:
-        """Return whether any sub-agent took in content from outside, or their documents cannot be
-        read.
-        """
+        """Whether any sub-agent took in outside content, or their documents can't be read."""
         turns: list[Turn] = []
         for file in Path(self.where.path).parent.glob(f"agent_*{_ENDS}"):
             try:
@@ -222,9 +222,7 @@ def _command(given: Any) -> str:
 
 
 def _output(block: dict[str, Any]) -> tuple[str, bool]:
-    """Return (output of a tool, whether it failed), with an entry for each of its commands or
-    files.
-    """
+    """Return (output of a tool, whether it failed), for all its commands or files."""
     content = block.get("content")
     if not isinstance(content, list):
         return text_of(content), block.get("is_error") is True

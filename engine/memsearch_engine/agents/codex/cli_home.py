@@ -123,9 +123,7 @@ def prepare(
 
 
 def _models(program: str, folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the models that this version of Codex knows, without network; ``{}`` if it cannot list
-    them.
-    """
+    """Return the models that this Codex knows, without network; ``{}`` if it can't list them."""
     environment = {**os.environ, "CODEX_HOME": str(folder), "MEMSEARCH_DISABLE": "1"}
     try:
         done = subprocess.run(

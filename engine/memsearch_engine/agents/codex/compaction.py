@@ -1,6 +1,4 @@
-"""The summary that Codex writes after a context compaction: a message, or the shortened
-conversation.
-"""
+"""Codex' summary after a context compaction: a message, or the shortened conversation."""
 
 from __future__ import annotations
 

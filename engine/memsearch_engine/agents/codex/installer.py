@@ -1,6 +1,4 @@
-"""Installs into Codex: hooks in its ``hooks.json``, their trust in its ``config.toml``, and
-skills.
-"""
+"""Installs into Codex: hooks in ``hooks.json``, their trust in ``config.toml``, and skills."""
 
 from __future__ import annotations
 

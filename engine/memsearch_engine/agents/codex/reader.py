@@ -1,5 +1,6 @@
-"""Codex' rollouts: JSON lines of ``{timestamp, type, payload}``, plain or zstd (checked with 0.116
-to 0.169).
+"""Codex' rollouts: JSON lines of ``{timestamp, type, payload}``, plain or zstd.
+
+Checked with 0.116 to 0.169.
 
 Since 0.149.1 texts are in ``event_msg/item_completed``; before, in ``event_msg/user_message`` and
 ``agent_message``. Both generations repeat them as ``response_item``. There, texts of the harness

@@ -1,5 +1,6 @@
-"""Agent files of Copilot CLI (measured with 1.0.102): instructions of user and project, its own and
-other agents'.
+"""Agent files of Copilot CLI (measured with 1.0.102).
+
+They are the instructions of user and project, its own and other agents'.
 
 What it remembers is stored by GitHub, not on this machine.
 """

@@ -1,5 +1,6 @@
-"""Crush's sessions: ``crush.db`` in the project's ``.crush`` (from migrations and queries in its
-source of August 2026; not tested with the program).
+"""Crush's sessions: ``crush.db`` in the project's ``.crush``.
+
+From migrations and queries in its source of August 2026; not tested with the program.
 
 A message's parts are typed JSON. A tool's result is a message of its own. A prompt that was typed
 during a turn and follows a tool belongs to that turn, and so does the client's own message after a

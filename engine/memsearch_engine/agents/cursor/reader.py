@@ -1,5 +1,6 @@
-"""Cursor's sessions (from public readers of the versions of 2025 and 2026; not tested with the
-program).
+"""Cursor's sessions.
+
+From public readers of the versions of 2025 and 2026; not tested with the program.
 
 The editor stores them in one database, ``state.vscdb``. A ``composerData`` record names its
 messages (*bubbles*) in order; other messages were taken back. **A turn is named by the bubble of
@@ -287,9 +288,7 @@ class Composer(_Whole):
             turn.status = "failed"
 
     def _took_in(self, child: str) -> bool:
-        """Return whether a sub-agent took in content from outside, or its session cannot be
-        read.
-        """
+        """Whether a sub-agent took in outside content, or its session can't be read."""
         seen, waiting = {self.session}, [child]
         while waiting:
             name = waiting.pop()
@@ -346,9 +345,7 @@ class Transcript(_Whole):
 
     @cached_property
     def _they_took_in(self) -> bool:
-        """Return whether any sub-agent took in content from outside, or their sessions cannot be
-        read.
-        """
+        """Whether any sub-agent took in outside content, or their sessions can't be read."""
         if not _ID.fullmatch(self.session):
             return True
         files = list((self._folder / self.session / "subagents").glob("*.jsonl"))[:_MAX_CHILDREN]

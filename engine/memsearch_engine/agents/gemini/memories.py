@@ -1,6 +1,4 @@
-"""Agent files of Gemini CLI (0.61.0): GEMINI.md of user and project, and a project's private
-memory.
-"""
+"""Agent files of Gemini CLI (0.61.0): GEMINI.md, and a project's private memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Gemini CLI's sessions: JSON lines of messages and of changes to the list of messages (checked
-with 0.61.0).
+"""Gemini CLI's sessions: JSON lines of messages and of changes to the list of messages.
+
+Checked with 0.61.0.
 
 A turn begins with a ``user`` message of the person. Results of tools, a session's context, and the
 client's messages to its model (about a loop, a summary) are ``user`` messages, too, and begin no
@@ -108,9 +109,7 @@ class Reader(FileReader):
     own_names = _DOCUMENT
 
     def files(self, folder: Path, session: str = "") -> Iterator[Path]:
-        """Yield the files of sessions, and the documents of older versions that were not copied
-        into lines.
-        """
+        """Yield the files of sessions, and older documents that were not copied into lines."""
         name = f"session-*-{session[:8]}.json" if session else "session-*.json"
         yield from folder.glob(f"*/chats/{name}l")
         for file in folder.glob(f"*/chats/{name}"):
@@ -270,9 +269,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 
 def _dropped(turn: Turn, change: Any) -> bool:
-    """Return whether the new list of messages has neither the turn nor a summary: the model refused
-    it.
-    """
+    """Whether the new list of messages has neither the turn nor a summary: it was refused."""
     messages = change.get("messages") if isinstance(change, dict) else None
     if not isinstance(messages, list):
         return False

@@ -1,6 +1,4 @@
-"""Agent files of Goose (from its source): hints, AGENTS.md, and memories of its memory
-extension.
-"""
+"""Agent files of Goose (from its source): hints, AGENTS.md, and its memory extension."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Agent files of Kilo CLI (from its source): the user's AGENTS.md, the first of three names in the
-project, and rules.
-"""
+"""Agent files of Kilo CLI (from its source): the user's and project's AGENTS.md, and rules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Kilo CLI's sessions: ``kilo.db`` with OpenCode's tables (``agents/transcripts/message_db.py``;
-checked with 7.7.7).
+"""Kilo CLI's sessions: ``kilo.db`` with OpenCode's tables (``message_db.py``).
+
+Checked with 7.7.7.
 
 The text of a custom command replaces its name, which is stored beside it. A refusal is deleted with
 the next prompt.

@@ -1,5 +1,6 @@
-"""Kimi Code's sessions: a folder each, with a file of events for every agent (checked with 2.1.0,
-protocol 1.5). The person's agent is ``main``.
+"""Kimi Code's sessions: a folder each, with a file of events for every agent.
+
+Checked with 2.1.0, protocol 1.5. The person's agent is ``main``.
 
 A turn begins with a ``turn.prompt`` of the person; timers, sub-agents and goals have prompts, too.
 The same words come again as a message and as ``agent.*`` events, which are copies and out of order.
@@ -214,9 +215,7 @@ class KimiConversation(WithSubAgents):
 
 
 def _state(file: Path) -> dict[str, Any]:
-    """Return the client's record of a session, by its file of events; ``{}`` if it cannot be
-    read.
-    """
+    """Return the client's record of a session, by its file of events; ``{}`` if unreadable."""
     try:
         return table_of(document(safe_files.read(file.parents[2] / "state.json", _MAX_STATE)))
     except (OSError, ValueError, RecursionError, IndexError):

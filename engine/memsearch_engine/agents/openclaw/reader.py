@@ -1,5 +1,6 @@
-"""OpenClaw's sessions: one SQLite database per agent, with events as JSON or, if large, zstd
-(2026.9.6). Older versions have JSON lines.
+"""OpenClaw's sessions: one SQLite database per agent (2026.9.6).
+
+Its events are JSON or, if large, zstd. Older versions have JSON lines.
 
 Both contain the same events. A turn begins with a user message that a person or a program sent.
 Heartbeats, which the gateway sends to itself, begin no turn, and their answers belong to no turn.

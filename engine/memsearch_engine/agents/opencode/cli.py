@@ -1,5 +1,6 @@
-"""OpenCode's command line as a plain model: no tools, plugins, servers or instructions (tested with
-1.18.33).
+"""OpenCode's command line as a plain model (tested with 1.18.33).
+
+It has no tools, plugins, servers or instructions.
 
 It runs in a home of its own that is deleted afterwards, so the session that it stores goes with it.
 From the user's home it gets the providers and the key file, and nothing else.
@@ -83,9 +84,7 @@ def call(
 
 
 def _user_config() -> dict[str, Any]:
-    """Return the needed part of the user's configuration, with absolute paths in references to
-    files.
-    """
+    """Return the needed part of the user's configuration, with absolute paths to files."""
     base = moved_or("XDG_CONFIG_HOME", user_home() / ".config") / "opencode"
     found: dict[str, Any] = {}
     for name in ("config.json", "opencode.json", "opencode.jsonc"):

@@ -1,6 +1,4 @@
-"""Agent files of OpenCode (1.18.33): the user's AGENTS.md, and the first of three names in the
-project.
-"""
+"""Agent files of OpenCode (1.18.33): the user's AGENTS.md, and one file of the project."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""OpenCode's sessions (``agents/transcripts/message_db.py``) in ``opencode.db`` (checked with
-1.18).
+"""OpenCode's sessions (``message_db.py``) in ``opencode.db`` (checked with 1.18).
 
 Other release channels have other file names.
 """

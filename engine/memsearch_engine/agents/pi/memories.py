@@ -1,6 +1,4 @@
-"""Agent files of pi (1.5.2): the first of these names in its own folder and in the project, and
-additions to its system prompt.
-"""
+"""Agent files of pi (1.5.2), in its own folder and in the project, with system prompts."""
 
 from __future__ import annotations
 

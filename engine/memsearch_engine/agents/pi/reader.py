@@ -1,5 +1,6 @@
-"""pi's sessions: JSON lines that form a tree by ``parentId`` (checked with 0.74.2, 0.87.1 and
-1.5.2).
+"""pi's sessions: JSON lines that form a tree by ``parentId``.
+
+Checked with 0.74.2, 0.87.1 and 1.5.2.
 
 A turn begins with a ``message`` of role ``user``. Lines are only appended: a context
 compaction adds its summary and leaves earlier lines in place. So lines are read in their order.

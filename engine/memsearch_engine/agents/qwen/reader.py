@@ -1,5 +1,6 @@
-"""Qwen Code's sessions: JSON lines, one per message, which form a tree by ``parentUuid`` (checked
-with 0.15.10 and 0.24.4).
+"""Qwen Code's sessions: JSON lines, one per message, which form a tree by ``parentUuid``.
+
+Checked with 0.15.10 and 0.24.4.
 
 A turn begins with a ``user`` line of the person: it has no ``subtype``, and since 0.24 the
 ``provenance`` ``real_user``. Reports of sub-agents, timers and goals are ``user`` lines with a
@@ -234,8 +235,9 @@ def _refused(turns: list[Turn], refusal: str) -> None:
 
 
 def _command(line: _Line) -> str | None:
-    """Return what was typed to call a command or skill with a text for the model in the next
-    ``user`` line.
+    """Return the typed call of a command or skill with a text for the model.
+
+    The text is in the next ``user`` line.
 
     Returns:
         ``""`` for other commands, None for a line that reports how a command ended.

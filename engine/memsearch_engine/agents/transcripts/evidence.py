@@ -1,5 +1,4 @@
-"""The evidence archive: copies of the turns behind notes, for the time after their agent deleted
-them.
+"""The archive: copies of the turns behind notes, because agents delete their transcripts.
 
 The archive is one SQLite file, ``evidence/turns.db``. A turn is stored as JSON, compressed with
 zstd, once per content: the copied turn of a fork shares it. Turns are found by the names that

@@ -188,8 +188,7 @@ class JsonlConversation(Conversation):
         return found
 
     def _follows(self, after: str, parents: list[int]) -> int:
-        """Return the position of the turn that another turn follows, -1 for the start of the
-        session.
+        """Return the position of the turn that another one follows; -1 for the session's start.
 
         Args:
             after: what the reader's scanner stored in ``Offsets.after``.
@@ -199,9 +198,7 @@ class JsonlConversation(Conversation):
         return len(parents) - 1 if found is None else found
 
     def place_of_line(self, line: str) -> int | None:
-        """Return the position of the turn with a line, -1 before the first turn, None for an
-        unknown id.
-        """
+        """Return the position of the turn with a line; -1 before turns, None for an unknown id."""
         if not _LINE_ID.fullmatch(line) or self.where.path.endswith(".zst"):
             return None
         with (
@@ -217,8 +214,7 @@ class JsonlConversation(Conversation):
 
     @cached_property
     def _replaced(self) -> dict[int, int]:
-        """Positions of rewound turns and their successors -> position of the turn that replaced
-        them.
+        """Positions of rewound turns and their successors -> position of the replacing turn.
 
         A branch that continues later is not abandoned.
         """

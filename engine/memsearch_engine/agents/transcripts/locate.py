@@ -309,8 +309,10 @@ def around(conversation: Conversation, place: int, context: int | None) -> Excer
 
 
 def place_at(conversation: Conversation, moment: datetime) -> int:
-    """Return the position of the turn that began nearest to *moment* (with time zone), -1 if no
-    turn has a time.
+    """Return the position of the turn that began nearest to *moment*; -1 without times.
+
+    Args:
+        moment: a time with a time zone.
     """
     nearest, least = -1, float("inf")
     for place, turn in enumerate(conversation.each()):

@@ -1,5 +1,6 @@
-"""Sessions of OpenCode and its descendants: SQLite with messages and their parts as JSON (checked
-with OpenCode 1.18).
+"""Sessions of OpenCode and its descendants: SQLite with messages and their parts as JSON.
+
+Checked with OpenCode 1.18.
 
 A turn is a user message and the assistant messages that name it as their parent, one per step of
 the model. A context compaction is a user message too; its part shows it. The session of a sub-agent

@@ -345,8 +345,7 @@ _TAG_LAST = re.compile(r"</([a-z][a-z0-9]*[-_][a-z0-9_-]{1,40})>\s*\Z")
 
 
 def unknown_tag(prompt: str) -> str:
-    """Return a kind for ``Conversation.unknown`` if a tagged block that no reader knows begins or
-    ends a prompt.
+    """Return a kind for ``Conversation.unknown`` if a prompt begins or ends with an unknown block.
 
     The person may not have written such a block. Returns ``""`` for other prompts.
     """
@@ -366,9 +365,7 @@ _RESULTS = ("toolResult", "tool_result")
 
 
 def attached(content: object) -> str:
-    """Return the attachments of a prompt without words, ``[image]`` or ``[document]`` for each;
-    ``""`` for none.
-    """
+    """Return ``[image]`` or ``[document]`` for each attachment of a prompt without words."""
     blocks = (
         [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     )
@@ -409,9 +406,7 @@ def tables_of(value: object) -> list[dict[str, Any]]:
 
 
 def value_of(given: object) -> Any:
-    """Decode a string of JSON, or return None if it is not JSON. Other values are returned
-    unchanged.
-    """
+    """Decode a string of JSON; return None if it is not JSON. Other values stay unchanged."""
     if not isinstance(given, str | bytes):
         return given
     try:

@@ -56,9 +56,7 @@ class Reader(ABC):
         """
 
     def unknown_files(self, folder: Path) -> Iterator[str]:
-        """Yield files among the sessions below *folder* that seem to be sessions, but have names
-        that this reader does not know.
-        """
+        """Yield files below *folder* that seem to be sessions, with names unknown to the reader."""
         return iter(())
 
     @abstractmethod

@@ -179,9 +179,7 @@ class _Broken:
         self.size += len(raw)
 
     def records(self, stop: int | None) -> Iterator[tuple[int, int, bytes]]:
-        """Yield the whole records in these lines, count what lies between them, and forget the
-        lines.
-        """
+        """Yield the whole records in these lines, count the rest, and forget the lines."""
         data, self.lines = b"".join(self.lines), []
         if zeros := len(_ZEROS.findall(data)):
             _count(self._skipped, ZERO_BYTES, zeros)

@@ -39,8 +39,7 @@ class DatabaseReader(Reader):
 
     @abstractmethod
     def listed(self, db: Any) -> Iterable[tuple[Any, float, int]]:
-        """Return (id, time of the last change in seconds since 1970, size in bytes or 0) of each
-        session.
+        """Return (id, last change in seconds since 1970, size in bytes or 0) of each session.
 
         Parents come before their forks.
         """

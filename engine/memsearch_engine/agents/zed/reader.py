@@ -340,9 +340,7 @@ def _columns(db: Any) -> set[str]:
 
 
 def _milliseconds(given: object) -> float:
-    """Return milliseconds of an RFC 3339 time, which may have more digits than Python reads; 0 if
-    it is not a time.
-    """
+    """Return the milliseconds of an RFC 3339 time with any number of digits; 0 for other texts."""
     try:
         when = datetime.fromisoformat(text_of(given))
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000
