@@ -100,8 +100,10 @@ class _Editor:
         return self._closed("[", parts, "]", end, indent, lines=lines)
 
     def _members(self, start: int, end: int) -> list[tuple[int, int, int]]:
-        """Return, for each member of the object or list at *start*, where its text begins after
-        the comma, where its value begins, and where its text ends.
+        """Return the offsets of each member of the object or list at *start*.
+
+        They are the begin of its text after the comma, the begin of its value, and the end of its
+        text.
         """
         text, found, place = self._text, [], start + 1
         while _skip(text, place) < end - 1:
