@@ -16,9 +16,11 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
+import click
 import pexpect
 import pytest
 
+from memsearch_tui.cli.group import cli
 from tests.conftest import Box
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +82,25 @@ def test_every_block_names_its_language(page):
         assert block["language"] in {"sh", "python", *_SHOWN}, block["text"]
         if block["language"] == "text" and page.name != "commands.md":
             assert not re.search(r"^memsearch (?!.*--http)", block["text"], re.M), block["text"]
+
+
+_INLINE = re.compile(r"`memsearch ([^`\n]+(?:\n[^`\n]+)?)`")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_and_options_in_the_text_exist(page):
+    for words in _INLINE.findall(page.read_text(encoding="utf-8")):
+        command: click.Command = cli
+        for word in words.split():
+            if isinstance(command, click.Group) and re.fullmatch(r"[a-z][a-z-]+", word):
+                context = click.Context(command)
+                found = command.get_command(context, word)
+                assert found is not None, f"memsearch {words}"
+                command = found
+            elif re.fullmatch(r"--[a-z-]+", word):
+                given = command.get_params(click.Context(command))
+                names = {name for one in given for name in (*one.opts, *one.secondary_opts)}
+                assert word in names, f"memsearch {words}: {word}"
 
 
 @pytest.fixture
