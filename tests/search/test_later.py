@@ -222,12 +222,11 @@ def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told
     _, text = prompted(
         fleet, "By how much may a tote's measured weight deviate from the expected one?"
     )
-    newer, *older = [line for line in text.splitlines() if line.startswith("- ")]
-    assert newer.startswith("- 2024-03-06") and len(older) == 2
-    assert all(
-        line.startswith("- 2024-02-10") and "(where it differs, that of 2024-03-06 holds)" in line
-        for line in older
-    )
+    # each conversation once, however many of its turns are among the hits
+    newer, older = [line for line in text.splitlines() if line.startswith("- ")]
+    assert newer.startswith("- 2024-03-06") and "where it differs" not in newer
+    assert older.startswith("- 2024-02-10")
+    assert "(where it differs, that of 2024-03-06 holds)" in older
 
 
 def test_what_was_told_before_in_the_session_holds_over_what_is_told_now(fleet, monkeypatch):
