@@ -36,7 +36,7 @@ class Exchanged(msgspec.Struct):
     """The result of a round.
 
     Attributes:
-        hold: path -> (digest here, blob id), valid after the push has arrived.
+        turns: path -> (digest here, blob id), valid after the push has arrived.
         left: whether more remains for the next round.
     """
 
