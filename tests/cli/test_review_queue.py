@@ -132,7 +132,11 @@ def test_a_home_that_moved_in_says_what_waits_and_how_to_release_it(memory, tmp_
     with open(os.path.join(memory.place.memory, "2026-02-09.md"), "w") as file:
         anchor = f"<!-- session:abc turn:t1 transcript:{session} -->"
         file.write(f"# 2026-02-09\n\n### 10:00\n{anchor}\n- Redis it is\n\n### 11:00\n- By hand\n")
-    wanted = ("2 notes not written", "1 of them cite", "memsearch review accept quarantine")
+    wanted = (
+        "2 notes that this program did not write",
+        "1 with a conversation",
+        "memsearch review accept quarantine",
+    )
     for command in (["status"], ["agents", "context"], ["agents", "--no-versions"]):
         run(command)
         said = capsys.readouterr().err
@@ -142,7 +146,7 @@ def test_a_home_that_moved_in_says_what_waits_and_how_to_release_it(memory, tmp_
     assert any(evidence in line[0][0] for line in case.detail if line)
     assert run(["review", "accept", "quarantine"]) == 0
     run(["status"])
-    assert "not written" not in capsys.readouterr().err
+    assert "did not write" not in capsys.readouterr().err
 
 
 def test_the_views_of_the_queue_and_the_queue_take_the_same_ids(memory, capsys):

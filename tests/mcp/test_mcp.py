@@ -188,7 +188,8 @@ def test_the_person_is_asked_before_a_note_goes_and_a_client_that_can_not_ask_is
     asked: list[str] = []
     kept = talk(full, forget, elicitation_callback=answering(False, asked))
     assert (
-        "kept" in kept.content[0].text and "Redis cache TTL was raised to 900 seconds" in asked[0]
+        "not changed" in kept.content[0].text
+        and "Redis cache TTL was raised to 900 seconds" in asked[0]
     )
     assert not talk(full, correct, elicitation_callback=answering(True, asked)).is_error
     assert "600 seconds" in asked[-1] and "600 seconds" in full.ok("show", "2026-02-09").out
@@ -253,7 +254,7 @@ def test_a_no_to_one_note_leaves_what_was_shown_of_another(full):
 
     shown, refused = asyncio.Event(), asyncio.Event()
     gone, kept = talk(full, both, elicitation_callback=person)
-    assert "kept" in kept.content[0].text
+    assert "not changed" in kept.content[0].text
     assert (
         gone.is_error
         and "changed" in gone.content[0].text
