@@ -224,3 +224,8 @@ def test_a_short_secret_is_replaced_where_it_is_one_and_nowhere_else(tmp_path):
         text = f'stripe_key = "{secret}"\n' if is_everywhere else f"PASSWORD={secret}\n"
         clean, _ = redact(f"{text}and then {secret} again", Home(tmp_path))
         assert (secret in clean) != is_everywhere and secret not in clean.partition("\n")[0]
+
+
+def test_every_rule_compiles():
+    """Patterns are compiled when a text has their words, so an error would be seen late."""
+    assert all(rule.pattern for rule, _ in scan._RULES)
