@@ -838,6 +838,7 @@ class Memory:
         """
         from memsearch_engine.core import agent_registry
         from memsearch_engine.core.settings import load
+        from memsearch_engine.injection.hook_answers import text_for
         from memsearch_engine.injection.session_start import build
         from memsearch_engine.longterm.injected import injected, injected_page, outdated
 
@@ -860,7 +861,7 @@ class Memory:
             else ""
         )
         most = settings.recall.max_tokens if inject else 0
-        return build(
+        context = build(
             self._scope.home,
             self._scope.place.memory,
             agent_registry.context_lines(agent),
@@ -869,6 +870,8 @@ class Memory:
             origin=self._scope.journal.origin,
             outdated=outdated(self._scope.home, self._scope.project.id),
         )
+        context.text = text_for(agent_registry.agent(agent), context.text)
+        return context
 
     # -- the service
 

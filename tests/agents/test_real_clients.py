@@ -144,12 +144,7 @@ def test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab,
         **({"call": SEARCH[client]} if client in SEARCH else {}),
     }
     session = lab.turn(client, f"What do you know? <<{json.dumps(script)}>>")
-    text = (
-        told["text"]
-        if client not in ("qwen", "gemini")
-        else told["text"].replace("<", "&lt;").replace(">", "&gt;")
-    )
-    assert json.dumps(text, ensure_ascii=False)[1:-1] in lab.model.said()
+    assert json.dumps(told["text"], ensure_ascii=False)[1:-1] in lab.model.said()
     titles = [request for request in lab.model.requests if "title generator" in json.dumps(request)]
     assert "staging" not in json.dumps(titles)
     (entry,) = [e for e in lab.captured(2) if e["agent"]]
@@ -653,7 +648,7 @@ def test_a_turn_that_was_interrupted_before_anything_came_is_covered(lab: Lab, c
 
 
 def _copies(request: dict[str, Any]) -> int:
-    return len(re.findall(r"(?:<|&lt;)memsearch-memory id=", json.dumps(request)))
+    return len(re.findall(r"[<[]memsearch-memory id=", json.dumps(request)))
 
 
 @pytest.mark.parametrize("client", CLIENTS)

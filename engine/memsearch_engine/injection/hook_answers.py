@@ -76,12 +76,8 @@ class HookAnswers:
         """The answer to an event, in the form that the agent reads; {} for nothing."""
         output = self._answer(event)
         injected, known = output.get("hookSpecificOutput"), self._known
-        if injected and known.tools:
-            named = f"the tools {', '.join(known.tools)}, or"
-            text = str(injected["additionalContext"])
-            injected["additionalContext"] = text.replace("the memory-recall skill, or", named)
-        if injected and known.escapes:
-            injected["additionalContext"] = _without_brackets(str(injected["additionalContext"]))
+        if injected:
+            injected["additionalContext"] = text_for(known, str(injected["additionalContext"]))
         if injected and known.answers_flat:
             del output["hookSpecificOutput"]
             return {**output, "additionalContext": injected["additionalContext"]}
@@ -300,6 +296,14 @@ class HookAnswers:
 def _injected(event: str, text: str) -> dict[str, Any]:
     """Return a hook answer that injects *text*."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def text_for(agent: agent_registry.Agent, text: str) -> str:
+    """Return injected *text* as *agent* gets it: it names its tools, in a fence it leaves whole."""
+    if agent.tools:
+        named = f"the tools {', '.join(agent.tools)}, or"
+        text = text.replace("the memory-recall skill, or", named)
+    return _without_brackets(text) if agent.escapes else text
 
 
 def _without_brackets(text: str) -> str:
