@@ -53,7 +53,7 @@ id can be cut to its first four characters or more, where it stays unique.""",
   MEMSEARCH_DIR         the folder of a project's notes (.memsearch in the project)
   MEMSEARCH_DISABLE     1: hooks write down nothing
   MEMSEARCH_OFFLINE     1: nothing leaves this machine (also --offline)
-  MEMSEARCH_NO_SERVICE  1: hooks and commands do not start the service
+  MEMSEARCH_NO_SERVICE  1: hooks do not start the service
   NO_COLOR              no colours
   PAGER                 shows long texts on a terminal (less -FRX); empty: none
   EDITOR, VISUAL        opens a note for `memsearch edit`
