@@ -146,7 +146,7 @@ def test_an_encrypted_remote_is_begun_with_a_key_and_joined_with_its_copy(
     one.ok("add", "The lighthouse keeper's word")
     said = one.ok("sync", "add", str(remote), "--encrypt", "--yes").err
     key = one.home.root / "sync.key"
-    assert str(key) in said and "keep a copy" in said
+    assert str(key) in said and "back it up" in said
     assert not any(b"lighthouse" in data for data in tree(remote).values())
     refused = two.run("sync", "add", str(remote), "--yes")
     assert refused.code == 3 and "copy sync.key" in refused.err
