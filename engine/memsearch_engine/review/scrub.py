@@ -113,7 +113,6 @@ def scrub(
             replacements stay.
     """
     forms = Forms(secrets)
-    changed, _ = _scan(home, projects, forms, progress)
     home.ensure()
     note = home.root / _NOTE
     note.write_text(
@@ -121,6 +120,8 @@ def scrub(
     )
     launch.stop(home)
     with _without_service(home), learning(home, alone=True):
+        # not earlier: until its end, the service may write copies of what is read here
+        changed, _ = _scan(home, projects, forms, progress)
         for number, place in enumerate(changed):
             if progress:
                 progress("scrubbing", number, len(changed))
