@@ -806,6 +806,29 @@ def qwen_said(role: str, *texts: str) -> dict:
     return {"message": {"role": role, "parts": [{"text": text} for text in texts]}}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "typed"),
+    [
+        ("", "/tidy"),
+        ("\n\n/tidy the parser\n\n<skill-args>the parser</skill-args>\n", "/tidy the parser"),
+    ],
+)
+def test_a_skill_of_qwen_without_a_terminal_is_its_call_and_not_its_text(
+    tmp_path, arguments, typed
+):
+    text = (
+        "Base directory for this skill: /p/.qwen/skills/tidy\n"
+        "Important: ALWAYS resolve absolute paths from this base directory when working with "
+        f"skills.\n\nTidy up.\n{arguments}"
+    )
+    (turn,) = qwen_turns(
+        tmp_path,
+        qwen_line("user", 1, **qwen_said("user", text)),
+        qwen_line("assistant", 2, **qwen_said("model", "It is tidy."), usageMetadata={}),
+    )
+    assert turn.user == typed and turn.assistant == "It is tidy."
+
+
 def test_qwen_s_commands_are_the_persons_words_and_nobody_elses(tmp_path):
     def called(at: int, phase: str, **more: object) -> dict:
         payload = {"phase": phase, "rawCommand": "/review the importer", **more}

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import takewhile
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import msgspec
@@ -52,6 +52,10 @@ _KNOWN_PREFIXES = ("session_artifact_", "managed_session_")
 _TYPED_AHEAD = "mid_turn_user_message"
 #: The beginnings of a prompt's parts with the files that it names.
 _FILES = "\n--- Content from referenced files"
+#: The beginning of a skill's instructions. Without a terminal, the client sends them in place of
+#: the typed call and records no call (``buildSkillLlmContent`` of version 0.24.4).
+_SKILL = "Base directory for this skill: "
+_SKILL_PATHS = "Important: ALWAYS resolve absolute paths from this base directory"
 _ANSWERED, _REFUSED = "api_response", "api_error"
 
 
@@ -171,9 +175,17 @@ def _words(line: _Line) -> str:
     texts = [text for part in line.parts if (text := text_of(part.get("text")))]
     if line.provenance is None:  # older versions put a hook's context into a part without a mark
         return texts[0] if texts else attached(line.parts)
-    return "\n".join(takewhile(lambda text: not text.startswith(_FILES), texts)) or attached(
-        line.parts
-    )
+    words = "\n".join(takewhile(lambda text: not text.startswith(_FILES), texts))
+    return _skill_call(words) or words or attached(line.parts)
+
+
+def _skill_call(text: str) -> str:
+    """Return the typed call of the skill whose instructions *text* is; ``""`` for other texts."""
+    folder, _, rest = text.removeprefix(_SKILL).partition("\n")
+    if not text.startswith(_SKILL) or not rest.startswith(_SKILL_PATHS):
+        return ""
+    arguments = rest.rpartition("<skill-args>")[2].rpartition("</skill-args>")[0]
+    return f"/{PureWindowsPath(folder.strip()).name} {arguments.strip()}".rstrip()
 
 
 def _name(line: _Line) -> str:
