@@ -165,8 +165,9 @@ def is_whole(box: Box, agent: str) -> None:
     told = box.ok(
         "hook", agent, "SessionStart", stdin=json.dumps({**payload, "session_id": "another"})
     ).json
-    assert "SERIALIZABLE" in told.get("hookSpecificOutput", told)["additionalContext"]
-    assert "SERIALIZABLE" in box.ok("context", agent).out
+    injected = told.get("hookSpecificOutput", told)["additionalContext"]
+    assert "SERIALIZABLE" in injected
+    assert box.ok("context", agent, "--json").json["text"] in injected
 
     # counted, and nothing is taken twice
     rows = [row for row in box.ok("coverage", "--json").json["days"] if row["agent"] == agent]

@@ -61,6 +61,7 @@ def test_the_outcome_has_what_was_settled_without_questions_proposals_and_courte
         "TT.MM.JJJJ" in text and "5 days" in text and "User: Five. Frozen goods fourteen." in text
     )
     assert "?" not in text and "Perfect" not in text and "welcome" not in text
+    assert "could force" not in text and "would be usual" not in text
     assert text.index("German form, with the year") < text.index("Done:")  # in their order
 
 
@@ -68,6 +69,37 @@ def test_an_outcome_is_within_its_room_and_then_has_the_summary(entries):
     for room in (25, 40, 80):
         text = outcome.outcome(entries[:4], set(analyze.terms(ASKED)), room)
         assert "Done: `labels.py` prints" in text and estimate(text) <= room
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        (  # what sums up, before what only settles
+            (
+                ("Which pool and port?", "Recap: pool of 40, port 8081."),
+                ("Go.", "Port is set to 9."),
+            ),
+            "Recap: pool of 40, port 8081.",
+        ),
+        (  # a person's reply, before an answer with a word of the prompt
+            (
+                ("Which one is it?", "Several ports are free there."),
+                ("Reserve 8081 for staging.", "Here the port 8081 fits."),
+            ),
+            "User: Reserve 8081 for staging.",
+        ),
+    ],
+)
+def test_with_room_for_one_line_the_best_one_is_chosen(turns, expected):
+    entries = parse(written(turns).encode(), "2026-02-25").entries
+    assert outcome.outcome(entries, {"port"}, estimate(expected) + 2) == expected
+
+
+def test_an_announced_topic_is_another_one_also_if_it_is_similar():
+    turns = [row(0, "which format do the labels have"), row(1, "Something else: the labels' size")]
+    vectors = {turn.chunk_id: np.ones(1, dtype=np.float32) for turn in turns}
+    found = outcome._on_topic(turns, 0, vectors, Background(0.2, 0.12))
+    assert [turn.id for turn in found] == [0]
 
 
 def row(number: int, asked: str) -> Row:

@@ -26,6 +26,7 @@ from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemo
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.review import scrub
 from memsearch_engine.secrets.scan import FoundSecret, allow, find, redact
+from memsearch_engine.service import launch
 
 from tests.conftest import Box
 
@@ -294,6 +295,22 @@ def test_nothing_outside_the_memory_folder_is_touched(box, tmp_path):
         SECRET in (repo / "src.py").read_text()
         and SECRET not in (repo / "memory" / "2026-02-09.md").read_text()
     )
+
+
+def test_what_the_service_writes_until_its_end_is_cleaned_too(box, monkeypatch):
+    box.home.ensure()
+    copy = box.home.root / "longterm.search" / "0badcafe" / "memory.md"
+    stop = launch.stop
+
+    def stop_after_a_copy(home):
+        copy.parent.mkdir(parents=True)
+        copy.write_text(f"- {SECRET}\n")
+        return stop(home)
+
+    monkeypatch.setattr(launch, "stop", stop_after_a_copy)
+    secret = FoundSecret.of(box.home, "text", SECRET)
+    report = scrub.scrub(box.home, Settings(), [], [secret], AgentFolders({}))
+    assert report.left == [] and SECRET not in copy.read_text()
 
 
 @pytest.mark.slow
