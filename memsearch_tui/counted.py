@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_TITLE = 40  # characters of a title in a message
+
 
 def many(count: int, one: str) -> str:
     """Return a count with its noun: ``1 hit``, ``2 hits``, ``3 entries``, ``4 days``."""
@@ -22,3 +24,8 @@ def cut_middle(text: str, room: int) -> str:
         return text
     end = room * 2 // 3
     return f"{text[: room - end - 1]}…{text[-end:]}"
+
+
+def quoted(title: str) -> str:
+    """Return a title in quotation marks for a message: at most 40 characters of it."""
+    return f"“{title if len(title) <= _TITLE else f'{title[: _TITLE - 1].rstrip()}…'}”"

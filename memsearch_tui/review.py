@@ -7,6 +7,7 @@ import os
 from memsearch_engine import Decision, Memory, ReviewItem
 
 from memsearch_tui import drafts
+from memsearch_tui.counted import quoted
 
 #: kind -> heading of its group, which follows the count
 TITLES = {
@@ -103,4 +104,6 @@ def undo(memory: Memory) -> str:
         MemsearchError: the change cannot be undone.
     """
     changes = memory.undo(everywhere=memory.everything)
-    return f"undone: {changes[0].op} of {changes[0].title[:40]}" if changes else "nothing to undo"
+    return (
+        f"undone: {changes[0].op} of {quoted(changes[0].title)}" if changes else "nothing to undo"
+    )

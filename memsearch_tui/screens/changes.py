@@ -14,6 +14,7 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from memsearch_tui.aside import attend, away, write
+from memsearch_tui.counted import quoted
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.footer import Keys
@@ -127,7 +128,7 @@ class ChangesScreen(Screen["list[Change]"]):
     def _restored(self, changes: list[Change]) -> None:
         self._brought = [*changes, *self._brought]
         count = len(self._brought)
-        what = f"“{changes[0].title[:40]}”" if count == 1 else f"{count} notes"
+        what = quoted(changes[0].title) if count == 1 else f"{count} notes"
         self.say(f"brought back {what} · r on another row brings that back, too")
         self.run_worker(self._read(), group="read")
 

@@ -69,6 +69,21 @@ class QueryBox(InOrder, Input):
         await super()._on_key(event)
 
 
+def without_unfinished_filter(query: str) -> str:
+    """Return *query* without a filter at its end whose value is still being typed.
+
+    ``redis agent:co`` becomes ``redis``; ``agent:nobody`` can't become a filter and stays.
+    """
+    from memsearch_engine import FILTER_KEYS, parse_query
+
+    before, _, word = query.rpartition(" ")
+    name, colon, start = word.removeprefix("-").partition(":")
+    if not colon or name not in FILTER_KEYS or parse_query(word).is_empty:
+        return query
+    may_go_on = not start or any(value.startswith(start) for value in _values(name))
+    return before if may_go_on else query
+
+
 class FilterSuggester(Suggester):
     """Suggests the rest of the last word of a query if it is the beginning of a filter."""
 

@@ -14,6 +14,7 @@ from memsearch_engine.search.supersession.overrides import OverrideCache
 from textual.widgets import Input, TextArea
 
 from memsearch_tui.aside import WorkingScreen
+from memsearch_tui.counted import quoted
 from memsearch_tui.screens.changes import ChangesScreen
 from memsearch_tui.screens.choose import ChooseScreen
 from memsearch_tui.screens.conflict import ConflictScreen
@@ -21,6 +22,7 @@ from memsearch_tui.screens.connect import ConnectScreen
 from memsearch_tui.screens.keys import KeysScreen
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.widgets.lines import TextView
+from memsearch_tui.widgets.query import without_unfinished_filter
 from tests.tui.conftest import SESSION, Held, _line, until
 from tests.tui.test_flows import drive, settled, shown, titles
 
@@ -354,6 +356,39 @@ def test_the_values_of_a_filter_are_listed_while_it_is_typed(world):
         assert "agent:" not in said(app)
 
     drive(app, steps)
+
+
+@pytest.mark.parametrize("begun", ["kind:", "kind:no", "-agent:", "after:last", "path:"])
+def test_a_filter_whose_value_is_still_typed_is_not_searched(world, begun):
+    app = world.app()
+
+    async def steps(pilot):
+        everything = titles(app)
+        await pilot.press("slash", *begun)
+        await settled(pilot)
+        assert titles(app) == everything
+
+    drive(app, steps)
+
+
+@pytest.mark.parametrize(
+    ("typed", "searched"),
+    [
+        ("redis agent:co", "redis"),
+        ("agent:", ""),
+        ("redis agent:codex", "redis agent:codex"),
+        ("redis agent:nobody", "redis agent:nobody"),
+        ("agent: redis", "agent: redis"),
+        ("see http://a.example", "see http://a.example"),
+    ],
+)
+def test_which_filters_are_unfinished(typed, searched):
+    assert without_unfinished_filter(typed) == searched
+
+
+def test_a_title_that_is_cut_in_a_message_has_a_sign():
+    assert quoted("short") == "“short”" and quoted("x" * 40) == f"“{'x' * 40}”"
+    assert quoted("word " * 10) == "“word word word word word word word word…”"
 
 
 def test_tab_completes_and_never_leaves_the_box(world):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memsearch_engine import Conflict, Entry, MemsearchError
 
 from memsearch_tui.aside import away
-from memsearch_tui.counted import many
+from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
 from memsearch_tui.timeline import Key
 from memsearch_tui.widgets import render
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from memsearch_tui.screens.browse.conversation import Conversation
     from memsearch_tui.screens.browse.desk import Desk
     from memsearch_tui.screens.browse.search import SearchController
-
-_TITLE = 40  # characters of a title in a message
 
 
 class Selection:
@@ -65,7 +63,7 @@ class Selection:
         if entry is None:
             entry = self._state.library.entry(item)
             if not self._state.library.is_as_listed(item, entry):
-                raise Conflict(f"“{item.title[:_TITLE]}” changed meanwhile", "look at it again")
+                raise Conflict(f"{quoted(item.title)} changed meanwhile", "look at it again")
         return Target(item.path, item.entry_id, entry.hash)
 
     def entries(self, items: list[Item]) -> list[Entry]:
@@ -101,7 +99,7 @@ class Changes:
                 self._desk.go("entries")
             self._state.deleted.update(item.key for item in chosen)
             self._search.drop_deleted()
-            one = f"“{chosen[0].title[:_TITLE]}”"
+            one = quoted(chosen[0].title)
             what = one if len(chosen) == 1 else many(len(chosen), "note")
             self._desk.say(f"deleted {what} · u brings it back")
 
@@ -132,7 +130,7 @@ class Changes:
             self._desk.say(f"nothing to {name}", for_s=3)
             return
         self._show(changes)
-        one = f"“{changes[0].title[:_TITLE]}”"
+        one = quoted(changes[0].title)
         what = one if len(changes) == 1 else many(len(changes), "note")
         is_back = name == "undo" and changes[0].op == "delete"
         done = f"brought back {what}" if is_back else f"{changes[0].op} of {what}"

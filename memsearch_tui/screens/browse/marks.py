@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from memsearch_tui.aside import away
 from memsearch_tui.commands import PaletteCommand
-from memsearch_tui.counted import many
+from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
 from memsearch_tui.screens.browse.facts import Facts
 from memsearch_tui.screens.browse.sharing import ShareController
@@ -87,7 +87,7 @@ class Marks:
         chosen = self._selection.items()
         if not chosen or self._state.editing or self._conversation.is_elsewhere():
             return
-        one = f"“{chosen[0].title[:40]}”"
+        one = quoted(chosen[0].title)
         what = one if len(chosen) == 1 else many(len(chosen), "note")
         screen = ChooseScreen(what, _choices(chosen))
         self._desk.screen.app.push_screen(screen, lambda name: self._chosen(name or ""))

@@ -23,6 +23,7 @@ from textual.widgets import Input, TextArea
 from memsearch_tui import drafts
 from memsearch_tui.aside import OURS, away
 from memsearch_tui.commands import PaletteCommand
+from memsearch_tui.counted import quoted
 from memsearch_tui.library import Item, Library
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse import keys
@@ -240,7 +241,7 @@ class BrowseScreen(Screen[None]):
         every = await OURS.run(partial(drafts.every, memory.home))
         if draft := next((draft for draft in every if draft.path.startswith(folders)), None):
             key = "a" if draft.new_day else "e on it"
-            self.desk.say(f"“{draft.title[:40]}” was not saved. Press {key} to go on.")
+            self.desk.say(f"{quoted(draft.title)} was not saved. Press {key} to go on.")
 
     def _changed(self, state: IndexStatus) -> None:
         """Show the service's state, and read the lists again."""

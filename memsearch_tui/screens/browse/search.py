@@ -16,6 +16,7 @@ from textual.widgets import Input
 from memsearch_tui.aside import Lane
 from memsearch_tui.counted import many
 from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
+from memsearch_tui.widgets.query import without_unfinished_filter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,6 +160,7 @@ class SearchController:
         """
         library = self._state.library
         typed = time.monotonic()
+        text = without_unfinished_filter(text)
         if library.narrows(text):
             await self._narrow(text, generation)
             return
