@@ -22,7 +22,7 @@ COMMANDS = {
     "status": Command(
         "plugins", "plugins_status", "Show which connections work, and what is wrong."
     ),
-    "import": Command("history", "import_", "Make notes of the agents' old sessions."),
+    "import": Command("history", "import_", "Import old sessions of agents as notes."),
     "coverage": Command("capture", "coverage", "Show which turns have a note, and which not."),
     "context": Command("capture", "context", "Show what a new session gets, and the log."),
     "files": Command("native", "native", "Show what agents remember by themselves."),

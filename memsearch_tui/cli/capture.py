@@ -101,8 +101,9 @@ _OUTCOMES: dict[str, list[TurnOutcome]] = {
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch agents coverage --since 7d\n  memsearch agents coverage --list"
-        " failed"
+        "\b\nExamples:\n"
+        "  memsearch agents coverage --since 7d\n"
+        "  memsearch agents coverage --list failed"
     )
 )
 @click.option("--since", help="Only from this day on (2026-01-31, 7d).")
@@ -162,14 +163,14 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
 
 @click.command(
     epilog=(
-        "\b\nExamples:"
-        "\n  memsearch agents context claude-code           what a new session here would get"
-        '\n  memsearch agents context --prompt "why do logins fail"   what it would get at this'
-        " prompt, and why not more"
-        "\n  memsearch agents context --log                 what sessions got, and whether they"
-        " used it"
-        "\n  memsearch agents context --less 3f9a2c1b77aa   not at such prompts again (--more"
-        " undoes it)"
+        "\b\nExamples:\n"
+        "  memsearch agents context claude-code           what a new session here would get\n"
+        '  memsearch agents context --prompt "why do logins fail"   what it would get at'
+        " this prompt, and why not more\n"
+        "  memsearch agents context --log                 what sessions got, and whether"
+        " they used it\n"
+        "  memsearch agents context --less 3f9a2c1b77aa   not at such prompts again"
+        " (--more undoes it)"
     )
 )
 @click.argument("agent", type=AGENTS, default="claude-code")

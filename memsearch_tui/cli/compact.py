@@ -15,12 +15,16 @@ from memsearch_tui.counted import many
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch compact --day yesterday                        what came of it,"
-        " in the notes' own words\n  memsearch compact --week --dry-run                       which"
-        " notes, how many tokens, what it would cost\n  memsearch compact --source 'postgres"
-        " migration'          of the notes that a query finds\n  memsearch compact -s"
-        " 2026-11-01..2026-11-07 --llm-provider claude-code\n  memsearch config set"
-        " compact.provider NAME               a model for all digests (a name under llm.providers)"
+        "\b\nExamples:\n"
+        "  memsearch compact --day yesterday                        what came of it, in"
+        " the notes' own words\n"
+        "  memsearch compact --week --dry-run                       which notes, how"
+        " many tokens, what it would cost\n"
+        "  memsearch compact --source 'postgres migration'          of the notes that a"
+        " query finds\n"
+        "  memsearch compact -s 2026-11-01..2026-11-07 --llm-provider claude-code\n"
+        "  memsearch config set compact.provider NAME               a model for all"
+        " digests (a name under llm.providers)"
     )
 )
 @click.option(

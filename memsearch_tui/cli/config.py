@@ -182,8 +182,9 @@ def _named(own: engine.Configuration, key: str) -> object:
 @config.command(
     "set",
     epilog=(
-        "\b\nExamples:\n  memsearch config set search.top_k 20\n  memsearch config set"
-        " capture.summarize.provider native"
+        "\b\nExamples:\n"
+        "  memsearch config set search.top_k 20\n"
+        "  memsearch config set capture.summarize.provider native"
     ),
 )
 @click.argument("key")

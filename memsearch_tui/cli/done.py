@@ -21,8 +21,9 @@ _MAX_READ = 1_000_000
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch how 'alembic upgrade'\n  memsearch how 'seed the staging"
-        " database' --json"
+        "\b\nExamples:\n"
+        "  memsearch how 'alembic upgrade'\n"
+        "  memsearch how 'seed the staging database' --json"
     )
 )
 @click.argument("asked", nargs=-1, required=True)
@@ -74,8 +75,9 @@ def how(
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch fix \"ModuleNotFoundError: No module named 'psycopg2'\"\n "
-        " cargo build 2>&1 | memsearch fix -"
+        "\b\nExamples:\n"
+        "  memsearch fix \"ModuleNotFoundError: No module named 'psycopg2'\"\n"
+        "  cargo build 2>&1 | memsearch fix -"
     )
 )
 @click.argument("error", nargs=-1, required=True)
@@ -144,8 +146,9 @@ def fix(
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch blame app/catalog/cache.py\n  memsearch blame cache.py --all"
-        " --json"
+        "\b\nExamples:\n"
+        "  memsearch blame app/catalog/cache.py\n"
+        "  memsearch blame cache.py --all --json"
     )
 )
 @click.argument("path")

@@ -83,35 +83,33 @@ def agents(versions: bool, json_: bool) -> int:
 @click.command(
     "import",
     epilog=(
-        "\b\nExamples:\n  memsearch agents import --all --dry-run           count, write nothing\n "
-        " memsearch agents import claude-code --since 2026-01-01\n  memsearch agents import codex"
-        " --project api --yes\n  memsearch agents import staging.pack              notes that"
-        " somebody has shared in a file"
+        "\b\nExamples:\n"
+        "  memsearch agents import --all --dry-run           count, write nothing\n"
+        "  memsearch agents import claude-code --since 2026-01-01\n"
+        "  memsearch agents import codex --project api --yes\n"
+        "  memsearch agents import staging.pack              notes that a teammate shared"
     ),
 )
 @click.argument("names", nargs=-1, metavar="[AGENT | FILE]...")
 @click.option("--all", "-a", "everything", is_flag=True, help="All agents that have sessions here.")
 @click.option("--since", help="Only turns from this day on (2026-01-31, 90d).")
-@click.option("--project", "-p", help="Only turns of this project (a name, or a folder).")
+@click.option("--project", "-p", help="Only turns of this project: its name or folder.")
 @click.option(
     "--orphans",
     metavar="FOLDER",
-    help="Where turns go whose own project folder is gone (else they are skipped).",
+    help="The folder for turns whose project folder is gone. They are skipped otherwise.",
 )
 @click.option(
     "--summarize",
     type=click.Choice(["extractive", "llm"]),
     default="extractive",
     show_default=True,
-    help=(
-        "llm: by the model of capture.summarize, within its budgets; the extractive note is there"
-        " at once."
-    ),
+    help=("llm: the model of capture.summarize replaces the extractive notes, within its budgets."),
 )
 @click.option(
     "--expect",
     metavar="HASH",
-    help="Of a file of shared notes: import it only if this is its hash.",
+    help="Import FILE only if this is its hash.",
 )
 @click.option("--dry-run", is_flag=True, help="Show counts and write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
@@ -128,12 +126,12 @@ def import_(
     yes: bool,
     json_: bool,
 ) -> int:
-    """Make notes of the agents' old sessions, under the day and time they happened; or notes
-    that somebody has shared in a FILE.
+    """Import old sessions of agents as notes, under the day and time of each turn, or a FILE of
+    shared notes.
 
-    Free and offline unless --summarize llm is given: notes are taken without a model. A second run
-    writes nothing; an interrupted one goes on. Turns of sub-agents, of summarisers and trivial ones
-    are counted and left out; secrets are replaced before anything is written.
+    The import is free and needs no network, unless --summarize llm is given. A second run writes
+    nothing, and a run after an interruption continues. Trivial turns and turns of sub-agents and
+    summarizers are counted and left out. Secrets are replaced before the first write.
     """
     if (
         len(names) == 1

@@ -19,8 +19,10 @@ _LOOK_S = 60.0
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch index\n  memsearch index docs/ notes.md\n  memsearch index"
-        " --all --json"
+        "\b\nExamples:\n"
+        "  memsearch index\n"
+        "  memsearch index docs/ notes.md\n"
+        "  memsearch index --all --json"
     )
 )
 @click.argument("paths", nargs=-1, type=click.Path())
@@ -273,8 +275,9 @@ def models_pull(name: str, json_: bool) -> None:
 @models.command(
     "use",
     epilog=(
-        "\b\nExamples:\n  memsearch models use multilingual-e5-small\n  memsearch models use"
-        " ~/models/mine"
+        "\b\nExamples:\n"
+        "  memsearch models use multilingual-e5-small\n"
+        "  memsearch models use ~/models/mine"
     ),
 )
 @click.argument("name")

@@ -66,8 +66,10 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch entries -n 20\n  memsearch entries --day 2026-02-09 --json\n "
-        " memsearch entries --as-of 2026-03-01   as they were then"
+        "\b\nExamples:\n"
+        "  memsearch entries -n 20\n"
+        "  memsearch entries --day 2026-02-09 --json\n"
+        "  memsearch entries --as-of 2026-03-01   as they were then"
     )
 )
 @click.option("--day", help="Only this day (2026-02-09, today, 3d).")

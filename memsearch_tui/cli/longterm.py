@@ -19,8 +19,9 @@ from memsearch_tui.counted import many
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch remember 'Deploys go out on Tuesdays only'\n  memsearch"
-        " remember --global 'Always answer in British English'"
+        "\b\nExamples:\n"
+        "  memsearch remember 'Deploys go out on Tuesdays only'\n"
+        "  memsearch remember --global 'Always answer in British English'"
     )
 )
 @click.argument("fact")
@@ -70,8 +71,10 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch forget --dry-run yarn\n  memsearch forget 3f9a2c1b --yes\n "
-        " memsearch longterm restore 4     what was forgotten by mistake"
+        "\b\nExamples:\n"
+        "  memsearch forget --dry-run yarn\n"
+        "  memsearch forget 3f9a2c1b --yes\n"
+        "  memsearch longterm restore 4     what was forgotten by mistake"
     )
 )
 @click.argument("query", nargs=-1, required=True)
@@ -123,9 +126,10 @@ def longterm() -> None:
 
 @longterm.command(
     epilog=(
-        "\b\nExamples:\n  memsearch longterm run --wait                 now, with progress\n "
-        " memsearch longterm run --wait --phase 1 --since 90d\n  memsearch longterm run --wait"
-        " --session 3f1c…"
+        "\b\nExamples:\n"
+        "  memsearch longterm run --wait                 now, with progress\n"
+        "  memsearch longterm run --wait --phase 1 --since 90d\n"
+        "  memsearch longterm run --wait --session 3f1c…"
     )
 )
 @click.option(
@@ -251,9 +255,11 @@ def status(everything: bool, json_: bool) -> int:
 
 @longterm.command(
     epilog=(
-        "\b\nExamples:\n  memsearch longterm show               what each session taught, and when"
-        " it will be forgotten\n  memsearch longterm show 3f9a2c1b      one of them, whole\n "
-        " memsearch longterm show --text        the two documents"
+        "\b\nExamples:\n"
+        "  memsearch longterm show               what each session taught, and when it"
+        " will be forgotten\n"
+        "  memsearch longterm show 3f9a2c1b      one of them, whole\n"
+        "  memsearch longterm show --text        the two documents"
     )
 )
 @click.argument("name", default="")
@@ -335,9 +341,12 @@ def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> 
 
 @longterm.command(
     epilog=(
-        "\b\nExamples:\n  memsearch longterm review                 what waits\n  memsearch"
-        " longterm review accept --all\n  memsearch longterm review reject 7.2 7.5\n  memsearch"
-        " longterm review accept 7.3 --text '- Deploys need two approvals [mem:3f9a2c1b]'"
+        "\b\nExamples:\n"
+        "  memsearch longterm review                 what waits\n"
+        "  memsearch longterm review accept --all\n"
+        "  memsearch longterm review reject 7.2 7.5\n"
+        "  memsearch longterm review accept 7.3 --text '- Deploys need two approvals"
+        " [mem:3f9a2c1b]'"
     )
 )
 @click.argument("verdict", type=click.Choice(["show", "accept", "reject"]), default="show")

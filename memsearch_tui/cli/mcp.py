@@ -13,10 +13,11 @@ from memsearch_tui.cli import output
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch mcp                        over standard input and output: what"
-        " an agent starts\n  memsearch mcp --http --port 8765     over HTTP on this machine, behind"
-        " a token\n  memsearch agents install mcp --for cursor   writes it into a client's"
-        " configuration"
+        "\b\nExamples:\n"
+        "  memsearch mcp                        over standard input and output: what an"
+        " agent starts\n"
+        "  memsearch mcp --http --port 8765     over HTTP on this machine, behind a token\n"
+        "  memsearch agents install mcp --for cursor   writes it into a client's configuration"
     )
 )
 @click.option(

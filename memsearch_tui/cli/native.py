@@ -33,12 +33,11 @@ def native(ctx: click.Context) -> None:
 @native.command(
     "list",
     epilog=(
-        "\b\nExamples:"
-        "\n  memsearch agents files list                        this project's, and those of all"
-        " projects"
-        "\n  memsearch agents files list --agent codex"
-        "\n  memsearch agents"
-        " files list --all --json           of all projects, with every section"
+        "\b\nExamples:\n"
+        "  memsearch agents files list                        this project's, and those"
+        " of all projects\n"
+        "  memsearch agents files list --agent codex\n"
+        "  memsearch agents files list --all --json           of all projects, with every section"
     ),
 )
 @click.option("--agent", type=click.Choice(agent_names()), help="Only what this agent reads.")
@@ -103,8 +102,9 @@ def _problems(memory: AgentFile) -> list[str]:
 
 @native.command(
     epilog=(
-        "\b\nExamples:\n  memsearch agents files show CLAUDE.md              its sections, each"
-        " with its id\n  memsearch agents files show 3fa9c1d2               one section, whole"
+        "\b\nExamples:\n"
+        "  memsearch agents files show CLAUDE.md              its sections, each with its id\n"
+        "  memsearch agents files show 3fa9c1d2               one section, whole"
     )
 )
 @click.argument("name")
@@ -140,8 +140,10 @@ def _head(section: AgentFileSection) -> str:
 @native.command(
     "import",
     epilog=(
-        "\b\nExamples:\n  memsearch agents files import 3fa9c1d2 77b0\n  memsearch agents files"
-        " import MEMORY.md --dry-run  every section that your notes don't have yet"
+        "\b\nExamples:\n"
+        "  memsearch agents files import 3fa9c1d2 77b0\n"
+        "  memsearch agents files import MEMORY.md --dry-run  every section that your"
+        " notes don't have yet"
     ),
 )
 @click.argument("names", nargs=-1, required=True, metavar="ID|PATH...")

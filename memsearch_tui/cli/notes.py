@@ -31,8 +31,9 @@ class _Bullets(click.Command):
 @click.command(
     cls=_Bullets,
     epilog=(
-        "\b\nExamples:\n  memsearch add 'Staging runs Postgres 16 since today'\n  git log -1"
-        " --format=%B | memsearch add"
+        "\b\nExamples:\n"
+        "  memsearch add 'Staging runs Postgres 16 since today'\n"
+        "  git log -1 --format=%B | memsearch add"
     ),
 )
 @click.argument("text", required=False)
@@ -70,8 +71,9 @@ def _say_replaced(note: Note) -> None:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch edit 3fa9c1d2\n  memsearch edit 3fa9c1d2 --text '- TTL is 900 s"
-        " now' --if-match 1f2e3d4c5b6a7988"
+        "\b\nExamples:\n"
+        "  memsearch edit 3fa9c1d2\n"
+        "  memsearch edit 3fa9c1d2 --text '- TTL is 900 s now' --if-match 1f2e3d4c5b6a7988"
     )
 )
 @click.argument("name")
@@ -100,8 +102,9 @@ def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch delete 3fa9c1d2 --dry-run\n  memsearch delete 3fa9c1d2 77aa01bc"
-        " --yes"
+        "\b\nExamples:\n"
+        "  memsearch delete 3fa9c1d2 --dry-run\n"
+        "  memsearch delete 3fa9c1d2 77aa01bc --yes"
     )
 )
 @click.argument("names", nargs=-1, required=True)
@@ -176,8 +179,10 @@ def redo(name: str | None, everything: bool, json_: bool) -> int:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch history -n 20\n  memsearch history 3fa9c1d2\n  memsearch"
-        " history --prune 90"
+        "\b\nExamples:\n"
+        "  memsearch history -n 20\n"
+        "  memsearch history 3fa9c1d2\n"
+        "  memsearch history --prune 90"
     )
 )
 @click.argument("name", required=False)
@@ -285,8 +290,9 @@ def expire(name: str, day: str | None, off: bool, json_: bool) -> None:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch export --query 'redis' > redis.md\n  memsearch export --day"
-        " 2026-02-09 --format json"
+        "\b\nExamples:\n"
+        "  memsearch export --query 'redis' > redis.md\n"
+        "  memsearch export --day 2026-02-09 --format json"
     )
 )
 @click.option("--query", "-q", help="Only what this finds.")

@@ -31,10 +31,13 @@ def profile(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch pages review --provider codex     have a model propose changes"
-        " to PROJECT.md now\n  memsearch pages review --profile            to USER.md, by the model"
-        " that the settings name\n  memsearch config set plugins.claude-code.project_review.enabled"
-        " true   every day by itself, where notes have come"
+        "\b\nExamples:\n"
+        "  memsearch pages review --provider codex     have a model propose changes to"
+        " PROJECT.md now\n"
+        "  memsearch pages review --profile            to USER.md, by the model that the"
+        " settings name\n"
+        "  memsearch config set plugins.claude-code.project_review.enabled true   every"
+        " day by itself, where notes have come"
     )
 )
 @click.option(
@@ -145,8 +148,10 @@ def _decide(
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch pages accept\n  memsearch pages accept 2 3\n  memsearch pages"
-        " accept 2 --text '- Move to Postgres 17 in May'"
+        "\b\nExamples:\n"
+        "  memsearch pages accept\n"
+        "  memsearch pages accept 2 3\n"
+        "  memsearch pages accept 2 --text '- Move to Postgres 17 in May'"
     )
 )
 @click.argument("numbers", nargs=-1, type=int)
@@ -214,9 +219,10 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch pages propose AGENTS.md            show what would be added,"
-        " ask, write\n  memsearch pages propose CLAUDE.md --profile --dry-run\n  memsearch pages"
-        " propose AGENTS.md --undo     as it was, byte for byte"
+        "\b\nExamples:\n"
+        "  memsearch pages propose AGENTS.md            show what would be added, ask, write\n"
+        "  memsearch pages propose CLAUDE.md --profile --dry-run\n"
+        "  memsearch pages propose AGENTS.md --undo     as it was, byte for byte"
     )
 )
 @click.argument("name", metavar="FILE")
@@ -277,8 +283,9 @@ def _diff(patch: Patch) -> list[str]:
 
 @click.group(
     epilog=(
-        "\b\nExamples:\n  memsearch pages review       have changes of PROJECT.md proposed"
-        "\n  memsearch pages accept       write them into it"
+        "\b\nExamples:\n"
+        "  memsearch pages review       have changes of PROJECT.md proposed\n"
+        "  memsearch pages accept       write them into it"
     )
 )
 def pages() -> None:

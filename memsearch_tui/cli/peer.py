@@ -15,7 +15,8 @@ _MAX = 1 << 20
 
 @click.command(
     epilog=(
-        "\b\nExample:\n  memsearch summarize --plugin codex < turn.txt     by the model of"
+        "\b\nExample:\n"
+        "  memsearch summarize --plugin codex < turn.txt     by the model of"
         " plugins.codex.summarize.provider"
     )
 )

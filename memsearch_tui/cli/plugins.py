@@ -53,10 +53,12 @@ def plugins() -> None:
 @plugins.command(
     "install",
     epilog=(
-        "\b\nExamples:\n  memsearch agents install claude-code --dry-run     show what would"
-        " change\n  memsearch agents install codex opencode\n  memsearch agents install mcp --for"
-        " cursor          the MCP server, into that client's own list\n  memsearch agents install"
-        " mcp --print               the entry, for any other client"
+        "\b\nExamples:\n"
+        "  memsearch agents install claude-code --dry-run     show what would change\n"
+        "  memsearch agents install codex opencode\n"
+        "  memsearch agents install mcp --for cursor          the MCP server, into that"
+        " client's own list\n"
+        "  memsearch agents install mcp --print               the entry, for any other client"
     ),
 )
 @click.argument("names", nargs=-1, required=True, type=_AGENTS_AND_MCP, metavar="AGENT...")

@@ -141,8 +141,10 @@ def review_open(names: tuple[str, ...], everything: bool, json_: bool) -> None:
 @review.command(
     "accept",
     epilog=(
-        "\b\nExamples:\n  memsearch review accept 3 5\n  memsearch review accept quarantine"
-        "\n  memsearch review accept 3 --text 'Staging runs Postgres 17'"
+        "\b\nExamples:\n"
+        "  memsearch review accept 3 5\n"
+        "  memsearch review accept quarantine\n"
+        "  memsearch review accept 3 --text 'Staging runs Postgres 17'"
     ),
 )
 @_NAMES

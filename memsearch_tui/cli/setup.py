@@ -147,8 +147,10 @@ class _WithPages(click.Group):
     cls=_WithPages,
     invoke_without_command=True,
     epilog=(
-        "\b\nExamples:\n  memsearch project\n  memsearch project --all\n  memsearch project forget"
-        " ~/old/website"
+        "\b\nExamples:\n"
+        "  memsearch project\n"
+        "  memsearch project --all\n"
+        "  memsearch project forget ~/old/website"
     ),
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
@@ -183,8 +185,9 @@ def project(ctx: click.Context, everything: bool, json_: bool) -> None:
 @project.command(
     "forget",
     epilog=(
-        "\b\nExamples:\n  memsearch project forget website\n  memsearch project forget"
-        " ~/old/website --yes"
+        "\b\nExamples:\n"
+        "  memsearch project forget website\n"
+        "  memsearch project forget ~/old/website --yes"
     ),
 )
 @click.argument("name")
@@ -214,8 +217,9 @@ def project_forget(name: str, yes: bool, json_: bool) -> None:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch demo                 open the sample year in the app\n "
-        " memsearch demo --no-open       only write and index it, print how to use it"
+        "\b\nExamples:\n"
+        "  memsearch demo                 open the sample year in the app\n"
+        "  memsearch demo --no-open       only write and index it, print how to use it"
     )
 )
 @click.option("--no-open", is_flag=True, help="Don't open the app.")
@@ -232,8 +236,9 @@ def demo(no_open: bool, fresh: bool, json_: bool) -> int:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch completion bash >> ~/.bashrc\n  memsearch completion zsh >>"
-        " ~/.zshrc"
+        "\b\nExamples:\n"
+        "  memsearch completion bash >> ~/.bashrc\n"
+        "  memsearch completion zsh >> ~/.zshrc"
     )
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))

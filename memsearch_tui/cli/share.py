@@ -33,12 +33,15 @@ _SOME_REFUSED = 5
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch share                                    what is shared, by"
-        " whom, and what is to be looked at again\n  memsearch share 3fa9c1d2                      "
-        "     a note, as it will be read by others; you commit it\n  memsearch share --filter"
-        " 'is:pinned after:90d'     all notes that filters admit\n  memsearch share --pack"
-        " staging.pack 3fa9c1d2       a file for people without this repository\n  memsearch share"
-        " --withdraw 3fa9c1d2"
+        "\b\nExamples:\n"
+        "  memsearch share                                    what is shared, by whom,"
+        " and what is to be looked at again\n"
+        "  memsearch share 3fa9c1d2                           a note, as it will be read"
+        " by others; you commit it\n"
+        "  memsearch share --filter 'is:pinned after:90d'     all notes that filters admit\n"
+        "  memsearch share --pack staging.pack 3fa9c1d2       a file for people without"
+        " this repository\n"
+        "  memsearch share --withdraw 3fa9c1d2"
     )
 )
 @click.argument("names", nargs=-1, metavar="[ENTRY]...")

@@ -23,9 +23,10 @@ def skills() -> None:
 
 @skills.command(
     epilog=(
-        "\b\nExamples:\n  memsearch skills distill --provider codex\n  memsearch config set"
-        " plugins.claude-code.memory_to_skill.enabled true   every day by itself, where notes have"
-        " come"
+        "\b\nExamples:\n"
+        "  memsearch skills distill --provider codex\n"
+        "  memsearch config set plugins.claude-code.memory_to_skill.enabled true   every"
+        " day by itself, where notes have come"
     )
 )
 @click.option(
@@ -79,7 +80,8 @@ def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) ->
 
 @skills.command(
     epilog=(
-        "\b\nExample:\n  memsearch skills add --name release-notes --description 'Write the release"
+        "\b\nExample:\n"
+        "  memsearch skills add --name release-notes --description 'Write the release"
         " notes; before a release' --body-file -"
     )
 )
@@ -210,9 +212,10 @@ def show(name: str, json_: bool) -> None:
 
 @skills.command(
     epilog=(
-        "\b\nExamples:\n  memsearch skills install release-notes                          where"
-        " this project's agents look\n  memsearch skills install release-notes --path"
-        " .claude/skills --path ~/.codex/skills"
+        "\b\nExamples:\n"
+        "  memsearch skills install release-notes                          where this"
+        " project's agents look\n"
+        "  memsearch skills install release-notes --path .claude/skills --path ~/.codex/skills"
     )
 )
 @click.argument("name")

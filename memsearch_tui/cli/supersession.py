@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch trace CATALOG_CACHE_TTL\n  memsearch trace 'when may we deploy'"
-        " --json"
+        "\b\nExamples:\n"
+        "  memsearch trace CATALOG_CACHE_TTL\n"
+        "  memsearch trace 'when may we deploy' --json"
     )
 )
 @click.argument("query", nargs=-1, required=True)
@@ -74,12 +75,12 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
 
 @click.command(
     epilog=(
-        "\b\nExamples:"
-        "\n  memsearch supersession                            pairs that wait for your decision"
-        "\n  memsearch supersession 3fa9c1d2                   what this note supersedes, and what"
-        " supersedes it"
-        "\n  memsearch supersession 3fa9c1d2 0b77e1aa          the first supersedes the second"
-        "\n  memsearch supersession 3fa9c1d2 0b77e1aa --no     it does not"
+        "\b\nExamples:\n"
+        "  memsearch supersession                            pairs that wait for your decision\n"
+        "  memsearch supersession 3fa9c1d2                   what this note supersedes,"
+        " and what supersedes it\n"
+        "  memsearch supersession 3fa9c1d2 0b77e1aa          the first supersedes the second\n"
+        "  memsearch supersession 3fa9c1d2 0b77e1aa --no     it does not"
     )
 )
 @click.argument("newer", required=False)

@@ -16,9 +16,9 @@ from memsearch_tui.counted import many
 @click.group(
     invoke_without_command=True,
     epilog=(
-        "\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git   meet your other"
-        " machines there\n  memsearch sync                                         now, instead of"
-        " in a few minutes"
+        "\b\nExamples:\n"
+        "  memsearch sync add git@git.example.org:me/memory.git   meet your other machines there\n"
+        "  memsearch sync                                         now, instead of in a few minutes"
     ),
 )
 @click.option(
@@ -58,8 +58,9 @@ def sync(
 @sync.command(
     "add",
     epilog=(
-        "\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git\n  memsearch sync"
-        " add /media/stick/memory.git"
+        "\b\nExamples:\n"
+        "  memsearch sync add git@git.example.org:me/memory.git\n"
+        "  memsearch sync add /media/stick/memory.git"
     ),
 )
 @click.argument("remote", metavar="REMOTE")
@@ -238,9 +239,10 @@ def _ago(moment: float) -> str:
 @sync.command(
     "conflicts",
     epilog=(
-        "\b\nExamples:\n  memsearch sync conflicts                         both texts of each\n "
-        " memsearch sync conflicts 3fa9c1d2 --keep other    the other text stays\n  memsearch sync"
-        " conflicts 3fa9c1d2 --text 'Port 6543, since May'   neither"
+        "\b\nExamples:\n"
+        "  memsearch sync conflicts                         both texts of each\n"
+        "  memsearch sync conflicts 3fa9c1d2 --keep other    the other text stays\n"
+        "  memsearch sync conflicts 3fa9c1d2 --text 'Port 6543, since May'   neither"
     ),
 )
 @click.argument("name", metavar="ENTRY", required=False)

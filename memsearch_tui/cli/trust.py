@@ -23,10 +23,10 @@ def secrets() -> None:
 @secrets.command(
     "scan",
     epilog=(
-        "\b\nExamples:"
-        "\n  memsearch secrets scan              this project's notes, and all archived"
-        " conversations"
-        "\n  memsearch secrets scan --all --json"
+        "\b\nExamples:\n"
+        "  memsearch secrets scan              this project's notes, and all archived"
+        " conversations\n"
+        "  memsearch secrets scan --all --json"
     ),
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="The notes of all projects.")
@@ -66,11 +66,11 @@ def secrets_scan(everything: bool, json_: bool) -> int:
 @secrets.command(
     "scrub",
     epilog=(
-        "\b\nExamples:"
-        "\n  memsearch secrets scrub --dry-run              where the secrets are"
-        "\n  memsearch secrets scrub --text 'hunter2-prod' --yes"
-        "\n  memsearch secrets"
-        " scrub --rule github-token\n  memsearch secrets scrub --entry 3fa9c1d2"
+        "\b\nExamples:\n"
+        "  memsearch secrets scrub --dry-run              where the secrets are\n"
+        "  memsearch secrets scrub --text 'hunter2-prod' --yes\n"
+        "  memsearch secrets scrub --rule github-token\n"
+        "  memsearch secrets scrub --entry 3fa9c1d2"
     ),
 )
 @click.option(
@@ -180,7 +180,8 @@ def _say_places(ours: list[Any], others: list[Any]) -> None:
 @secrets.command(
     "allow",
     epilog=(
-        "\b\nExample:\n  memsearch secrets allow 1a2b3c4d      from `secrets scan`, or from"
+        "\b\nExample:\n"
+        "  memsearch secrets allow 1a2b3c4d      from `secrets scan`, or from"
         " [REDACTED:rule:1a2b3c4d]"
     ),
 )
@@ -256,8 +257,9 @@ _WRONG = click.option(
 @trust.command(
     "accept",
     epilog=(
-        "\b\nExamples:\n  memsearch trust accept 3fa9c1d2\n  memsearch trust accept --file"
-        " .memsearch/memory/2026-02-09.md"
+        "\b\nExamples:\n"
+        "  memsearch trust accept 3fa9c1d2\n"
+        "  memsearch trust accept --file .memsearch/memory/2026-02-09.md"
     ),
 )
 @_ENTRIES
@@ -279,8 +281,9 @@ def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) ->
 @trust.command(
     "reject",
     epilog=(
-        "\b\nExamples:\n  memsearch trust reject 3fa9c1d2\n  memsearch trust reject --leave --file"
-        " .memsearch/memory/2026-02-09.md"
+        "\b\nExamples:\n"
+        "  memsearch trust reject 3fa9c1d2\n"
+        "  memsearch trust reject --leave --file .memsearch/memory/2026-02-09.md"
     ),
 )
 @_ENTRIES
@@ -337,9 +340,11 @@ def _contradicting(
 @trust.command(
     "release",
     epilog=(
-        "\b\nExamples:\n  memsearch trust release 3fa9c1d2\n  memsearch trust release --file"
-        " .memsearch/memory/2026-02-09.md\n  memsearch trust release --author ana@example.org\n "
-        " memsearch trust release --here"
+        "\b\nExamples:\n"
+        "  memsearch trust release 3fa9c1d2\n"
+        "  memsearch trust release --file .memsearch/memory/2026-02-09.md\n"
+        "  memsearch trust release --author ana@example.org\n"
+        "  memsearch trust release --here"
     ),
 )
 @click.argument("names", nargs=-1, metavar="ENTRY...")
@@ -443,9 +448,10 @@ def trust_sources(name: str, json_: bool) -> None:
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch repair                    what could be repaired, with the"
-        " evidence\n  memsearch repair --fix 3fa9c1d2     one of it\n  memsearch repair --fix"
-        " duplicate    all of a kind, after asking"
+        "\b\nExamples:\n"
+        "  memsearch repair                    what could be repaired, with the evidence\n"
+        "  memsearch repair --fix 3fa9c1d2     one of it\n"
+        "  memsearch repair --fix duplicate    all of a kind, after asking"
     )
 )
 @click.option(
@@ -516,9 +522,9 @@ def _say_findings(found: list[Any]) -> None:
 
 @click.command(
     epilog=(
-        "\b\nExample:"
-        "\n  memsearch supersede 3fa9c1d2 77aa01de     the first one is out of date, the second"
-        " one replaces it"
+        "\b\nExample:\n"
+        "  memsearch supersede 3fa9c1d2 77aa01de     the first one is out of date, the"
+        " second one replaces it"
     )
 )
 @click.argument("old", metavar="OLD")

@@ -24,14 +24,14 @@ from memsearch_tui.counted import many
 
 @click.command(
     epilog=(
-        "\b\nExamples:\n  memsearch verify                      compare all notes of this project"
-        " now"
-        "\n  memsearch verify 3fa9c1d2             everything that one note names, and its state"
-        "\n  memsearch verify 3fa9c1d2 --moved     put the new paths into it"
-        "\n  memsearch"
-        " verify 3fa9c1d2 --holds     it is still true: earlier changes are not reported again\n "
-        " memsearch verify 3fa9c1d2 --outdated  it is not true any more\n  memsearch search"
-        " 'is:stale redis'     search among them"
+        "\b\nExamples:\n"
+        "  memsearch verify                      compare all notes of this project now\n"
+        "  memsearch verify 3fa9c1d2             everything that one note names, and its state\n"
+        "  memsearch verify 3fa9c1d2 --moved     put the new paths into it\n"
+        "  memsearch verify 3fa9c1d2 --holds     it is still true: earlier changes are"
+        " not reported again\n"
+        "  memsearch verify 3fa9c1d2 --outdated  it is not true any more\n"
+        "  memsearch search 'is:stale redis'     search among them"
     )
 )
 @click.argument("names", nargs=-1, metavar="[ENTRY]...")

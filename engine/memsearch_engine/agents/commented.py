@@ -46,7 +46,7 @@ def _merge(node: Any, now: dict[str, Any], wanted: dict[str, Any], depth: int) -
     """
     names = list(now)
     if len(names) != len(node.keys):
-        raise ValueError("a name stands twice in one table")
+        raise ValueError("one object has a name twice")
     for name in [name for name in names if name not in wanted]:
         at = names.index(name)
         del node.keys[at], node.values[at], names[at]

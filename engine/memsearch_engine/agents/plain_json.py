@@ -1,7 +1,9 @@
 """Changes values in JSON and leaves the rest of the text unchanged.
 
 An agent's settings are its user's file: only what differs is written anew, so that the layout, the
-order and the numbers of the user stay.
+order and the numbers of the user stay. json-five (``commented``) does so as well, but it takes
+0.6 s for 58 kB, and Claude Code's ``~/.claude.json`` grows to megabytes. It also writes changed
+lists anew.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ class _Editor:
             key_at = _skip(self._text, begin)
             name, _ = _DECODER.raw_decode(self._text, key_at)
             if name in seen:
-                raise ValueError("a name stands twice in one table")
+                raise ValueError("one object has a name twice")
             seen.add(name)
             if name in wanted:
                 made, old_end = self.value(at, wanted[name], inner)

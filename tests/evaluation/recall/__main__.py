@@ -146,8 +146,8 @@ def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> Non
                     )
                     told[f"{kind}: {outcome}"] += 1
     print(
-        f"\n{what}: files, and what is told before one is "
-        f"edited (median {statistics.median(took):.0f} ms)"
+        f"\n{what}: files, and what is injected before an edit of them "
+        f"(median {statistics.median(took):.0f} ms)"
     )
     for line, count in sorted(told.items()):
         print(f"  {line:45s} {count:4d}")
