@@ -44,6 +44,19 @@ class TerminalDriver(LinuxDriver):
         for number in (signal.SIGHUP, signal.SIGTERM):
             self._loop.add_signal_handler(number, self._end)
 
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """Return columns and rows of the terminal; COLUMNS and LINES count where it has none.
+
+        Textual asks the variables first. A shell that exports them passes on the size of another
+        window, or of this one before it was resized.
+        """
+        with contextlib.suppress(OSError):
+            columns, rows = os.get_terminal_size(self.fileno)
+            if columns and rows:
+                return columns, rows
+        size: tuple[int, int] = super()._get_terminal_size()
+        return size
+
     def run_input_thread(self) -> None:
         """Read keys until the terminal is closed."""
         try:

@@ -40,6 +40,6 @@ def test_case(name, tmp_path):
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

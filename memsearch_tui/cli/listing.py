@@ -104,7 +104,7 @@ def entries(
             head += f"  by {output.safe(note.author)}" if note.author else ""
             output.echo(
                 f"{output.style(head, 'dim')} "
-                f" {output.clip(note.title, output.width() - len(head) - 2)}"
+                f" {output.clip(note.title, max(20, output.width() - len(head) - 2))}"
             )
         if not rows:
             output.say("no entries here - `memsearch days --all` looks in all projects")

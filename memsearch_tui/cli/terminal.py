@@ -238,7 +238,7 @@ def clip(text: str, room: int) -> str:
     line = " ".join(safe(text).split())
     if cells(line) <= room:
         return line
-    line = line[:room]
-    while cells(line) >= room:
+    line = line[: max(0, room)]
+    while line and cells(line) >= room:
         line = line[:-1]
     return line + "…"

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from memsearch_tui.cli import terminal
 from memsearch_tui.cli.group import cli
 
 MEMSEARCH_FIELDS = {
@@ -801,3 +802,15 @@ def test_a_mistyped_setting_of_a_provider_is_named(box):
         "config.toml:2" in w and "modle" in w
         for w in box.ok("config", "list", "--json").json["warnings"]
     )
+
+
+@pytest.mark.parametrize("room", [-3, 0, 1, 2, 5])
+@pytest.mark.parametrize("text", ["plain words", "温室の弁は三十度で開く"])
+def test_a_title_is_cut_to_any_room(text, room):
+    short = terminal.clip(text, room)
+    assert short.endswith("…") and terminal.cells(short) <= max(1, room)
+
+
+def test_entries_in_a_terminal_of_twenty_columns(box):
+    box.ok("add", "温室の弁は三十度で開く", env={"MEMSEARCH_NO_SERVICE": "1"})
+    assert "温室の弁" in box.ok("entries", env={"COLUMNS": "20"}).out

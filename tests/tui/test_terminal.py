@@ -144,3 +144,13 @@ def test_it_opens_in_every_size(desk, size):
     app.see("21 Nov")
     app.press("q")
     assert app.leave() == 0
+
+
+def test_the_size_of_the_terminal_counts_not_an_exported_one(box):
+    box.fill()
+    box.env |= {"COLUMNS": "80", "LINES": "20"}
+    app = Terminal(box, size=(34, 130))
+    app.see("Postgres 16")
+    app.child.expect(r"\x1b\[\d+;1[0-2]\dH")  # it writes to the right of column 100
+    app.press("q")
+    assert app.leave() == 0
