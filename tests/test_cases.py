@@ -15,22 +15,12 @@ _FOLDER = Path(__file__).resolve().parents[2] / "shared" / "cases"
 _CASES = sorted(path.parent.name for path in _FOLDER.glob("*/run.sh"))
 
 
-#: SQLite and JSON hold no bytes that are not UTF-8, and a folder's name may have some.
-_OPEN = {"19-odd-folder-names"}
-
-
 @pytest.mark.slow
 @pytest.mark.flaky(
     reruns=1
 )  # the cases wait a fixed time for a screen, which a busy machine exceeds
 @pytest.mark.skipif(not _CASES, reason="the cases are not on this machine")
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True)) if name in _OPEN else name
-        for name in _CASES
-    ],
-)
+@pytest.mark.parametrize("name", _CASES)
 def test_case(name, tmp_path):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path, "TMPDIR": str(tmp_path)}

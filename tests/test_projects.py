@@ -144,3 +144,35 @@ def test_a_project_s_settings_keep_their_mode_and_a_failed_write_leaves_nothing(
     with pytest.raises(OSError, match="leads out"):
         safe_files.put(str(file), b"# ours\n")
     assert outside.read_text() == "theirs"
+
+
+def test_a_project_whose_path_is_not_utf_8_is_named_by_an_alias(tmp_path):
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    (folder / "src").mkdir(parents=True)
+    git(folder, "init", "-q")
+    home = Home(tmp_path / "home")
+    place = locate(folder / "src", home)
+    for path in (place.root, place.memory, place.common_dir):
+        path.encode()
+    assert os.path.realpath(place.memory) == str(folder / ".memsearch" / "memory")
+    assert "caf%xe9" in place.root
+    assert locate(place.root, home) == locate(folder, home) == place
+    project = Registry(home).at(place, register=True)
+    assert Registry(home).at(place) == project
+
+
+def test_files_of_an_alias_are_read_and_links_in_it_are_not_followed_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("MEMSEARCH_HOME", raising=False)
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    (folder / ".memsearch").mkdir(parents=True)
+    (folder / ".memsearch.toml").write_text("a = 1")
+    place = locate(folder, Home.from_env())
+    assert safe_files.read(place.settings_file) == b"a = 1"
+    with safe_files.folder_of(os.path.join(place.memory, "x.md"), create=True) as (_, name):
+        assert name == "x.md"
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "x.md").write_text("x")
+    (folder / ".memsearch" / "link").symlink_to(tmp_path / "out")
+    with pytest.raises(OSError, match="leads out"):
+        safe_files.read(f"{place.root}/.memsearch/link/x.md")

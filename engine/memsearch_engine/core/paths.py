@@ -13,6 +13,8 @@ import stat
 #: macOS).
 MAX_SOCKET_PATH = 100
 MARKER = ".memsearch"
+#: The folder in the home folder with links to projects whose paths are not UTF-8.
+ALIASES = "folders"
 _LONGEST_SOCKET = "m-00000000.sock"
 
 

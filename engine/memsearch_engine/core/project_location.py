@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from memsearch_engine.core.paths import MARKER
+from memsearch_engine.core.paths import ALIASES, MARKER
 
 _MAX_LINE = 8192
 SHARED_FOLDER = "shared"
@@ -20,9 +20,20 @@ _MAX_AUTHOR = 40
 def find(cwd: str, home_root: str) -> tuple[str, str, str]:
     """Find (project root, memory folder, git's common directory) for *cwd*, which may be deleted.
 
+    A path that is not UTF-8 is named by an alias of it (``_utf8``), so all three are UTF-8.
+
     Args:
         home_root: ``MEMSEARCH_HOME``, which is no project's ``.memsearch``.
     """
+    root, memory, common = _find(cwd, home_root)
+    named = _utf8(root, home_root)
+    inner = f"{root}{os.sep}"
+    if named != root and memory.startswith(inner):
+        memory = os.path.join(named, memory[len(inner) :])
+    return named, _utf8(memory, home_root), _utf8(common, home_root)
+
+
+def _find(cwd: str, home_root: str) -> tuple[str, str, str]:
     start = os.path.realpath(cwd)
     home_root = os.path.realpath(home_root)
     git_root, common = _git(start)
@@ -37,6 +48,36 @@ def find(cwd: str, home_root: str) -> tuple[str, str, str]:
     if os.path.realpath(base) == home_root:  # a session started in the user's home folder itself
         base = os.path.join(home_root, "home-project")
     return root, os.path.join(base, "memory"), common
+
+
+def _utf8(path: str, home_root: str) -> str:
+    """*path*, or an alias of it if its bytes are not UTF-8: SQLite and JSON can't store them.
+
+    The alias is a symbolic link in the home folder, made at first sight. The system opens it like
+    the folder itself, so other functions need no second form of a path. Its name has a hash of the
+    path, so it is the same in every process.
+
+    Returns:
+        *path* unchanged if the link can't be made (in a sandbox).
+    """
+    try:
+        path.encode()
+        return path
+    except UnicodeEncodeError:
+        import hashlib  # 2 ms, for few projects
+    name = os.fsencode(os.path.basename(path)).decode("utf-8", "backslashreplace")
+    key = hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
+    alias = os.path.join(home_root, ALIASES, f"{name.replace(chr(92), '%')[:_MAX_AUTHOR]}~{key}")
+    try:
+        if not os.path.islink(alias):
+            os.makedirs(home_root, mode=0o700, exist_ok=True)
+            os.makedirs(os.path.dirname(alias), mode=0o700, exist_ok=True)
+            os.symlink(path, alias)
+    except FileExistsError:  # another process made it meanwhile
+        pass
+    except OSError:
+        return path
+    return alias
 
 
 def shared_beside(memory: str) -> str:

@@ -15,6 +15,7 @@ import os
 import stat
 from collections.abc import Iterator
 
+from memsearch_engine.core.paths import ALIASES, home_root
 from memsearch_engine.core.paths import MARKER as MARKER
 
 MAX_NOTES = 128 * 1024 * 1024
@@ -28,6 +29,10 @@ def base_of(path: str) -> str:
     It is the project's root for files in its ``.memsearch``, and the file's folder for others.
     """
     place = f"{path}{os.sep}".rfind(f"{os.sep}{MARKER}{os.sep}")
+    aliases = os.path.join(MARKER, ALIASES, "")
+    if path.startswith(aliases, place + 1) and path[:place] == os.path.dirname(home_root()):
+        end = path.find(os.sep, place + 1 + len(aliases))
+        return path if end < 0 else path[:end]  # the marker is the home folder's, not a project's
     return (path[:place] or os.sep) if place >= 0 else os.path.dirname(path)
 
 

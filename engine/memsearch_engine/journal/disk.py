@@ -46,9 +46,16 @@ def locked(home: Home, path: str) -> Iterator[None]:
 
 
 def real_file(path: str) -> str:
-    """Resolve the links in *path*. Refuse a link that leaves the project, as in a clone."""
+    """Resolve the links in *path*. Refuse a link that leaves the project, as in a clone.
+
+    The alias of a project whose path is not UTF-8 is not resolved: databases store the result.
+    """
     try:
-        return safe_files.real(path)
+        found, base = safe_files.real(path), safe_files.base_of(path)
+        found.encode()
+        return found
+    except UnicodeEncodeError:
+        return os.path.join(base, os.path.relpath(found, os.path.realpath(base)))
     except OSError as error:
         raise Unreachable(
             f"{path} is {error.strerror}",

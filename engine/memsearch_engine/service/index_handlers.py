@@ -167,9 +167,11 @@ class IndexHandlers:
             for reason in given_up
             if reason != indexer.problem
         ]
-        memories = {os.path.realpath(project.memory) for project in projects}
+        memories = {os.path.realpath(project.memory): project.memory for project in projects}
         unwatched = [
-            (root, why) for root, why in indexer.watcher.problems.items() if root in memories
+            (memories[root], why)
+            for root, why in indexer.watcher.problems.items()
+            if root in memories
         ]
         problems += [Problem(f"not watched: {root}: {why}", "") for root, why in unwatched]
         problems += [Problem(f"{path}: {reason}", "memsearch index") for path, reason in unread]
@@ -182,7 +184,7 @@ class IndexHandlers:
             notice=indexer.notice,
             progress=indexer.progress,
             projects=rows,
-            watching=[root for root in indexer.watcher.roots() if root in memories],
+            watching=[memories[root] for root in indexer.watcher.roots() if root in memories],
             problems=problems,
             disk=Disk(_size(self._state.home.index), _size(self._state.home.cache_db)),
         )
