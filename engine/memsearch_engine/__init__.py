@@ -13,7 +13,7 @@ deeper may change with any version.
 
 from __future__ import annotations
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = [
     "FILTER_KEYS",
