@@ -1,5 +1,7 @@
-"""Draw README's pictures from the demo: ``python -m screenshots.make``. Each scene is a list of
-keys.
+"""Draw the pictures of README and the documentation: ``python -m screenshots.make``.
+
+Each scene is a list of keys, pressed in the app on the demo. ``screenshots.record`` draws the
+moving picture.
 """
 
 from __future__ import annotations
@@ -8,12 +10,15 @@ import asyncio
 import contextlib
 import os
 import shutil
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from tempfile import gettempdir
 
 from memsearch_engine import Memory
 from memsearch_engine.service import launch
+from textual.app import App
+from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from memsearch_tui.app import MemsearchApp
@@ -60,35 +65,47 @@ async def scene(library: Library, name: str, theme: str, keys: list[str]) -> Non
             await pilot.press({" ": "space", ":": "colon"}.get(key, key))
             if key == "slash":
                 await pilot.pause()
-        while list(app.workers):
-            with contextlib.suppress(WorkerCancelled):  # a later key's work has taken its place
-                await app.workers.wait_for_complete(
-                    [w for w in app.workers if not w.is_cancelled and not w.is_finished]
-                )
-            await pilot.pause()
-        while isinstance(app.screen, BrowseScreen) and not app.screen.state.standing.served:
-            await pilot.pause(0.05)
+        await settle(app, pilot)
         app.screen.query("Toast").remove()
         await pilot.pause()
         app.save_screenshot(str(HERE / f"{name}.svg"))
 
 
-def main() -> None:
-    folder = (
-        Path(gettempdir()) / "memsearch-pictures"
-    )  # the same every time: paths are in the pictures
+async def settle(app: App[None], pilot: Pilot[None]) -> None:
+    """Wait until the app has nothing more to do and the service answers."""
+    while list(app.workers):
+        with contextlib.suppress(WorkerCancelled):  # a later key's work has taken its place
+            await app.workers.wait_for_complete(
+                [w for w in app.workers if not w.is_cancelled and not w.is_finished]
+            )
+        await pilot.pause()
+    while isinstance(app.screen, BrowseScreen) and not app.screen.state.standing.served:
+        await pilot.pause(0.05)
+
+
+@contextlib.contextmanager
+def demo() -> Iterator[Memory]:
+    """Write and index the demo, yield its memory, and remove it."""
+    # the same folder every time, because the pictures show its path
+    folder = Path(gettempdir()) / "memsearch-pictures"
     home, project = prepare(folder, fresh=True, end=END)
     os.chdir(project)
     memory = Memory(str(project), home=home)
     try:
         memory.index()
-        for name, (theme, keys) in SCENES.items():
-            asyncio.run(scene(Library(memory), name, theme, keys))
-            print(f"screenshots/{name}.svg")
+        yield memory
     finally:
         launch.stop(home)
         os.chdir(HERE)
         shutil.rmtree(folder)
+
+
+def main() -> None:
+    """Write ``screenshots/NAME.svg`` of every scene."""
+    with demo() as memory:
+        for name, (theme, keys) in SCENES.items():
+            asyncio.run(scene(Library(memory), name, theme, keys))
+            print(f"screenshots/{name}.svg")
 
 
 if __name__ == "__main__":
