@@ -9,6 +9,7 @@ entries are on disk.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import logging
 import os
@@ -41,6 +42,7 @@ _GIVE_UP_S = 24 * 3600
 #: A plugin that was loaded without our installer reports first the end of a turn. That turn began
 #: at most this many seconds before.
 _BEGAN_BEFORE_S = 3600.0
+_MAX_SIBLINGS = 10_000  # folders that are compared to find a renamed one
 _NEWEST = 50  # events that are searched for the start of a session that has just sent a prompt
 
 
@@ -72,6 +74,7 @@ class HookEvent(msgspec.Struct):
         agent_home: the agent's home if it is not the default.
         context: the context that was injected at the start.
         source: how the session began (``startup``, ``resume``, ``compact``, …).
+        folder: device and inode of *cwd*, as ``DEVICE:INODE``.
     """
 
     path: str
@@ -86,6 +89,7 @@ class HookEvent(msgspec.Struct):
     agent_home: str = ""
     context: str = ""
     source: str = ""
+    folder: str = ""
 
 
 def events(home: Home, newest: int = 0) -> Iterator[HookEvent]:
@@ -120,6 +124,7 @@ def events(home: Home, newest: int = 0) -> Iterator[HookEvent]:
                     record.get("agent_home", ""),
                     record.get("context") or "",
                     record.get("source") or "",
+                    record.get("folder") or "",
                 )
             )
         except FileNotFoundError:
@@ -294,6 +299,28 @@ def _named(memsearch_dir: str) -> str:
     return os.path.join(os.path.realpath(os.path.expanduser(memsearch_dir)), "memory")
 
 
+def _renamed(event: HookEvent) -> tuple[str, str] | None:
+    """Return the old and new path of a folder that was renamed since the hook ran.
+
+    It is the session's folder or one above it. The session's folder has the same inode as before.
+    A folder that changed since the event is not it: a new one may get the inode of a deleted one.
+    """
+    if not event.folder or not os.path.isabs(event.cwd) or os.path.isdir(event.cwd):
+        return None
+    gone, above = event.cwd, os.path.dirname(event.cwd)
+    while not os.path.isdir(above):
+        gone, above = above, os.path.dirname(above)
+    below = event.cwd[len(gone) :]
+    with contextlib.suppress(OSError), os.scandir(above) as siblings:
+        for sibling in itertools.islice(siblings, _MAX_SIBLINGS):
+            with contextlib.suppress(OSError):
+                info = os.lstat(sibling.path + below)
+                same = f"{info.st_dev}:{info.st_ino}" == event.folder
+                if same and info.st_mtime <= event.at:
+                    return gone, sibling.path
+    return None
+
+
 def _has_plugin(agent: str, pipeline: CapturePipeline, since: float) -> bool:
     """Whether an uninstalled agent now has our plugin from a marketplace.
 
@@ -348,6 +375,7 @@ def _take(event: HookEvent, pipeline: CapturePipeline, outcome: QueueOutcome) ->
     settled = age >= _SETTLE_S or event.event not in ("Stop", "StopFailure")
     known = outcomes(pipeline, conversation)
     wanted = conversation.aliases.get(event.turn, event.turn)
+    renamed = _renamed(event)
     for place, name in enumerate(conversation.ids):
         last = place == len(conversation.ids) - 1
         if (
@@ -369,6 +397,10 @@ def _take(event: HookEvent, pipeline: CapturePipeline, outcome: QueueOutcome) ->
         ):
             continue  # the turn is not finished and will have its own event
         memory = _named(event.memsearch_dir) if event.memsearch_dir else ""
+        if renamed and f"{turn.cwd or event.cwd}{os.sep}".startswith(renamed[0] + os.sep):
+            memory = memory or home_of(
+                renamed[1] + (turn.cwd or event.cwd)[len(renamed[0]) :], pipeline.home
+            )
         try:
             kept = pipeline.capture(turn, where, memory=memory, cwd=event.cwd, at=event.at)
         except (OSError, MemsearchError) as error:

@@ -179,6 +179,15 @@ def _read_payload(end: float, chunks: list[bytes]) -> dict[str, Any] | None:
         return None
 
 
+def _folder_number(cwd: object) -> str:
+    """Return device and inode of a session's folder, by which it is found after a rename."""
+    try:
+        info = os.stat(str(cwd or ""))
+    except (OSError, ValueError):
+        return ""
+    return f"{info.st_dev}:{info.st_ino}"
+
+
 def _queue_event(
     home: str, agent: str, event: str, payload: dict[str, Any], start: float, **more: object
 ) -> None:
@@ -204,6 +213,7 @@ def _queue_event(
         at=now,
         memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
         agent_home=moved,
+        folder=_folder_number(record.get("cwd")),
         **more,
     )
     record["hook_ms"] = round((time.monotonic() - start) * 1000, 2)

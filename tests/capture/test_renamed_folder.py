@@ -1,0 +1,45 @@
+"""A session's folder that is renamed between the hook and the service's work is found again."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from memsearch_engine.capture import event_queue, hook
+from memsearch_engine.core.home import Home
+
+from tests.capture.test_rewound_notes import SESSION, desk, said
+
+__all__ = ["desk"]
+
+
+def finished(desk: Path, cwd: Path) -> Home:
+    """A home whose queue has the event of a turn that has just ended in *cwd*."""
+    payload = {"session_id": SESSION, "transcript_path": str(said(desk, 1)), "cwd": str(cwd)}
+    home = Home(desk / "home")
+    hook._queue_event(str(home.root), "claude-code", "Stop", payload, time.monotonic())
+    return home
+
+
+@pytest.mark.parametrize("below", ["", "src"])
+def test_turns_of_a_folder_that_was_renamed_since_go_to_its_new_name(desk, below):
+    (desk / "proj" / "src").mkdir()
+    home = finished(desk, desk / "proj" / below)
+    (desk / "proj").rename(desk / "shop")
+    (desk / "other").mkdir()
+    done = event_queue.work(home)
+    assert done.captured == 1
+    assert done.memories == [str(desk / "shop" / ".memsearch" / "memory")]
+    assert not (desk / "proj").exists()
+
+
+def test_a_folder_that_was_deleted_is_not_taken_for_another(desk):
+    home = finished(desk, desk / "proj")
+    (desk / "proj").rmdir()
+    (desk / "other" / "proj").mkdir(parents=True)
+    (desk / "file").write_text("x")
+    (desk / "link").symlink_to("other")
+    done = event_queue.work(home)
+    assert not done.memories
+    assert not list(desk.rglob("*.md"))
