@@ -378,3 +378,55 @@ def test_a_damaged_clone_is_made_anew(two: tuple[Machine, Machine], damage: str)
     a.note("Lanterns are dimmed at two", at="11:00")
     a.sync()
     assert b.sync().received == 1 and len(b.bodies()) == 2 == len(a.bodies())
+
+
+def test_a_very_large_day_is_left_alone_on_both_sides(
+    two: tuple[Machine, Machine], remote: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from memsearch_engine.sync import run
+
+    a, b = two
+    a.note("First")
+    meet(a, b)
+    a.note("Of a large day", day="2026-11-20")
+    with (a.memory / "2026-11-20.md").open("a") as day:
+        day.write("- words\n" * 2000)
+    large = a.files()["2026-11-20.md"]
+    monkeypatch.setattr(run, "_MAX_FILE", 1 << 13)  # bytes: the real limit takes too long here
+    a.note("Second")
+    done = a.sync()
+    assert "2026-11-20.md" in done.problems[0] and "Split it" in done.problems[0]
+    assert not any(name.endswith("2026-11-20.md") for name in tree(remote))
+    monkeypatch.undo()
+    a.sync()
+    monkeypatch.setattr(run, "_MAX_FILE", 1 << 13)
+    b.note("Mine of that day", day="2026-11-20")
+    for _ in range(2):
+        done = b.sync()
+        assert any("in the remote" in problem for problem in done.problems)
+    assert "Second" in str(b.bodies())
+    assert [body.strip() for body in b.bodies("2026-11-20")] == ["Mine of that day"]
+    assert tree(remote)[f"projects/{PROJECT}/memory/2026-11-20.md"] == large
+    monkeypatch.undo()  # the file was split there, or the limit grew: now both are merged
+    meet(a, b)
+    assert len(b.bodies("2026-11-20")) == 2 == len(a.bodies("2026-11-20"))
+
+
+def test_a_very_large_file_of_the_repository_itself_is_refused(
+    two: tuple[Machine, Machine], remote: Path
+):
+    from memsearch_engine.sync.clone import Clone
+
+    a, b = two
+    a.note("First")
+    a.sync()
+    for name in ("memsearch.json", f"projects/{PROJECT}/tombstones"):
+        clone = Clone(a.home)
+        head = clone.fetch(str(remote))
+        files = dict(clone.tree(head))
+        clone.put(files, name, b" " * (17 << 20), plainly=True)
+        clone.push(str(remote), clone.commit(files, [head], "x"))
+        clone.close()
+        with pytest.raises(Refused, match="17 MB"):
+            b.sync()
+    assert b.files() == {}

@@ -294,6 +294,21 @@ class Clone:
         self._trees[commit] = found
         return found
 
+    def larger(self, commit: str, limit: int) -> dict[str, int]:
+        """Files of a commit with more than *limit* bytes: path -> bytes. No file is unpacked.
+
+        Raises:
+            Away: git can't read the commit.
+        """
+        listed = self._git("ls-tree", "-r", "-l", "-z", "--full-tree", commit) if commit else ""
+        found = {}
+        for line in listed.split("\0"):
+            about, _, path = line.partition("\t")
+            size = about.split()[-1:]  # "-" for a submodule
+            if size and size[0].isdecimal() and int(size[0]) > limit:
+                found[path] = int(size[0])
+        return found
+
     def blob(self, sha: str) -> bytes:
         """The content of a blob; empty for ``""``. Raises NoKey."""
         data = bytes(self._repo[sha.encode()].data) if sha else b""

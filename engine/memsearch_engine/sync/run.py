@@ -51,6 +51,8 @@ from memsearch_engine.sync.seal import NoKey
 from memsearch_engine.sync.state import Offer, Round, SyncDatabase
 
 _ATTEMPTS = 5
+#: Bytes of the largest file that is merged: one of 5 MB takes half a minute of CPU.
+_MAX_FILE = 16 * 1024 * 1024
 #: Losses that nobody is known to have wanted pass without a question: fewer than the first and not
 #: all, or up to the second and half of a project.
 _LEAST, _FEW = 3, 10
@@ -253,6 +255,7 @@ class _Round:
         if known and not (self.clone.has(known) and self.clone.is_ancestor(known, head)):
             raise self._rewritten("the remote's history was rewritten")
         self.clone.seals = self.encrypt
+        self._leave_large(head)
         if head:
             check_format(self.clone, head, self.remote, encrypt=self.encrypt)
             self.state.put("seen", head)
@@ -344,6 +347,9 @@ class _Round:
 
         for path, why in listing.problems:  # what can't be read is not gone
             self._leave(key(path), f"{shown_line(path)}: {why}")
+        for file in listing.files:
+            if file.size > _MAX_FILE and key(file.path) not in self.left:
+                self._leave(key(file.path), f"{shown_line(file.path)}: {_too_large(file.size)}")
         return {key(file.path): file.path for file in listing.files}
 
     def _skip(self, project: str, why: str) -> None:
@@ -353,6 +359,21 @@ class _Round:
     def _leave(self, key: str, why: str) -> None:
         self.problems.append(why)
         self.left.add(key)
+
+    def _leave_large(self, head: str) -> None:
+        """Leave files of the remote alone that would take minutes to merge.
+
+        Raises:
+            Refused: a file of the repository's own is so large. memsearch does not write such.
+        """
+        for key, size in self.clone.larger(head, _MAX_FILE).items():
+            if NOTE.fullmatch(key) or key.startswith(BELOW_LONGTERM):
+                self._leave(key, f"{shown_line(key)} in the remote: {_too_large(size)}")
+            elif key == MARK or owner(key) in self.projects:
+                raise Refused(
+                    f"{shown_line(key)} in the remote: {_too_large(size)}",
+                    "nothing was changed here. memsearch writes no such file; look at the remote",
+                )
 
     def _files(self) -> Iterator[_RoundFile]:
         """Files that exist here, existed, or exist there, and differ in the three places."""
@@ -771,6 +792,13 @@ class _Round:
                 self.clone.put(
                     tree, f"projects/{project}/arrived", "\n".join(sorted(strange)).encode()
                 )
+
+
+def _too_large(size: int) -> str:
+    return (
+        f"{size >> 20} MB, and sync takes files of up to {_MAX_FILE >> 20} MB; "
+        "it stays as it is on both sides. Split it into several files"
+    )
 
 
 def _read(path: str, memory: str) -> bytes:
