@@ -230,7 +230,7 @@ class Desk:
 
     def __init__(self, product: Product, library: Library, apps: Path | None) -> None:
         self.product, self.library = product, library
-        self.days = [day for day, _ in library.days()]
+        self.days = [day for day, _ in library.list_days()]
         self.env = {
             **product.env,
             "TERM": "xterm-256color",
@@ -240,7 +240,7 @@ class Desk:
         for name in ("NO_COLOR", "COLUMNS", "LINES"):  # the terminal itself says how large it is
             self.env.pop(name, None)
         self.apps: dict[str, tuple[list[str], str]] = {
-            OURS: (product.command("tui"), library.day(self.days[0])[-1].title[:12]),
+            OURS: (product.command("tui"), library.days.notes(self.days[0])[-1].title[:12]),
             FLOOR: ([sys.executable, "-c", EMPTY], "Hello"),
         }
         for name, text in OTHERS.items():
@@ -390,7 +390,7 @@ def _move(
     previews, lists, sent = [], [], []
     app.press("\x1b[H")
     app.settle()
-    for _ in range(sum(len(desk.library.day(day)) for day in desk.days[:read]) - 1):
+    for _ in range(sum(len(desk.library.days.notes(day)) for day in desk.days[:read]) - 1):
         app.press("j")
         previews.append(app.settle())
         sent.append(app.written / 1000)

@@ -38,7 +38,7 @@ def lines(state: dict[str, Any], today: str) -> list[Line]:
     """Build the rows of the activity page.
 
     Args:
-        state: the result of ``Library.activity``.
+        state: the result of ``MemoryStatus.activity``.
         today: an ISO day.
     """
     found = [

@@ -278,9 +278,9 @@ class MemsearchApp(App[int]):
 
     async def action_native(self) -> None:
         """Show the agent files."""
-        from memsearch_tui.screens.native import NativeScreen
+        from memsearch_tui.screens.agent_files import AgentFilesScreen
 
-        self._over(NativeScreen(self.library), self._show_note)
+        self._over(AgentFilesScreen(self.library), self._show_note)
 
     def _show_note(self, item: Item | None) -> None:
         if item is not None and isinstance(self.screen, BrowseScreen):
@@ -325,7 +325,9 @@ class MemsearchApp(App[int]):
         def show(rows: list[ProjectRow]) -> None:
             self.push_screen(ProjectsScreen(rows), chosen)
 
-        await attend(browse, "counting what each has", away(self.library.projects), show, failed)
+        await attend(
+            browse, "counting what each has", away(self.library.projects.rows), show, failed
+        )
 
 
 def run(*, project: str | None = None, everything: bool = False, theme: str | None = None) -> int:

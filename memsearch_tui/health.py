@@ -19,7 +19,7 @@ def lines(state: dict[str, Any], making: str = "") -> list[Line]:
     """Build the rows of the health page.
 
     Args:
-        state: the result of ``Library.health``.
+        state: the result of ``MemoryStatus.health``.
         making: the progress of the second model; '' for none.
     """
     if "error" in state:

@@ -18,6 +18,8 @@ from memsearch_engine import Memory, MemsearchError, ReviewItem, UsageError, pla
 from memsearch_tui import activity, drafts, health, review
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library, ProjectRow
+from memsearch_tui.library.export import as_markdown
+from memsearch_tui.library.hits import hit_rows
 
 _HELP = """\
 days              list days                 day 2      its entries (or: day 2026-02-09)
@@ -65,7 +67,7 @@ class Plain:
 
     def run(self) -> int:
         """Read and carry out commands until the input ends. Returns an exit code."""
-        days = self.library.days()
+        days = self.library.list_days()
         self.say(
             "memsearch, "
             f"{'all projects' if self.memory.everything else self.memory.project.name}: "
@@ -107,7 +109,7 @@ class Plain:
             "no": lambda number: self._decide(number, False),
             "projects": self._list_projects,
             "project": self._open_project,
-            "health": lambda _: self._say_lines(health.lines(self.library.health())),
+            "health": lambda _: self._say_lines(health.lines(self.library.status.health())),
             "activity": self._say_activity,
             "help": lambda _: self.say(_HELP),
             "?": lambda _: self.say(_HELP),
@@ -119,7 +121,7 @@ class Plain:
             remarks += ["perhaps no note fits"] if answer.is_unsure else []
             remarks += [answer.reason] if answer.reason else []
             self._list(
-                self.library.items(answer, line[1:]), ", ".join([count, answer.mode, *remarks])
+                hit_rows(self.library.items, answer), ", ".join([count, answer.mode, *remarks])
             )
         elif word.isdecimal():
             self._read(word)
@@ -131,7 +133,7 @@ class Plain:
     # -- lists
 
     def _list_days(self, _: str) -> None:
-        found = self.library.days()
+        found = self.library.list_days()
         self.days = [day for day, _count in found]
         self._begin(
             [
@@ -146,9 +148,9 @@ class Plain:
             if name.isdecimal() and 0 < int(name) <= len(self.days)
             else name
         )
-        if day not in dict(self.library.days()):
+        if day not in dict(self.library.list_days()):
             raise UsageError(f"no entries on {day!r}", "days lists the days")
-        items = self.library.day(day)
+        items = self.library.days.notes(day)
         self._list(items, f"{day}, {many(len(items), 'entry')}")
 
     def _list(self, items: list[Item], title: str) -> None:
@@ -196,7 +198,7 @@ class Plain:
 
     def _read(self, number: str) -> None:
         item = self._item(number)
-        entry = self.library.entry(item)
+        entry = self.library.notes.entry(item)
         marks = ", ".join(
             f"{name} {value}".strip() for name, value in entry.marks.items() if name != "id"
         )
@@ -206,7 +208,7 @@ class Plain:
             + (f", {marks}" if marks else "")
         )
         self.say(plain(entry.body))
-        if evidence := self.library.evidence(entry):
+        if evidence := self.library.notes.evidence(entry):
             self.say(
                 f"conversation {evidence}"
                 + (f": talk {number} opens it" if evidence != "lost" else "")
@@ -214,7 +216,7 @@ class Plain:
 
     def _show_conversation(self, number: str) -> None:
         item = self._item(number)
-        found = self.library.conversation(self.library.entry(item), item.day)
+        found = self.library.notes.conversation(self.library.notes.entry(item), item.day)
         if found.is_near:
             self.say(
                 "The turn of this note is not in the conversation. This is the one nearest in time."
@@ -235,7 +237,7 @@ class Plain:
         import click
 
         item = self._item(number)
-        entry = self.library.entry(item)
+        entry = self.library.notes.entry(item)
         text = click.edit(entry.body + "\n", extension=".md", require_save=True)
         if text is None or text.strip("\n") == entry.body.strip("\n"):
             self.say("nothing was changed")
@@ -247,13 +249,13 @@ class Plain:
         self.say("saved; undo takes it back")
 
     def _add(self, words: str) -> None:
-        note = self.library.add(words, self.library.today())
+        note = self.library.writer.add(words, self.library.today())
         replaced = f"; {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""
         self.say(f"noted; undo takes it back{replaced}")
 
     def _pin(self, number: str) -> None:
         item = self._item(number)
-        entry = self.library.entry(item)
+        entry = self.library.notes.entry(item)
         is_pinned = "pin" in entry.marks
         target = msgspec.structs.replace(item.target, hash=entry.hash)
         self.memory.mark_each([target], "pin", None if is_pinned else "")
@@ -261,7 +263,7 @@ class Plain:
 
     def _copy(self, number: str) -> None:
         item = self._item(number)
-        text = self.library.as_markdown([self.library.entry(item)], [item])
+        text = as_markdown([self.library.notes.entry(item)], [item])
         if self.write:  # OSC 52: the terminal copies it to its clipboard, also over ssh
             self.write(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
             self.say("copied, where the terminal allows it")
@@ -279,13 +281,13 @@ class Plain:
         if name not in _MARKS:
             raise UsageError(f"{name or 'nothing'} is no mark", f"marks: {', '.join(_MARKS)}")
         item = self._item(number)
-        entry = self.library.entry(item)
+        entry = self.library.notes.entry(item)
         target = msgspec.structs.replace(item.target, hash=entry.hash)
         self.memory.mark_each([target], name, None if off else value)
         self.say(f"{'unmarked' if off else 'marked'} {name}; undo takes it back")
 
     def _resume(self, number: str) -> None:
-        argv, folder = self.library.resume(self.library.entry(self._item(number)))
+        argv, folder = self.library.notes.resume(self.library.notes.entry(self._item(number)))
         if not argv:
             raise UsageError("its session can't be resumed")
         self.say(plain(f"cd {shlex.quote(folder)} && {shlex.join(argv)}"))
@@ -293,7 +295,7 @@ class Plain:
     # -- other pages
 
     def _list_projects(self, _: str) -> None:
-        self.projects = self.library.projects()
+        self.projects = self.library.projects.rows()
         self._begin(
             [
                 f"{number}. {plain(row.name)}: {many(row.entries, 'note')} in "
@@ -312,7 +314,7 @@ class Plain:
         self.say(f"{plain(row.name)} is open; days lists its days")
 
     def _say_activity(self, _: str) -> None:
-        self._say_lines(activity.lines(self.library.activity(), self.library.today()))
+        self._say_lines(activity.lines(self.library.status.activity(), self.library.today()))
 
     def _say_lines(self, lines: list[activity.Line]) -> None:
         """Print the rows of a page, without bars and blank lines."""

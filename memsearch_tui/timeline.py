@@ -128,11 +128,11 @@ class Timeline(Sequence[Key]):
             only: path -> ids of the notes to list; None: all notes.
         """
         self._library, self._miscounted, self._only = library, miscounted, only
-        self.counts = dict(library.days())
+        self.counts = dict(library.list_days())
         if only is not None:
             found: Counter[str] = Counter()
             for path, ids in only.items():
-                found[library.day_of(path)] += len(ids)
+                found[library.days.day_of(path)] += len(ids)
             self.counts = {day: found[day] for day in self.counts if found[day]}
         self._days: dict[str, dict[Key, Item]] = {}
         self._keys: dict[str, list[Key]] = {}
@@ -181,7 +181,7 @@ class Timeline(Sequence[Key]):
         return {
             day: [
                 item
-                for item in self._library.day(day)
+                for item in self._library.days.notes(day)
                 if only is None or item.entry_id in only.get(item.path, ())
             ]
             for day in days
@@ -221,7 +221,7 @@ class Timeline(Sequence[Key]):
 
     def item(self, key: Key | None) -> Item | None:
         """Return the note of a key; None for a heading."""
-        day = self._library.day_of(key[0]) if key and key[0] else ""
+        day = self._library.days.day_of(key[0]) if key and key[0] else ""
         return self._of(day).get(key) if key and day in self._place else None
 
     def day_at(self, index: int) -> str:
@@ -276,7 +276,7 @@ class Timeline(Sequence[Key]):
             return -1
         if is_heading(key):
             return self._starts[self._place[key[1]]] if key[1] in self._place else -1
-        day = self._library.day_of(key[0])
+        day = self._library.days.day_of(key[0])
         if day not in self._place:
             return -1
         return (

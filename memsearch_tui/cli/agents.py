@@ -25,7 +25,7 @@ COMMANDS = {
     "import": Command("history", "import_", "Import old sessions of agents as notes."),
     "coverage": Command("capture", "coverage", "Show which turns have a note, and which not."),
     "context": Command("capture", "context", "Show what a new session gets, and the log."),
-    "files": Command("native", "native", "Show what agents remember by themselves."),
+    "files": Command("agent_files", "files", "Show what agents remember by themselves."),
     "evidence": Command("history", "evidence", "Archive the conversations behind notes."),
     "queue": Command("capture", "inbox", "Work off what hooks have left, list what waits."),
 }

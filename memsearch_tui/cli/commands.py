@@ -117,7 +117,7 @@ ALIASES = {
     "coverage": Alias("capture", "coverage", ""),
     "evidence": Alias("history", "evidence", "agents evidence"),
     "inbox": Alias("capture", "inbox", "agents queue"),
-    "native": Alias("native", "native", "agents files"),
+    "native": Alias("agent_files", "files", "agents files"),
 }
 
 

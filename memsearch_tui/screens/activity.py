@@ -21,7 +21,9 @@ class ActivityScreen(RowsScreen):
     ]
 
     def __init__(self, library: Library, *, live: bool = True) -> None:
-        super().__init__("Activity", lambda: lines(library.activity(), library.today()), live=live)
+        super().__init__(
+            "Activity", lambda: lines(library.status.activity(), library.today()), live=live
+        )
         self._library = library
 
     async def action_retry(self) -> None:
@@ -34,4 +36,4 @@ class ActivityScreen(RowsScreen):
         def failed(error: Exception) -> None:
             self.notify(str(error), severity="error")
 
-        await write(self, "trying them again", self._library.retry, begun, failed)
+        await write(self, "trying them again", self._library.memory.capture.retry, begun, failed)

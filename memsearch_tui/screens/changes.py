@@ -16,6 +16,7 @@ from textual.screen import Screen
 from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import quoted
 from memsearch_tui.library import Library
+from memsearch_tui.library.days import short_path
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
@@ -62,7 +63,8 @@ class ChangesScreen(Screen["list[Change]"]):
         await self._read()
 
     async def _read(self) -> None:
-        reading = away(partial(self._library.changes, _SHOWN))
+        memory = self._library.memory
+        reading = away(partial(memory.history, limit=_SHOWN, everywhere=memory.everything))
         await attend(self, "reading the changes", reading, self._show, self._complain)
 
     def _complain(self, error: Exception) -> None:
@@ -94,7 +96,7 @@ class ChangesScreen(Screen["list[Change]"]):
             self._detail.show([])
             return
         before, after = (_readable(text) for text in (change.before, change.after))
-        head: Row = [(self._library.short(change.path), "dim")]
+        head: Row = [(short_path(self._library.memory, change.path), "dim")]
         self._detail.show([head, [], *diff_rows(before, after)])
 
     @on(LineList.RowOpened)

@@ -38,7 +38,7 @@ class HealthScreen(RowsScreen):
         self._making = ""
 
     def _look(self) -> list[Line]:
-        self._state = self._library.health()
+        self._state = self._library.status.health()
         return lines(self._state, self._making)
 
     def action_second_model(self) -> None:
@@ -54,7 +54,7 @@ class HealthScreen(RowsScreen):
 
     async def _bring(self, name: str) -> None:
         try:
-            await away(partial(self._library.bring_model, name))
+            await away(partial(self._library.memory.models.pull, name))
             self.say(f"{name} is here: the notes are read by it in the background")
         except MemsearchError as error:
             self.notify(f"{error} {error.hint}", severity="error")

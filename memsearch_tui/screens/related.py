@@ -75,7 +75,7 @@ class RelatedScreen(Screen[Item]):
     async def _look(self) -> None:
         try:
             self.found, problem = await away(
-                partial(self._library.related, self._item, self._entry)
+                partial(self._library.related.of, self._item, self._entry)
             )
         except Exception as error:  # an error with related notes must not end the app
             self.found, problem = [], str(error)

@@ -208,7 +208,7 @@ class ReviewScreen(Screen[Item]):
         case = self.case
         if case is None or not (case.notes or case.sessions):
             return
-        finding = away(partial(self._library.behind, case.notes, case.sessions))
+        finding = away(partial(self._library.related.of_case, case.notes, case.sessions))
         await attend(self, "looking for it", finding, self._open, self._complain)
 
     def _open(self, items: list[Item]) -> None:

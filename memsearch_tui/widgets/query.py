@@ -121,7 +121,7 @@ class FilterSuggester(Suggester):
                 filter_ for filter_ in FILTER_KEYS if len(word) > 1 and filter_.startswith(word)
             ]
             return f"{near[0]}:" if near else ""
-        names = await away(self._library.project_names) if name == "project" else ()
+        names = await away(self._library.projects.names) if name == "project" else ()
         values = ("*", *names) if name == "project" else _values(name)
         near = [value for value in values if value.startswith(start) and value != start]
         self._offer(name if near else "", near)

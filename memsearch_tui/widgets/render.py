@@ -306,7 +306,7 @@ def entry_rows(
     Args:
         day: the note's ISO day.
         path: its file.
-        evidence: the state of its conversation (``Library.evidence``).
+        evidence: the state of its conversation (``NoteReader.evidence``).
         amendments: the supersessions that it is part of.
         standing: its staleness, if it was compared.
     """

@@ -20,6 +20,7 @@ from memsearch_tui import aside
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.aside import OURS
 from memsearch_tui.library import Library
+from memsearch_tui.library.hits import hit_rows
 from memsearch_tui.screens.conflict import ConflictScreen
 from memsearch_tui.screens.day import DayScreen
 from memsearch_tui.screens.related import RelatedScreen
@@ -148,7 +149,9 @@ def test_who_has_gone_to_a_hit_keeps_it_when_later_answers_put_another_first(wor
         seen = app.screen.state.item.key
         answer = app.screen.state.library.memory.queries.lexical(query, 50)
         answer.hits.reverse()
-        assert len(answer.hits) > 1 and app.screen.state.library.items(answer)[0].key != seen
+        assert (
+            len(answer.hits) > 1 and hit_rows(app.screen.state.library.items, answer)[0].key != seen
+        )
         app.screen.search.show_hits(answer)
         await settled(pilot)
         assert app.screen.state.item.key == app.screen.panes.entries.key == seen

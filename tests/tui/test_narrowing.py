@@ -6,6 +6,7 @@ import pytest
 from memsearch_engine import Answer, Memory, UsageError
 
 from memsearch_tui.library import Library
+from memsearch_tui.library.hits import has_only_filters
 from memsearch_tui.timeline import Timeline, is_heading
 from tests.tui.test_flows import drive, settled, titles
 
@@ -82,9 +83,11 @@ def test_other_projects_are_listed_where_they_are_asked_for(many, tmp_path):
 
 def test_what_is_no_plain_filter_is_searched(many):
     library = Library(Memory(str(many.project), home=many.home))
-    assert library.narrows("agent:codex after:7d -draft") and library.narrows("project:* is:pinned")
+    assert has_only_filters("agent:codex after:7d -draft") and has_only_filters(
+        "project:* is:pinned"
+    )
     assert not any(
-        map(library.narrows, ("redis agent:codex", "agnt:codex", "as-of:2026-01-01", "kind:fact"))
+        map(has_only_filters, ("redis agent:codex", "agnt:codex", "as-of:2026-01-01", "kind:fact"))
     )
     with pytest.raises(UsageError):
         library.narrowed("project:nowhere")

@@ -12,6 +12,7 @@ from datetime import datetime
 
 import pytest
 import textual
+from memsearch_engine import AgentFiles, Memory
 from memsearch_engine.agents.agent_files import AgentFile, AgentFileSection
 from memsearch_engine.capture.coverage import DayCoverage
 from memsearch_engine.core.llm.spend import Spent
@@ -22,6 +23,8 @@ from textual.widgets import Input
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.connecting import ConnectedAgent
 from memsearch_tui.library import HeaderState, Item, Library, Related
+from memsearch_tui.library.related import RelatedNotes
+from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.review import ReviewItem
 
 DRAWN_WITH = "8.2.8"  # another version draws frames and footers differently
@@ -323,20 +326,19 @@ LOOKS = [
 @pytest.mark.parametrize("name", SCREENS)
 def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Library, "today", lambda self: "2026-02-09")
-    monkeypatch.setattr(Library, "standing", lambda self: STANDING)
-    monkeypatch.setattr(Library, "health", lambda self: HEALTH)
-    monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
-    monkeypatch.setattr(Library, "agent_files", lambda self, compare=False: NATIVE)
+    monkeypatch.setattr(MemoryStatus, "header", lambda self: STANDING)
+    monkeypatch.setattr(MemoryStatus, "health", lambda self: HEALTH)
+    monkeypatch.setattr(MemoryStatus, "activity", lambda self: ACTIVITY)
+    monkeypatch.setattr(AgentFiles, "all", lambda self, compare=False: NATIVE)
     monkeypatch.setattr(
-        Library,
-        "agent_file_path",
-        lambda self, path: path.replace("/home/ana/shop/", "").replace("/home/ana", "~"),
+        "memsearch_tui.screens.agent_files.agent_file_path",
+        lambda path, root: path.replace("/home/ana/shop/", "").replace("/home/ana", "~"),
     )
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    monkeypatch.setattr(Library, "changes", lambda self, limit: CHANGES)
+    monkeypatch.setattr(Memory, "history", lambda self, **of: CHANGES)
     monkeypatch.setattr("memsearch_tui.connecting.agents", lambda memory: AGENTS)
-    monkeypatch.setattr(Library, "related", lambda self, item, entry: (RELATED, ""))
+    monkeypatch.setattr(RelatedNotes, "of", lambda self, item, entry: (RELATED, ""))
     monkeypatch.setattr("memsearch_tui.screens.review.cases", lambda memory, secrets: REVIEW)
     monkeypatch.setattr(
         "memsearch_tui.screens.browse.search.REST_S", 3600

@@ -11,7 +11,10 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.widgets._footer import FooterKey
 
-from memsearch_tui.library import Library
+from memsearch_tui.library.days import NoteDays
+from memsearch_tui.library.notes import NoteReader
+from memsearch_tui.library.projects import KnownProjects
+from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.screens.browse import BrowseScreen
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import Lines, drawable, wrap
@@ -103,14 +106,22 @@ def test_a_row_says_that_its_conversation_is_gone(world):
 
 def test_nothing_of_it_is_read_on_the_event_loop(world, monkeypatch):
     asked: list[tuple[str, bool]] = []
-    for name in ("entry", "evidence", "standing_of", "days", "project_names", "standing"):
-        original = getattr(Library, name)
+    reads = [
+        (NoteReader, "entry"),
+        (NoteReader, "evidence"),
+        (NoteReader, "staleness"),
+        (NoteDays, "read"),
+        (KnownProjects, "names"),
+        (MemoryStatus, "header"),
+    ]
+    for owner, name in reads:
+        original = getattr(owner, name)
 
         def noted(self, *args, _name=name, _original=original, **kwargs):
             asked.append((_name, threading.current_thread() is threading.main_thread()))
             return _original(self, *args, **kwargs)
 
-        monkeypatch.setattr(Library, name, noted)
+        monkeypatch.setattr(owner, name, noted)
     app = world.app()
 
     async def steps(pilot):
@@ -118,9 +129,7 @@ def test_nothing_of_it_is_read_on_the_event_loop(world, monkeypatch):
         await pilot.press("j", "j", "]", "r", "p", "u", "e", "escape", "/", *"project:s")
         await settled(pilot)
         await pilot.press("escape", "d", "u")
-        assert {"entry", "evidence", "standing_of", "days", "project_names"} <= {
-            name for name, _ in asked
-        }
+        assert {"entry", "evidence", "staleness", "read", "names"} <= {name for name, _ in asked}
         assert not [name for name, on_loop in asked if on_loop]
         assert isinstance(app.screen, BrowseScreen)
 

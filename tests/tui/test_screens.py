@@ -20,6 +20,7 @@ from textual.widgets import Input
 from memsearch_tui.activity import Line
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import HeaderState, Library
+from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.screens.activity import ActivityScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
@@ -108,7 +109,7 @@ def test_filters_are_completed_while_typing(world):
     import asyncio
 
     library = Library(Memory(str(world.project), home=world.home))
-    library.days()
+    library.list_days()
     suggest = FilterSuggester(library)
 
     def complete(text: str) -> str | None:
@@ -154,8 +155,8 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
     (other / "2026-03-01.md").write_text("# 2026-03-01\n\n### 10:00\n- The other project\n")
     Memory(str(tmp_path / "api"), home=world.home).project  # noqa: B018 - registers it
     library = Library(Memory(str(world.project), home=world.home))
-    library.days()
-    (pinned,) = library.day("2026-02-08")
+    library.list_days()
+    (pinned,) = library.days.notes("2026-02-08")
     known = [
         HeaderState(
             {"codex": 1.0},
@@ -167,9 +168,9 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
         )
     ]
     monkeypatch.setattr(
-        Library,
-        "standing",
-        lambda self: known[0] if self.memory.project.name == "shop" else HeaderState(),
+        MemoryStatus,
+        "header",
+        lambda self: known[0] if self._memory.project.name == "shop" else HeaderState(),
     )
     app = world.app()
 
@@ -287,7 +288,7 @@ def test_a_read_that_takes_long_is_the_only_one_and_is_shown_when_it_is_done(wor
 
 def test_failures_are_tried_again_from_activity(world, monkeypatch):
     app = world.app()
-    app.library.activity = lambda: {**ACTIVITY, "failures": []}
+    app.library.status.activity = lambda: {**ACTIVITY, "failures": []}
     asked = []
 
     def retry() -> int:
@@ -296,7 +297,7 @@ def test_failures_are_tried_again_from_activity(world, monkeypatch):
             raise UsageError("the inbox [is] locked")
         return 2 if len(asked) == 1 else 0
 
-    app.library.retry = retry
+    monkeypatch.setattr(type(app.library.memory.capture), "retry", lambda self: retry())
 
     async def steps(pilot):
         await pilot.press("f4", "t")
@@ -430,15 +431,18 @@ def test_review_takes_a_secret_out_or_lets_it_be(world):
 
 def test_resuming_names_only_what_an_anchor_may_name(world):
     library = Library(Memory(str(world.project), home=world.home))
-    library.days()
-    entry = library.entry(library.day("2026-02-09")[0])
-    argv, folder = library.resume(entry)
+    library.list_days()
+    entry = library.notes.entry(library.days.notes("2026-02-09")[0])
+    argv, folder = library.notes.resume(entry)
     assert argv == ["claude", "--resume", "11111111-1111-4111-8111-111111111111"] and folder == "/p"
     world.day("2026-02-11").write_text(
         "### 10:00\n<!-- agent:codex session:--dangerous turn:t rollout:/x -->\n- x\n"
     )
-    library.days()
-    assert library.resume(library.entry(library.day("2026-02-11")[0])) == ([], "")
+    library.list_days()
+    assert library.notes.resume(library.notes.entry(library.days.notes("2026-02-11")[0])) == (
+        [],
+        "",
+    )
 
 
 def test_the_app_opens_without_a_service_and_says_so(world, monkeypatch):

@@ -70,10 +70,10 @@ def test_the_header_and_health_say_when_the_machines_met_and_what_keeps_them(wor
 
     async def steps(pilot):
         library: Library = app.library
-        assert library._met()[1] is True
+        assert library.status.sync()[1] is True
         with opened(world.home) as state:
             state.note(Round(time.time(), error="the remote's history was rewritten"))
-        assert library._met()[1] is False
+        assert library.status.sync()[1] is False
         await pilot.press("f3")
         await settled(pilot)
         await pilot.pause()

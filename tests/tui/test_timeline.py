@@ -41,8 +41,8 @@ def test_days_stand_under_headings_newest_first(library):
 
 def test_only_days_that_are_looked_at_are_read(library, monkeypatch):
     read = []
-    day = library.day
-    monkeypatch.setattr(library, "day", lambda name: (read.append(name), day(name))[1])
+    notes = library.days.notes
+    monkeypatch.setattr(library.days, "notes", lambda name: (read.append(name), notes(name))[1])
     rows = Timeline(library)
     assert rows[5] and read == ["2026-02-08"]
 
@@ -64,7 +64,7 @@ def test_an_indexed_file_is_listed_as_one_that_is_not(library, world):
     world.day("2026-02-07").write_text(
         "# 2026-02-07\n\n### 10:00\n- " + "long " * 100 + "\n\nfree words\n\n## A heading\n\ntext\n"
     )
-    before = {day: library.day(day) for day, _ in library.days()}
+    before = {day: library.days.notes(day) for day, _ in library.list_days()}
     engine = Engine(world.home)
     try:
         place = library.memory._scope.place_param
@@ -74,19 +74,17 @@ def test_an_indexed_file_is_listed_as_one_that_is_not(library, world):
         engine.close()
     indexed = Library(Memory(str(world.project), home=world.home))
     assert isinstance(indexed.memory._scope.catalog, Catalog)
-    assert dict(indexed.days()) == {day: len(items) for day, items in before.items()}
+    assert dict(indexed.list_days()) == {day: len(items) for day, items in before.items()}
     read = indexed.memory.files.read
     indexed.memory.files.read = lambda file: pytest.fail("read from the file")  # type: ignore[method-assign]
-    assert {day: indexed.day(day) for day in before} == before
+    assert {day: indexed.days.notes(day) for day in before} == before
     indexed.memory.files.read = read  # type: ignore[method-assign]
     assert all(
-        indexed.is_as_listed(item, indexed.entry(item))
-        for day in before
-        for item in indexed.day(day)
+        item.shows(indexed.notes.entry(item)) for day in before for item in indexed.days.notes(day)
     )
     world.day("2026-02-07").write_text("# 2026-02-07\n\n### 11:00\n- other\n")
-    indexed.days()
-    assert [item.title for item in indexed.day("2026-02-07")] == ["other"]
+    indexed.list_days()
+    assert [item.title for item in indexed.days.notes("2026-02-07")] == ["other"]
 
 
 class _Call:

@@ -11,6 +11,7 @@ from memsearch_engine import Conflict, Entry, MemsearchError
 from memsearch_tui.aside import away
 from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
+from memsearch_tui.library.export import as_markdown, export
 from memsearch_tui.timeline import Key
 from memsearch_tui.widgets import render
 
@@ -61,8 +62,8 @@ class Selection:
 
         entry = seen if seen and seen.id == item.entry_id else None
         if entry is None:
-            entry = self._state.library.entry(item)
-            if not self._state.library.is_as_listed(item, entry):
+            entry = self._state.library.notes.entry(item)
+            if not item.shows(entry):
                 raise Conflict(f"{quoted(item.title)} changed meanwhile", "look at it again")
         return Target(item.path, item.entry_id, entry.hash)
 
@@ -71,7 +72,7 @@ class Selection:
         found = []
         for item in items:
             with contextlib.suppress(MemsearchError, OSError):
-                found.append(self._state.library.entry(item))
+                found.append(self._state.library.notes.entry(item))
         return found
 
 
@@ -163,11 +164,11 @@ class Changes:
             view = self._desk.panes.reader
             self._copied(render.turn_markdown(turn) if whole and turn else view.text())
             return
-        chosen, library = self._selection.items(), self._state.library
+        chosen = self._selection.items()
 
         def read(entries: list[Entry]) -> None:
             bodies = "\n\n".join(entry.body for entry in entries)
-            self._copied(library.as_markdown(entries, chosen) if whole else bodies)
+            self._copied(as_markdown(entries, chosen) if whole else bodies)
 
         await self._desk.read("reading", away(partial(self._selection.entries, chosen)), read)
 
@@ -200,7 +201,7 @@ class Changes:
         """Write the selected notes to a file: JSON if its name ends in ``.json``, else markdown."""
         from memsearch_tui.screens.ask import AskScreen
 
-        chosen, library = self._selection.items(), self._state.library
+        chosen = self._selection.items()
         if not chosen:
             return
         count = many(len(chosen), "note")
@@ -213,7 +214,7 @@ class Changes:
             self._desk.screen.notify(f"not exported: {error}", severity="error")
 
         def write(path: str) -> str:
-            return library.export(self._selection.entries(chosen), chosen, path)
+            return export(self._selection.entries(chosen), chosen, path)
 
         def decided(path: str | None) -> None:
             if path:

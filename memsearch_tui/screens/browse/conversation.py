@@ -82,7 +82,7 @@ class Conversation:
                     "This note's turn is not in the conversation. The nearest in time is shown."
                 )
 
-        reading = away(partial(state.library.conversation, entry, item.day))
+        reading = away(partial(state.library.notes.conversation, entry, item.day))
         await self._desk.read("reading the conversation", reading, opened, self._desk.warn)
 
     def _show(self, *, keep_place: bool = False) -> None:
@@ -118,7 +118,7 @@ class Conversation:
         if found.first <= wanted < found.first + len(found.turns):
             show(found)
         else:
-            reading = away(partial(self._state.library.stretch, entry, wanted))
+            reading = away(partial(self._state.library.notes.turns_around, entry, wanted))
             await self._desk.read("reading the conversation", reading, show, self._desk.warn)
 
     def ask_for_turn(self) -> None:
@@ -214,7 +214,7 @@ class Conversation:
                 agent = entry.agent or "unknown agents"
                 self._desk.say(f"sessions of {agent} can't be resumed")
 
-        looking = away(partial(self._state.library.resume, entry))
+        looking = away(partial(self._state.library.notes.resume, entry))
         await self._desk.read("looking for its folder", looking, found, self._desk.warn)
 
     def _run(self, argv: list[str], folder: str) -> None:
@@ -243,5 +243,5 @@ class Conversation:
             else:
                 self._show_entry(item)
 
-        looking = away(partial(self._state.library.memory_of_turn, turn))
+        looking = away(partial(self._state.library.related.of_turn, turn))
         await self._desk.read("looking for its note", looking, known, self._desk.warn)

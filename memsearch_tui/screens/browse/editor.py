@@ -90,7 +90,7 @@ class Editor:
         if unsaved:
             await self.open_new(unsaved.new_day, unsaved.path)
         else:
-            folder = state.library.place_of_new(state.item).memory
+            folder = state.library.writer.project_of_new(state.item).memory
             await self.open_new(state.library.today(), folder)
 
     def new_on(self) -> None:
@@ -98,7 +98,7 @@ class Editor:
         from memsearch_tui.screens.day import DayScreen
 
         state = self._state
-        folder = state.library.place_of_new(state.item).memory
+        folder = state.library.writer.project_of_new(state.item).memory
 
         def chosen(day: str | None) -> None:
             if day:
@@ -145,7 +145,9 @@ class Editor:
         """Show in the editor's border that somebody else changed the note in its file."""
         draft = self._draft
         try:
-            entry = await away(partial(self._state.library.entry_at, draft.path, draft.entry_id))
+            entry = await away(
+                partial(self._state.library.notes.entry_at, draft.path, draft.entry_id)
+            )
             now = entry.hash
         except (MemsearchError, OSError):
             now = ""
@@ -256,7 +258,9 @@ class Editor:
         library = self._state.library
         memory = library.memory
         if draft.new_day:
-            work = partial(library.add, text, draft.new_day, memory.files.root_of(draft.path))
+            work = partial(
+                library.writer.add, text, draft.new_day, memory.files.root_of(draft.path)
+            )
         else:
             work = partial(memory.edit, draft.entry_id, text, if_match=draft.hash, path=draft.path)
 
@@ -294,7 +298,7 @@ class Editor:
 
         library = self._state.library
         try:
-            now = await away(partial(library.entry_at, draft.path, draft.entry_id))
+            now = await away(partial(library.notes.entry_at, draft.path, draft.entry_id))
         except (MemsearchError, OSError) as error:
             self._desk.screen.notify(f"{error}; your text is a draft now", severity="error")
             return

@@ -37,14 +37,14 @@ class Facts:
         if self._state.editing:
             return
         chosen, library = self._selection.items(), self._state.library
-        place = library.place_of_new(chosen[0] if chosen else None)
+        place = library.writer.project_of_new(chosen[0] if chosen else None)
 
         def noted(fact: Fact) -> None:
             self._desk.say(f"remembered: {fact.text} · every new session gets it")
 
         def decided(text: str | None) -> None:
             if text:
-                work = partial(library.remember, text, place.root)
+                work = partial(library.writer.remember, text, place.root)
                 self._desk.start_write("remembering", work, noted)
 
         text = chosen[0].title if chosen else ""

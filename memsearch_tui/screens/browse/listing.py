@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from memsearch_engine import agent_names
+
 from memsearch_tui.aside import NOTES
 from memsearch_tui.counted import many
 from memsearch_tui.library import HeaderState, Library
@@ -71,7 +73,10 @@ class TimelineController:
     def _listed(self, library: Library, near: str) -> tuple[Timeline, list[str]]:
         """Return all notes; if there are none, also the agents of this machine. Thread-safe."""
         timeline = Timeline(library, self.recount, near=near)
-        return timeline, [] if len(timeline) else library.agents_here()
+        if len(timeline):
+            return timeline, []
+        has_sessions = library.memory.plugins.has_sessions
+        return timeline, [agent for agent in agent_names() if has_sessions(agent)]
 
     def read_again(self, stand_on: Key | None = None) -> None:
         """List all notes again in a thread.
@@ -221,7 +226,7 @@ class TimelineController:
 
     def _find_standing(self) -> None:
         library = self._state.library
-        found = library.standing()
+        found = library.status.header()
         take: Callable[[], None] = partial(self._take_standing, library, found)
         with contextlib.suppress(RuntimeError):  # the app is closing
             self._desk.screen.app.call_from_thread(take)

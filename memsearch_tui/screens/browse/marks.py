@@ -94,15 +94,15 @@ class Marks:
 
     def _chosen(self, name: str) -> None:
         word, _, value = name.partition(" ")
-        library = self._state.library
+        staleness = self._state.library.memory.staleness
         actions: dict[str, Callable[[], object]] = {
             "pin": lambda: self._desk.start(self.pin, "edit"),
             "expire": self.expire,
             "supersede": self.supersede,
             "confidence": lambda: self.set_confidence(value),
             "off": lambda: self._take_off(value),
-            "holds": lambda: self._repair(library.still_true, "still true"),
-            "paths": lambda: self._repair(library.with_new_paths, "has the new paths"),
+            "holds": lambda: self._repair(staleness.confirm, "still true"),
+            "paths": lambda: self._repair(staleness.moved, "has the new paths"),
             "remember": self.facts.remember,
             "forget": self.facts.forget,
             "share": self.sharing.share,
@@ -142,13 +142,23 @@ class Marks:
     def _take_off(self, name: str) -> None:
         self._start_mark(self._selection.items(), name, None, f"no longer {_MARKED[name]}")
 
-    def _repair(self, work: Callable[[list[str]], None], done: str) -> None:
-        """Repair stale references of the selected notes."""
+    def _repair(self, repair: Callable[[str], object], done: str) -> None:
+        """Repair stale references of the selected notes.
+
+        Args:
+            repair: repairs the note with this id.
+            done: what was done, for the message.
+        """
         chosen = self._selection.items()
         if chosen and not self._state.editing:
             names = [item.entry_id for item in chosen]
             text = f"{done}: {many(len(chosen), 'note')} · u takes it back"
-            self._desk.start_write("writing", partial(work, names), lambda _: self._done(text))
+
+            def repair_all() -> None:
+                for name in names:
+                    repair(name)
+
+            self._desk.start_write("writing", repair_all, lambda _: self._done(text))
 
     def expire(self) -> None:
         """Ask for the last day on which the selected notes are valid."""

@@ -15,6 +15,7 @@ from memsearch_engine import MemsearchError
 
 from memsearch_tui.aside import NOTES, READS, away
 from memsearch_tui.library import Item, Seen
+from memsearch_tui.library.days import short_path
 from memsearch_tui.timeline import Key, Timeline, is_heading
 from memsearch_tui.widgets import render
 
@@ -85,7 +86,7 @@ class Reader:
         await self._desk.painted.wait()
         state, key = self._state, (item.key, item.as_of)
         try:
-            seen = await NOTES.run(partial(state.library.seen, item))
+            seen = await NOTES.run(partial(state.library.notes.seen, item))
         except Exception as error:  # a file may have any content: show the error instead
             self._cache.pop(key, None)
             if state.item is item and not state.editing:
@@ -132,7 +133,7 @@ class Reader:
         rows = render.entry_rows(
             state.note.entry,
             state.item.day,
-            state.library.short(state.item.path),
+            short_path(state.library.memory, state.item.path),
             evidence,
             amendments,
             state.note.standing,
@@ -149,7 +150,7 @@ class Reader:
             if item is not None and (item.key, item.as_of) not in self._cache:
                 with contextlib.suppress(MemsearchError, OSError):
                     # the error is shown when the note is opened
-                    self._remember(item, await READS.run(partial(state.library.seen, item)))
+                    self._remember(item, await READS.run(partial(state.library.notes.seen, item)))
         if isinstance(timeline, Timeline) and state.shown is timeline:
             for day in timeline.unread(here):
                 timeline.take(await READS.run(partial(timeline.read, [day])))
@@ -164,7 +165,7 @@ class Reader:
         notes = [state.shown.item(key) for key in unknown if not is_heading(key)]
         items = [item for item in notes if item is not None]
         if items:
-            found = await READS.run(partial(library.evidence_of, items))
+            found = await READS.run(partial(library.notes.evidence_of, items))
             if library is state.library:
                 state.evidence |= found
                 entries.refresh_changed()
@@ -174,7 +175,7 @@ class Reader:
         await asyncio.sleep(_SAID_REST_S)
         state = self._state
         try:
-            found = await READS.run(partial(state.library.supersessions_of, entry))
+            found = await READS.run(partial(state.library.notes.supersessions, entry))
         except (MemsearchError, OSError):  # the note can be read without them
             return
         if found and state.entry is entry and state.level != "turn" and not state.editing:
@@ -185,7 +186,7 @@ class Reader:
         await asyncio.sleep(_SAID_REST_S)
         rows: list[Row] = []
         try:
-            found = await away(partial(self._state.library.conversation, entry))
+            found = await away(partial(self._state.library.notes.conversation, entry))
         except Exception as error:
             # a foreign file may have any content, and the user did not ask for it
             rows = [[(str(error), "dim")]]

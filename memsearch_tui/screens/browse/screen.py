@@ -479,7 +479,7 @@ class BrowseScreen(Screen[None]):
                 rows += [[(path, "accent")], [], *([(line, "text")] for line in text.split("\n"))]
             self.app.push_screen(TextScreen(day, rows))
 
-        reading = away(partial(self.state.library.written, day))
+        reading = away(partial(self.state.library.days.sources, day))
         await self.desk.read("reading the file", reading, show)
 
     def show_related(self) -> None:

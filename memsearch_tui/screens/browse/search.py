@@ -15,6 +15,7 @@ from textual.widgets import Input
 
 from memsearch_tui.aside import Lane
 from memsearch_tui.counted import many
+from memsearch_tui.library.hits import has_only_filters, hit_rows
 from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
 from memsearch_tui.widgets.query import without_unfinished_filter
 
@@ -161,7 +162,7 @@ class SearchController:
         library = self._state.library
         typed = time.monotonic()
         text = without_unfinished_filter(text)
-        if library.narrows(text):
+        if has_only_filters(text):
             await self._narrow(text, generation)
             return
         memory = library.memory
@@ -222,8 +223,7 @@ class SearchController:
         state, entries = self._state, self._panes.entries
         self._answer = answer
         grouped = self._saved.by_session
-        listed = state.library.by_conversation if grouped else state.library.items
-        items = listed(answer, state.query)
+        items = hit_rows(state.library.items, answer, by_session=grouped)
         hits = Hits(items, by_session=grouped, unfolded=self._unfolded).without(state.deleted)
         line = entries.cursor_line
         best = next((key for key in hits if not is_heading(key)), None)

@@ -39,7 +39,7 @@ class ShareController:
             self._desk.start(partial(self._plan, chosen), "edit")
 
     async def _plan(self, chosen: list[Item]) -> None:
-        looking = away(partial(self._state.library.plan_share, chosen))
+        looking = away(partial(self._state.library.writer.plan_share, chosen))
         await self._desk.read("looking", looking, self._decide)
 
     def _decide(self, planned: tuple[str, list[PlannedShare]]) -> None:
@@ -59,7 +59,7 @@ class ShareController:
 
         def decided(word: str | None) -> None:
             if word == "yes":
-                work = partial(self._state.library.share, root, new)
+                work = partial(self._state.library.writer.share, root, new)
                 self._desk.start_write("sharing", work, shared)
 
         secrets = sum(len(one.replaced) for one in new)
@@ -82,7 +82,7 @@ class ShareController:
             self._done(f"taken back: {count}; commit that · u brings it back")
 
         if chosen and not self._state.editing:
-            work = partial(self._state.library.withdraw, chosen)
+            work = partial(self._state.library.writer.withdraw, chosen)
             self._desk.start_write("taking back", work, done)
 
 

@@ -32,7 +32,7 @@ class BrowseState:
         before_search: the row to which the end of a search returns.
         editing: an editor is open.
         deleted: notes that were deleted here; the index may still list them.
-        evidence: key -> ``Library.evidence`` of the examined rows.
+        evidence: key -> ``NoteReader.evidence`` of the examined rows.
         standing: the state in the header and the rail.
         cursor_wanted: the key for the cursor when the list is read again.
         agents_here: agents with sessions on this machine; read only if there are no notes.

@@ -20,7 +20,7 @@ from memsearch_tui.counted import many
 
 @click.group(invoke_without_command=True)
 @click.pass_context
-def native(ctx: click.Context) -> None:
+def files(ctx: click.Context) -> None:
     """Files that agents remember by themselves: automatic memories, CLAUDE.md, AGENTS.md and
     others.
 
@@ -30,7 +30,7 @@ def native(ctx: click.Context) -> None:
         ctx.exit(ctx.invoke(list_, agent=None, project=None, everything=False, json_=False))
 
 
-@native.command(
+@files.command(
     "list",
     epilog=(
         "\b\nExamples:\n"
@@ -100,7 +100,7 @@ def _problems(memory: AgentFile) -> list[str]:
     return found
 
 
-@native.command(
+@files.command(
     epilog=(
         "\b\nExamples:\n"
         "  memsearch agents files show CLAUDE.md              its sections, each with its id\n"
@@ -137,7 +137,7 @@ def _head(section: AgentFileSection) -> str:
     return "  ".join(fact for fact in facts if fact)
 
 
-@native.command(
+@files.command(
     "import",
     epilog=(
         "\b\nExamples:\n"
@@ -154,11 +154,11 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> in
     """Take sections into today's notes, each with where it is from. What was taken before is left
     out; `memsearch undo ID` takes a note back.
     """
-    natives = memory_at().agent_files
+    files_ = memory_at().agent_files
     chosen = {
         s.id: (memory, s)
         for name in names
-        for memory, sections in [natives.get(name)]
+        for memory, sections in [files_.get(name)]
         for s in sections
     }
     new = [(memory, section) for memory, section in chosen.values() if not section.note]
@@ -179,7 +179,7 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> in
     notes = []
     for memory, section in new:
         try:
-            notes.append(natives.take(memory, section))
+            notes.append(files_.take(memory, section))
         except UsageError as error:  # the section is only a secret
             output.say(f"! {section.id}: {error}")
     if json_:

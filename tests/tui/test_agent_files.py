@@ -40,6 +40,6 @@ def test_what_was_taken_is_marked_at_once_and_is_not_taken_again(box: Box, monke
             written = [note.text for note in memory.entries() if "first of all" in note.text]
             assert len(written) == 1
             await pilot.press("n")  # to the note
-            await until(pilot, lambda: app.screen.__class__.__name__ != "NativeScreen")
+            await until(pilot, lambda: app.screen.__class__.__name__ != "AgentFilesScreen")
 
     asyncio.run(steps())

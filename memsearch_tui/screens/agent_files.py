@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from memsearch_engine import agent_file_titles, agent_named
+from memsearch_engine import agent_file_path, agent_file_titles, agent_named
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _EMPTY = ["No agent has a memory of its own here, and the project no CLAUDE.md or AGENTS.md."]
 
 
-class NativeScreen(Screen["Item"]):
+class AgentFilesScreen(Screen["Item"]):
     """Dismisses with a note to show, or None.
 
     It is the note that was made from a section, or one that contradicts it.
@@ -48,6 +48,7 @@ class NativeScreen(Screen["Item"]):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self._library = library
+        self._root = library.memory.place.root
         self._memories: dict[str, AgentFile] = {}
         self._sections: dict[str, tuple[AgentFile, AgentFileSection]] = {}
         self._list = LineList(
@@ -74,7 +75,7 @@ class NativeScreen(Screen["Item"]):
 
     async def action_reload(self) -> None:
         """Read the files again."""
-        reading = away(self._library.agent_files)
+        reading = away(self._library.memory.agent_files.all)
         await attend(self, "reading what agents remember", reading, self._show, self._complain)
         self.run_worker(self._compare(), exclusive=True, group="compare")
 
@@ -83,7 +84,7 @@ class NativeScreen(Screen["Item"]):
 
         They appear later, because the service may have to start first.
         """
-        compared = await away(partial(self._library.agent_files, compare=True))
+        compared = await away(partial(self._library.memory.agent_files.all, compare=True))
         taken = {name: section.note for name, (_, section) in self._sections.items()}
         for memory in compared:
             for section in memory.sections:
@@ -118,7 +119,7 @@ class NativeScreen(Screen["Item"]):
                 (f"{agent_named(agent).tag} ", agent_named(agent).tag) for agent in memory.agents
             ]
             flaw = memory.problem or ("not linked" if memory.orphaned else "")
-            path, flaw = self._library.agent_file_path(memory.path), f"  {flaw}" if flaw else ""
+            path, flaw = agent_file_path(memory.path, self._root), f"  {flaw}" if flaw else ""
             room = max(12, width - sum(len(tag) for tag, _ in tags) - len(flaw))
             # the end of a path is more useful
             path = path if len(path) <= room else f"…{path[1 - room :]}"
@@ -140,7 +141,7 @@ class NativeScreen(Screen["Item"]):
 
     def _moved(self, by_hand: bool = False) -> None:
         found = self._sections.get(self._list.key) if self._list.key is not None else None
-        self._detail.show(_rows(self._library, *found) if found else [])
+        self._detail.show(_rows(self._root, *found) if found else [])
 
     def action_file(self, step: int) -> None:
         """Go to the next file (1) or the previous one (-1)."""
@@ -165,9 +166,13 @@ class NativeScreen(Screen["Item"]):
         if not new:
             self.notify("your notes have it already" if chosen else "nothing to take")
             return
-        work = partial(self._library.copy_sections, new)
+        take = self._library.memory.agent_files.take
+
+        def copy() -> list[Note]:
+            return [take(memory, section) for memory, section in new]
+
         taken = partial(self._taken, new)
-        await write(self, "taking it into the notes", work, taken, self._complain)
+        await write(self, "taking it into the notes", copy, taken, self._complain)
 
     def _taken(self, new: list[tuple[AgentFile, AgentFileSection]], notes: list[Note]) -> None:
         for (_, section), note in zip(new, notes):  # the index does not have it yet
@@ -191,7 +196,7 @@ class NativeScreen(Screen["Item"]):
         await attend(
             self,
             "opening it",
-            away(partial(self._library.behind, names, [])),
+            away(partial(self._library.related.of_case, names, [])),
             self._opened,
             self._complain,
         )
@@ -210,9 +215,9 @@ class NativeScreen(Screen["Item"]):
             self.dismiss(None)
 
 
-def _rows(library: Library, memory: AgentFile, section: AgentFileSection) -> list[Row]:
+def _rows(root: str, memory: AgentFile, section: AgentFileSection) -> list[Row]:
     """Return the text of a section, then the remarks on it."""
-    where = f"{library.agent_file_path(memory.path)}, line {section.line}"
+    where = f"{agent_file_path(memory.path, root)}, line {section.line}"
     rows: list[Row] = [[(where, "dim")], [(f"{agent_file_titles(memory)} · {memory.title}", "dim")]]
     if section.trail:
         rows.append([(" › ".join(section.trail), "strong")])

@@ -1,0 +1,150 @@
+"""The rows that screens list: notes, related notes and projects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import memsearch_engine as engine
+import msgspec
+from memsearch_engine import MemsearchError
+
+if TYPE_CHECKING:  # not needed for the first frame
+    from memsearch_engine import Entry, Memory, NoteStaleness, Target
+    from memsearch_engine import Row as IndexRow
+
+_TITLE = 300  # characters of a title in the index
+
+
+class Item(msgspec.Struct, frozen=True):
+    """A row of the list: the id and file of an entry, and the values that the row shows."""
+
+    entry_id: str
+    path: str
+    day: str
+    time: str
+    agent: str
+    title: str
+    marks: dict[str, str]
+    project: str = ""
+    hash: str = ""
+    reasons: tuple[str, ...] = ()
+    by_meaning: bool = False  # the note has no word of the query
+    doubtful: bool = False  # only faintly similar
+    text: str = ""  # the matching part
+    superseded: bool = False  # superseded by a hit above
+    replaced: tuple[tuple[str, str], ...] = ()  # (day, title) of superseded hits
+    earlier: tuple[tuple[str, str], ...] = ()  # the same, of older hits on its topic
+    session: str = ""
+    stale: str = ""  # its stale reference, if any
+    as_of: str = ""  # ISO day of an as-of search
+    unmerged: str = ""  # branch of its turn, if not merged
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """(path, entry id)."""
+        return self.path, self.entry_id
+
+    @property
+    def author(self) -> str:
+        """The team member who shared it; '' for the project's own notes."""
+        return engine.shared_author(self.path)
+
+    @property
+    def target(self) -> Target:
+        """The entry as a target of the engine's commands."""
+        from memsearch_engine import Target
+
+        return Target(self.path, self.entry_id, self.hash)
+
+    def shows(self, entry: Entry) -> bool:
+        """Return whether the row shows the current title of *entry*."""
+        return entry.title[:_TITLE] == self.title[:_TITLE]
+
+
+class Related(msgspec.Struct, frozen=True):
+    """A related note.
+
+    Attributes:
+        how: its relation to the open note: a file that both turns wrote to, or its place in the
+            revision chain.
+        amends: ids of the entries on the topic that it supersedes.
+    """
+
+    how: str
+    item: Item
+    amends: tuple[str, ...] = ()
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A note as the reader shows it.
+
+    Attributes:
+        evidence: the state of its conversation (``NoteReader.evidence``).
+        standing: its staleness; None if it was not compared with a repository.
+    """
+
+    entry: Entry
+    evidence: str
+    standing: NoteStaleness | None
+
+
+class ProjectRow(msgspec.Struct, frozen=True):
+    """A known project. ``here``: its folder is on this machine."""
+
+    name: str
+    root: str
+    entries: int
+    days: int
+    newest: str
+    here: bool
+
+
+class ItemMaker:
+    """Makes rows from entries and from rows of the index."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def project_of(self, path: str) -> str:
+        """Return the name of the project of a file; '' if there is none."""
+        project = self._memory.files.project_of(path)
+        return project.name if project else ""
+
+    def of_entry(self, entry: Entry, path: str, day: str) -> Item:
+        """Return the row of an entry in the file *path* of the ISO day *day*."""
+        return Item(
+            entry.id,
+            path,
+            day,
+            entry.time,
+            entry.agent,
+            entry.title[:_TITLE],
+            entry.marks,
+            self.project_of(path),
+            entry.hash,
+        )
+
+    def of_index(self, row: IndexRow) -> Item:
+        """Return the row of an entry in the index."""
+        project = next((p.name for p in self._memory.projects if p.id == row.project), "")
+        return Item(
+            row.entry_id,
+            row.path,
+            row.day,
+            row.time,
+            row.agent,
+            row.title,
+            row.marks,
+            project,
+            row.hash,
+            stale=row.stale,
+            unmerged=row.unmerged,
+        )
+
+    def of_id(self, entry_id: str) -> Item | None:
+        """Return the row of the entry with this id, or None."""
+        try:
+            section = self._memory.files.section(entry_id)
+        except MemsearchError:
+            return None
+        return self.of_entry(section.entry, section.path, section.day)
