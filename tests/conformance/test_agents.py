@@ -248,7 +248,8 @@ def test_the_fifth_agents_facts_reach_the_app(many):
         "from memsearch_tui.widgets import lines, render\n"
         "memory = Memory(); "
         "entry = memory.files.section(memory.search('payouts', wait=False).hits[0].id).entry\n"
-        "print(Library(memory).notes.resume(entry), render.agent_tag('pocket'), 'po' in lines._LOOKS)"
+        "way = Library(memory).notes.resume(entry)\n"
+        "print(way, render.agent_tag('pocket'), 'po' in lines._LOOKS)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
