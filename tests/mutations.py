@@ -36,11 +36,11 @@ TARGETS = {
     "secrets/scan": "tests/secrets",
     "journal/merge": "tests/journal tests/sync/test_git_driver.py tests/sync/test_losses.py",
     "journal/shared": "tests/sharing",
-    "sharing/copies": "tests/sharing",
-    "sharing/packs": "tests/sharing",
+    "sync/sharing/copies": "tests/sharing",
+    "sync/sharing/packs": "tests/sharing",
     "sync/run": "tests/sync",
-    "sync/kept": "tests/sync/test_kept.py",
-    "recall/prompt": "tests/recall",
+    "sync/kept": "tests/sync/test_conversations.py",
+    "injection/prompt": "tests/injection",
 }
 #: Changes that mean nothing here: annotations are never evaluated.
 _NO_MEANING = "core/ReplaceBinaryOperator_BitOr_%"

@@ -23,7 +23,7 @@ ROWS = {
     7: "test_more_than_a_batch test_batches_by_count test_batches_by_size",
     8: (
         "test_another_dimension_replaces_the_collection "
-        "test_an_answer_of_another_dimension_is_refused test_fingerprints_tell_spaces_apart"
+        "test_an_answer_of_another_dimension_is_refused test_fingerprints_distinguish_indexes"
     ),
     9: (
         "test_it_is_made_from_the_package_and_finds_by_meaning "
@@ -66,7 +66,7 @@ ROWS = {
     35: "test_paths_that_are_not_ascii test_odd_files_in_the_memory_folder",
     36: "test_the_hook_never_fails_and_never_waits",
     37: "test_it_is_detached_from_who_started_it test_every_turn_of_a_session_is_one_right_entry",
-    38: "test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again",
+    38: "test_a_new_session_gets_context_that_is_not_captured_again",
     39: "test_the_hooks_call_our_command_and_nothing_else",
     40: "test_the_hooks_call_our_command_and_nothing_else",
     41: "test_a_sample_gives_the_turns_that_are_in_it test_no_shape_of_line_is_fatal",
@@ -93,7 +93,7 @@ ROWS = {
         "test_installing_and_taking_out_leaves_every_byte_as_it_was "
         "test_what_the_user_changed_meanwhile_stays"
     ),
-    56: "test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again",
+    56: "test_a_new_session_gets_context_that_is_not_captured_again",
     57: "test_installing_and_taking_out_leaves_every_byte_as_it_was",
     58: (
         "test_every_turn_of_a_session_is_one_right_entry "

@@ -131,7 +131,7 @@ SEARCH = {
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab, client: str):
+def test_a_new_session_gets_context_that_is_not_captured_again(lab: Lab, client: str):
     agent = CLIENTS[client][0]
     lab.have(client)
     lab.ok("plugins", "install", agent)
@@ -166,7 +166,9 @@ def test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab,
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: Lab, client: str):
+def test_what_is_relevant_to_a_prompt_is_injected_once_and_not_captured_again(
+    lab: Lab, client: str
+):
     agent = CLIENTS[client][0]
     lab.have(client)
     known = case("data", "data-05")
@@ -215,7 +217,7 @@ SCREENS = {
 
 
 @pytest.mark.parametrize("client", SCREENS)
-def test_its_user_sees_a_line_of_what_it_was_told(lab: Lab, client: str):
+def test_its_user_sees_a_line_about_the_injection(lab: Lab, client: str):
     """In the client's own screen: Claude Code has a place for it in its hooks' answer, these are
     asked for one by our plugin.
     """
@@ -341,7 +343,7 @@ WRITES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("client", WRITES)
-def test_what_a_file_must_keep_to_is_told_where_it_is_written_to(lab: Lab, client: str):
+def test_a_rule_about_a_file_is_injected_where_it_is_written_to(lab: Lab, client: str):
     agent = CLIENTS[client][0]
     lab.have(client)
     lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\ninject = false\n")
@@ -369,7 +371,7 @@ COMPACTS = ("claude", "qwen", "gemini", "pi")
 
 
 @pytest.mark.parametrize("client", COMPACTS)
-def test_after_a_compaction_a_session_is_told_what_its_summary_lost(lab: Lab, client: str):
+def test_after_a_compaction_a_session_gets_what_its_summary_lost(lab: Lab, client: str):
     lab.have(client)
     lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
     lab.ok("plugins", "install", CLIENTS[client][0])
@@ -652,7 +654,7 @@ def _copies(request: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_session_that_is_resumed_is_told_once(lab: Lab, client: str):
+def test_a_resumed_session_gets_its_context_once(lab: Lab, client: str):
     """The notes change after each turn, so that each resumption would add another text. In every
     request there is one.
     """
@@ -678,7 +680,7 @@ def test_a_session_that_is_resumed_is_told_once(lab: Lab, client: str):
     assert rows and all(row["text"] for row in rows)
 
 
-def test_claude_is_told_again_after_a_compaction(lab: Lab):
+def test_claude_gets_its_context_again_after_a_compaction(lab: Lab):
     lab.have("claude")
     lab.ok("plugins", "install", "claude-code")
     lab.ok("add", "The staging database moved to Postgres 16")

@@ -130,7 +130,7 @@ def test_undoing_a_delete_doubles_nothing_for_who_looked_before(tmp_path, memory
     assert len(read_day(path).entries) == 2
 
 
-def test_what_a_turn_takes_in_late_from_outside_is_not_told(tmp_path, memory):
+def test_what_a_turn_takes_in_late_from_outside_is_not_injected(tmp_path, memory):
     pipeline = CapturePipeline(Home(tmp_path / "home").ensure())
     where = Session("codex", "s", "/x", "rollout")
     turn = Turn(

@@ -50,7 +50,7 @@ def test_a_person_is_no_agent_and_an_unknown_agent_is_one() -> None:
     assert authors.named("Some New Client <x>", {}).agent == "Some-New-Client-x"
 
 
-def test_a_fact_by_an_agent_is_told_as_its_word_alone(alone: Box) -> None:
+def test_a_fact_by_an_agent_is_injected_under_its_name(alone: Box) -> None:
     alone.env["CLAUDECODE"] = "1"
     assert alone.run("remember", "Deploys go out on Tuesdays").code == 0
     text = context(alone)
@@ -96,7 +96,7 @@ def test_no_agent_releases_a_note(alone: Box, monkeypatch: pytest.MonkeyPatch) -
         memory.trust.release([held.target])
 
 
-def test_what_an_agent_notes_of_its_work_is_told_as_any_note(alone: Box) -> None:
+def test_what_an_agent_notes_of_its_work_is_injected_as_any_note(alone: Box) -> None:
     memory = Memory(alone.project)
     note = memory.add("Staging runs Postgres 16", by="Claude Code")
     assert note.marks == {"by": "claude-code", "id": note.id} and "Postgres 16" in context(alone)

@@ -74,7 +74,7 @@ def told(box: Box, tmp_path: Path):
     return ask
 
 
-def test_it_is_told_with_the_first_prompt_and_again_only_where_it_was_lost(box: Box, told):
+def test_context_comes_with_the_first_prompt_and_again_only_where_it_was_lost(box: Box, told):
     box.ok("add", "The staging database moved to Postgres 16")
     text = told()
     assert "Postgres 16" in text
@@ -109,7 +109,7 @@ def test_it_is_told_with_the_first_prompt_and_again_only_where_it_was_lost(box: 
     assert told(user(1, "first", text), mentioned) == ""
 
 
-def test_a_project_without_notes_leaves_nothing_in_the_inbox(box: Box, told):
+def test_a_project_without_notes_leaves_nothing_in_the_queue(box: Box, told):
     for number in range(3):
         assert told(user(number, "hello")) == ""
     assert not box.home.inbox.exists() or not list(box.home.inbox.iterdir())
@@ -200,7 +200,7 @@ def copilot(box: Box, session: str, *events: dict) -> dict:
     ).json
 
 
-def test_copilot_is_told_in_its_own_shape_and_again_after_a_compaction(box: Box):
+def test_copilot_gets_context_in_its_own_shape_and_again_after_a_compaction(box: Box):
     box.ok("add", "The staging database moved to Postgres 16")
     answer = copilot(box, "one")
     assert list(answer) == ["additionalContext"] and "Postgres 16" in answer["additionalContext"]

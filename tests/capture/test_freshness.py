@@ -55,7 +55,7 @@ def day_file(box: Box) -> str:
     "how",
     ["edit", "delete", "expire", "supersede", "hold", "undo", "by hand", "in place", "removed"],
 )
-def test_what_changed_is_told_no_more(box: Box, noted: Memory, how: str) -> None:
+def test_what_changed_is_injected_no_more(box: Box, noted: Memory, how: str) -> None:
     (note,) = noted.entries()
     path = day_file(box)
     if how == "edit":
@@ -97,14 +97,14 @@ def test_a_decision_that_changes_no_file_counts_too(box: Box, noted: Memory) -> 
     assert "5432" not in start(box)
 
 
-def test_a_fact_that_was_removed_by_hand_is_told_no_more(box: Box, noted: Memory) -> None:
+def test_a_fact_that_was_removed_by_hand_is_injected_no_more(box: Box, noted: Memory) -> None:
     fact = noted.remember("Deploys go out on Tuesdays")
     assert "Tuesdays" in start(box)
     os.unlink(box.home.longterm / fact.path)
     assert "Tuesdays" not in start(box)
 
 
-def test_a_note_that_expires_is_told_until_its_last_day(
+def test_a_note_that_expires_is_injected_until_its_last_day(
     box: Box, noted: Memory, monkeypatch
 ) -> None:
     (note,) = noted.entries()
@@ -120,7 +120,7 @@ def test_a_note_that_expires_is_told_until_its_last_day(
     assert not freshness.is_fresh(ready)
 
 
-def test_with_the_service_up_the_new_text_is_told_at_once(box: Box) -> None:
+def test_with_the_service_up_the_new_text_is_injected_at_once(box: Box) -> None:
     box.run("add", "The port is 5432")
     box.ready()
     box.write(str(TODAY), f"# {TODAY}\n\n## Notes\n\n### 10:00\n- The port is 6543\n")
@@ -130,7 +130,7 @@ def test_with_the_service_up_the_new_text_is_told_at_once(box: Box) -> None:
 
 
 @pytest.mark.parametrize("source", ["startup", "compact", "resume"])
-def test_a_session_is_not_told_its_own_notes_at_a_start(
+def test_a_session_does_not_get_its_own_notes_at_a_start(
     box: Box, noted: Memory, source: str
 ) -> None:
     box.write("2026-02-09", f"# 2026-02-09\n\n## Session 09:00\n\n{ENTRY}")
@@ -141,7 +141,7 @@ def test_a_session_is_not_told_its_own_notes_at_a_start(
     assert "Port is 5432" not in text and "2026-02-09\n" not in text and "The port is 5432" in text
 
 
-def test_of_nothing_but_its_own_notes_a_session_is_told_nothing() -> None:
+def test_of_nothing_but_its_own_notes_a_session_gets_nothing() -> None:
     text = (
         '<memsearch-memory id="a">\nNotes\n\n2026-02-09\n'
         "- one\n- two\n\nFor more\n</memsearch-memory>"

@@ -176,7 +176,7 @@ def test_agents_are_found_with_what_is_captured(old):
 
 
 @pytest.mark.slow
-def test_transcripts_that_will_be_deleted_are_announced_and_kept_on_request(old):
+def test_transcripts_that_will_be_deleted_are_announced_and_archived_on_request(old):
     old.ok("config", "set", "evidence.enabled", "false")
     old.ok("import", "claude-code", "--yes")
     month_ago = time.time() - 28 * 86400

@@ -303,7 +303,7 @@ _SAID = '{"type":"user","message":{"content":"what does ' + _FENCE + ' mean?"}}'
         ("resume", None, True),
     ],
 )
-def test_a_session_that_goes_on_is_not_told_again(place, source, lines, told):
+def test_a_session_that_goes_on_gets_no_second_context(place, source, lines, told):
     place.run("add", "The staging database moved to Postgres 16")
     place.run("context", "claude-code")
     agent = "codex" if lines and _CODEX in lines else "claude-code"
@@ -387,7 +387,7 @@ def test_the_hook_s_log_has_an_end(place):
     assert 0 < log.stat().st_size < 1000 and (log.parent / "hook.log.1").stat().st_size == 1_200_000
 
 
-def test_of_what_sessions_could_be_told_only_what_one_was_told_is_kept(place, monkeypatch):
+def test_only_what_a_session_was_given_is_logged(place, monkeypatch):
     from memsearch_engine.core.state import using
     from memsearch_engine.injection import injection_log, session_start
 

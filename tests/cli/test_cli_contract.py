@@ -512,7 +512,7 @@ def test_no_command_without_a_terminal_prints_status(shared_box):
     assert shared_box.run("tui").code == 3
 
 
-def test_talk_goes_to_stderr(shared_box):
+def test_remarks_go_to_stderr(shared_box):
     done = shared_box.ok("search", "redis")
     assert "hits (hybrid" in done.err and "hits (hybrid" not in done.out
     closed = subprocess.run(

@@ -82,7 +82,7 @@ def configured(box: Box, model: MockModel) -> Box:
 
 
 @pytest.mark.slow
-def test_a_fact_is_told_and_taken_out_and_brought_back(box):
+def test_a_fact_is_injected_and_taken_out_and_brought_back(box):
     note = box.ok("remember", "Deploys go out on Tuesdays", "--json").json
     assert (
         note["id"] in box.ok("context", "codex").out
@@ -111,7 +111,7 @@ def test_nothing_runs_without_a_model_of_the_owner_s_choice(box):
 
 
 @pytest.mark.slow
-def test_run_review_tell_and_run_again(box, model):
+def test_run_review_inject_and_run_again(box, model):
     name = session(configured(box, model))
     done = box.ok("longterm", "run", "--wait", "--json").json
     assert done["extracted"]["succeeded"] == 1 and done["consolidated"]["state"] == "review"
@@ -134,7 +134,7 @@ def test_run_review_tell_and_run_again(box, model):
 
 
 @pytest.mark.slow
-def test_the_service_does_it_in_the_background_and_tells_sessions(box, model):
+def test_the_service_does_it_in_the_background_and_injects_it(box, model):
     session(configured(box, model))
     box.ok("config", "set", "longterm.auto_accept", "true")
     assert box.ok("longterm", "run", "--json").json["state"] == "started"

@@ -127,7 +127,7 @@ def test_a_day_days_a_file_a_query_or_all_of_it(notes: Box):
         pick(here, day(40))
 
 
-def test_what_no_session_may_be_told_goes_into_no_digest(notes: Box):
+def test_what_may_not_be_injected_goes_into_no_digest(notes: Box):
     here = memory(notes)
     notes.write(day(2), f"# {day(2)}\n\n### 10:00\n- Came with a pull, decided by nobody here\n")
     notes.ok("expire", next(n.id for n in here.entries(day(9))), day(5))
@@ -144,7 +144,7 @@ def test_what_no_session_may_be_told_goes_into_no_digest(notes: Box):
 # -- without a model
 
 
-def test_without_a_model_the_notes_own_lines_stand_under_what_they_tell(notes: Box):
+def test_without_a_model_the_notes_own_lines_come_under_their_topics(notes: Box):
     done = notes.ok("compact", "--json").json
     assert done["plan"]["provider"] == "extractive" and done["input_tokens"] == 0
     parts = dict(re.findall(r"\*\*(\w+)\*\*\n((?:- .*\n?)+)", done["text"]))

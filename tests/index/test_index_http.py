@@ -238,7 +238,7 @@ def test_nobody_listens(tmp_path, pauses, monkeypatch):
         )
 
 
-def test_fingerprints_tell_spaces_apart(service, tmp_path):
+def test_fingerprints_distinguish_indexes(service, tmp_path):
     home = Home(tmp_path)
     options = [
         EmbeddingSettings(provider="openai"),

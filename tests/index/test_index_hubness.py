@@ -147,7 +147,7 @@ def test_the_sample_is_that_of_the_collection_not_of_its_order(monkeypatch):
     assert sampled(["d", "b", "a", "c"]) == sampled(["c", "a", "d", "b"]) == ["a", "b", "c"]
 
 
-def test_how_near_notes_are_in_general_leaves_out_the_one_that_is_asked_with_and_bears_few():
+def test_background_similarity_leaves_out_the_query_note_and_works_with_few():
     def sample(count: int) -> HubnessSample:
         held = VectorCache(rows(range(count)), DIMENSION)
         return HubnessSample(held.ids.tolist(), held.matrix)
@@ -174,7 +174,7 @@ def test_how_near_notes_are_in_general_leaves_out_the_one_that_is_asked_with_and
     )
 
 
-def test_what_stands_apart_takes_no_place_among_the_nearest():
+def test_what_is_hidden_takes_no_place_among_the_nearest():
     """However many of an agent's own memories are nearer than any note."""
     vectors = np.eye(DIMENSION, dtype=np.float32)
     kinds = ["native"] * 5 + ["turn"]
@@ -254,9 +254,7 @@ class Notes:
         return found
 
 
-def test_how_special_a_note_is_is_kept_and_found_at_a_start_of_new_ones_alone(
-    tmp_path, monkeypatch
-):
+def test_hubness_is_stored_and_computed_at_a_start_for_new_notes_alone(tmp_path, monkeypatch):
     """At 100,000 notes it takes a second, for which a first search would wait."""
     monkeypatch.setattr(hubness, "SAMPLE", 40)
     monkeypatch.setattr("memsearch_engine.index.vectors.search._WORTH_SAVING", 1)

@@ -72,7 +72,7 @@ def resident(vector, way, scripts: list[str]) -> VectorCache:
 
 
 @pytest.mark.parametrize("scripts", [["", "cjk"], [""]])
-def test_a_question_in_another_script_finds_its_matter(world, scripts):
+def test_a_question_in_another_script_finds_its_topic(world, scripts):
     vector, way = world
     held = resident(vector, way, scripts)
     for matter in range(10):

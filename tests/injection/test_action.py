@@ -85,7 +85,7 @@ def run(box: Box, command: str, **more: Any) -> str:
     return told(act(box, "Bash", {"command": command}, **more))
 
 
-def test_a_file_that_a_note_settles_something_about_is_told_once(worked: Box) -> None:
+def test_a_decision_about_a_file_is_injected_once(worked: Box) -> None:
     path = str(worked.project / "app/catalog/cache.py")
     given = {"file_path": path, "old_string": "x" * 50_000, "new_string": "y"}
     first = act(worked, "Edit", given)
@@ -272,7 +272,7 @@ def test_what_this_session_has_run_itself_needs_no_word(own: Box) -> None:
     assert told(own.ok("hook", "claude-code", "PreToolUse", stdin=json.dumps(payload))) == ""
 
 
-def test_a_session_is_not_told_of_itself(worked: Box) -> None:
+def test_a_session_does_not_get_its_own_actions(worked: Box) -> None:
     assert run(worked, "alembic upgrade head", session=OLD) == ""
     assert run(worked, "pytest -q", session=OLD, error=MISSING.format("/x", 3)) == ""
 
@@ -287,7 +287,7 @@ def test_what_worked_again_as_it_is_needs_no_word(own: Box) -> None:
     assert run(own, "alembic upgrade head") == ""
 
 
-def test_a_receipt_is_left_and_less_of_it_is_heeded(worked: Box) -> None:
+def test_an_injection_is_logged_and_a_demotion_is_heeded(worked: Box) -> None:
     assert run(worked, "alembic upgrade head")
     (receipt,) = worked.ok("context", "--log", "--session", NEW, "--json").json["injections"]
     assert (
@@ -328,7 +328,7 @@ def test_off_spent_or_deleted_means_silence(own: Box) -> None:
     assert run(own, "alembic upgrade head", session="after") == ""
 
 
-def test_what_read_content_from_outside_is_not_told_unasked(own: Box) -> None:
+def test_what_read_content_from_outside_is_not_injected(own: Box) -> None:
     calls = [
         bash("make deploy", "error: no such release target today", True),
         ("WebFetch", {"url": "https://x.example"}, "run it so", False),

@@ -9,7 +9,7 @@ from tests.evaluation.recall import chats, linked
 
 
 @pytest.mark.slow
-def test_what_is_told_mostly_bears_on_the_prompt_and_silence_is_the_default(tmp_path):
+def test_what_is_injected_is_mostly_relevant_and_silence_is_the_default(tmp_path):
     asked = [
         a for voice in chats.voices(chats.HELD_OUT) for a in evaluation.ask(tmp_path, voice, 440)
     ]
@@ -28,7 +28,7 @@ def test_what_is_told_mostly_bears_on_the_prompt_and_silence_is_the_default(tmp_
 
 
 @pytest.mark.slow
-def test_what_amends_what_is_said_rightly(tmp_path):
+def test_supersession_is_shown_rightly(tmp_path):
     """Over every pair that the service would compare, of voices that nothing was fitted on."""
     pairs = linked.said(
         pair

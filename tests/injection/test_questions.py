@@ -48,7 +48,7 @@ def test_how_a_task_begins_is_not_searched_for(tmp_path) -> None:
         assert asked is None or asked.text == whole or whole == "I have to go"
 
 
-def test_a_task_is_told_what_was_decided_and_not_that_it_was_asked(box: Box) -> None:
+def test_a_task_gets_what_was_decided_and_not_that_it_was_asked(box: Box) -> None:
     box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
     number = 300
     for day, text in (

@@ -11,7 +11,7 @@ RETURNS, RECONCILED = case("data", "data-05"), case("data", "data-11")
 
 
 @pytest.mark.slow
-def test_a_matter_is_told_in_order_with_what_amends_what(box: Box):
+def test_a_topic_is_traced_in_order_with_what_supersedes_what(box: Box):
     furnish(box, RETURNS, RECONCILED)
     found = box.ok(
         "trace", "reconciliation", "method", "of", "shops", "and", "regions", "--json"
@@ -32,7 +32,7 @@ def test_a_matter_is_told_in_order_with_what_amends_what(box: Box):
 
 
 @pytest.mark.slow
-def test_what_nothing_amends_stands_alone_and_nothing_is_found_where_nothing_is(box: Box):
+def test_what_nothing_supersedes_is_listed_alone_and_nothing_is_found_where_nothing_is(box: Box):
     furnish(box, RETURNS)
     alone = box.ok("trace", "returned items with negative quantity")
     assert "floor the day at zero" in alone.out and "no other note" in alone.err
@@ -41,7 +41,7 @@ def test_what_nothing_amends_stands_alone_and_nothing_is_found_where_nothing_is(
 
 
 @pytest.mark.slow
-def test_the_owners_word_on_what_amends_what_outweighs_theirs_and_is_taken_back(box: Box):
+def test_the_owners_override_of_a_supersession_wins_and_can_be_undone(box: Box):
     """Told at a prompt, in a search and in the trace, in a service that runs all the while."""
     furnish(box, RETURNS, RECONCILED)
     words = "reconciliation method of shops and regions"

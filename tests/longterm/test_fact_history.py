@@ -49,7 +49,7 @@ def kept(box: Box) -> list[str]:
 
 
 @pytest.mark.slow
-def test_what_was_reworded_is_found_as_it_stood(box: Box):
+def test_what_was_reworded_is_found_as_of_a_day(box: Box):
     box.fill()
     says(box, OLD, days_ago=9)
     assert any("five times" in text for text in found(box, f"payments retry as-of:{ago(5)}"))

@@ -129,7 +129,7 @@ def test_all_or_none_of_what_is_accepted(desk):
     assert desk.file("MEMORY.md") == before and summary.read_text() == "no sections here\n"
 
 
-def test_a_document_without_sections_is_told_before_a_model_is_asked(desk):
+def test_a_document_without_sections_is_reported_before_a_model_is_asked(desk):
     learned(desk)
     desk.run()
     review.decide(desk.home, "accepted")
@@ -215,7 +215,7 @@ def test_forgetting_in_one_project_leaves_the_others(desk):
     )
 
 
-def test_forgotten_and_cleared_facts_are_not_told_by_hooks(desk):
+def test_forgotten_and_cleared_facts_are_not_injected_by_hooks(desk):
     desk.scope("shop"), desk.scope("lab")
     remember(desk.home, "The zebra is asleep")
     injected.refresh(desk.home, desk.settings)
@@ -300,7 +300,7 @@ def test_a_clock_that_was_ahead_does_not_stop_everything(desk):
     assert pipeline.due(desk.home, desk.settings, now)
 
 
-def test_the_newest_facts_are_told_where_not_all_can_be(desk):
+def test_the_newest_facts_are_injected_where_not_all_can_be(desk):
     for n in range(60):
         remember(desk.home, f"fact number {n} " + "x" * 200)
     newest = sorted(facts(desk.home), key=lambda note: note.path)[-1]

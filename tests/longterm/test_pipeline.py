@@ -34,7 +34,7 @@ def lesson(desk, word="pnpm", bullet="(project) The shop uses pnpm, never npm", 
     return desk.session(f"We use {word} here, remember that", **how)
 
 
-def test_a_session_becomes_a_change_that_is_accepted_and_told(either):
+def test_a_session_becomes_a_change_that_is_accepted_and_injected(either):
     desk = either
     session = lesson(desk)
     report = desk.run()
@@ -82,7 +82,7 @@ def test_the_workspace_is_what_the_format_says(desk):
         '{"raw_memory":"x","rollout_summary":"y","rollout_slug":null,"more":1}',
     ],
 )
-def test_an_answer_of_another_shape_is_a_failure_that_is_told(desk, answer):
+def test_an_answer_of_another_shape_is_a_failure_that_is_reported(desk, answer):
     desk.learn["pnpm"] = answer
     session = desk.session("We use pnpm")
     report = desk.run(phase=1)
@@ -296,7 +296,7 @@ def test_file_tools_write_nothing_but_the_two_documents_and_skills(desk):
     assert sum("not yours to write" in text for text in errors) == 6
 
 
-def test_memory_of_one_project_is_never_told_in_another(desk):
+def test_memory_of_one_project_is_never_injected_in_another(desk):
     lesson(desk, project="shop")
     lesson(desk, "mypy", "(project) Strict mypy in the lab", project="lab")
     lesson(desk, "british", "(everywhere) British English")
@@ -367,7 +367,7 @@ def test_reading_counts_less_than_citing_and_once_a_day(desk):
     assert (row.read, row.cited) == (1, 0)
 
 
-def test_citations_are_no_part_of_what_is_kept(desk):
+def test_citations_are_no_part_of_what_is_stored(desk):
     turn = redacted(
         Turn("codex", "s", "t", user="u", assistant="Use pnpm. [mem:3f9a2c1b]"), Home.from_env()
     )

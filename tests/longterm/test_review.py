@@ -241,7 +241,7 @@ def test_lines_that_rest_on_forgotten_sessions_alone_go(line, left):
 # -- by hand
 
 
-def test_a_fact_is_told_at_once_to_its_project_or_to_all(home):
+def test_a_fact_is_injected_at_once_in_its_project_or_in_all(home):
     mine = remember(home, "Deploy on\nTuesdays  only", project="1234567890", name="shop")
     remember(home, "British English")
     assert (

@@ -244,7 +244,7 @@ Memory({str(box.project)!r}, home={str(box.home.root)!r}).skills.distill(provide
     )
 
 
-def test_it_says_when_its_notes_are_gone_or_overtaken(box, memory, model):
+def test_it_says_when_its_notes_are_gone_or_superseded(box, memory, model):
     drafts = memory.skills
     drafts.distill(provider="mine")
     first, second, third = sorted(note.id for note in memory.entries())

@@ -277,7 +277,7 @@ def test_errors_are_answers_with_the_next_step(full):
 
 
 @pytest.mark.slow
-def test_other_projects_are_told_only_where_the_owner_allows_it(full):
+def test_other_projects_are_served_only_where_the_owner_allows_it(full):
     other = full.other_project("other")
     full.write(
         "2026-02-11",
@@ -324,7 +324,7 @@ def test_other_projects_are_told_only_where_the_owner_allows_it(full):
     assert "3000 rpm" in talk(full, at_home, list_roots_callback=roots)
 
 
-def test_what_waits_for_the_owners_word_and_what_is_overtaken_says_so(full):
+def test_quarantined_and_superseded_notes_are_marked(full):
     full.write(
         "2026-02-12", "# 2026-02-12\n\n### 10:00\n- The staging database runs Postgres 17 now\n"
     )  # not by this home

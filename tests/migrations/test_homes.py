@@ -29,7 +29,7 @@ from tests.migrations.make import SAMPLE, SESSION
 HOMES = sorted(
     path.name for path in Path(__file__).parent.iterdir() if (path / "notes.json").exists()
 )
-_ALWAYS = ("first", "sharing")  # the oldest and the newest; those between are slow tests
+_ALWAYS = ("first", "release")  # the oldest and the newest; those between are slow tests
 
 
 @pytest.fixture(

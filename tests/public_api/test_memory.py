@@ -337,7 +337,7 @@ def test_threads_and_asyncio_share_one(memory, box):
 
 @pytest.mark.parametrize("service", [True, False])
 @pytest.mark.slow
-def test_changes_are_told_as_they_happen(memory, box, service, monkeypatch):
+def test_changes_are_reported_as_they_happen(memory, box, service, monkeypatch):
     if not service:
         monkeypatch.setenv("MEMSEARCH_HOME", str(box.home.root))
         monkeypatch.setattr(

@@ -28,7 +28,7 @@ def texts(answer) -> list[str]:
 
 
 @pytest.mark.parametrize("wait", [True, False])
-def test_notes_are_found_as_they_stood(memory, wait):
+def test_notes_are_found_as_of_a_day(memory, wait):
     ids = by_text(memory)
     memory.edit(ids["- Redis TTL is 300 seconds"], "- Redis TTL is 900 seconds")
     memory.delete(ids["- The gateway speaks HTTP/2"])
@@ -119,7 +119,7 @@ def days_ago(days: int) -> str:
     return (datetime.date.today() - datetime.timedelta(days=days)).isoformat()
 
 
-def test_what_was_taken_back_later_stood_then(memory):
+def test_what_was_taken_back_later_was_there_as_of_then(memory):
     name = by_text(memory)["- Redis TTL is 300 seconds"]
     memory.edit(name, "- Redis TTL is 900 seconds")
     at(memory, days=5)

@@ -117,7 +117,7 @@ def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):
     assert bool(by_catalog) == (text != "nowhere")
 
 
-def test_how_sure_a_hit_is_falls_down_the_list_and_is_not_a_matter_of_the_limit(world):
+def test_confidence_falls_down_the_list_and_does_not_depend_on_the_limit(world):
     catalog, space, projects = world
     answer = hybrid.search(Sources(catalog, space, projects), parse("redis_3 cache ttl", limit=10))
     sure = [hit.confidence for hit in answer.hits]

@@ -75,7 +75,7 @@ def fleet(tmp_path_factory) -> Iterator[Fleet]:
         yield Fleet(there, names)
 
 
-def test_the_talk_that_changed_it_comes_first_and_says_why(fleet):
+def test_the_conversation_that_changed_it_comes_first_and_says_why(fleet):
     answer = fleet.search(CHARGE)
     newer, older = answer.hits[:2]
     assert fleet.talks(answer)[:2] == ["charge-2", "charge-1"] and [newer.rank, older.rank] == [
@@ -93,7 +93,7 @@ def test_the_talk_that_changed_it_comes_first_and_says_why(fleet):
 
 
 @pytest.mark.parametrize(("asked", "stays"), [(LOGS, "charge-1"), (STOCK, "slot-1")])
-def test_another_matter_of_that_talk_and_a_talk_that_only_confirms_change_nothing(
+def test_another_topic_of_that_conversation_and_one_that_only_confirms_change_nothing(
     fleet, asked, stays
 ):
     assert fleet.talks(fleet.search(asked))[0] == stays
@@ -165,7 +165,7 @@ def prompted(fleet: Fleet, text: str) -> tuple[Answer, str]:
     return answer, telling.text
 
 
-def test_at_a_prompt_both_are_told_and_the_older_one_says_which_holds(fleet):
+def test_at_a_prompt_both_are_injected_and_the_older_one_names_the_newer(fleet):
     answer, text = prompted(fleet, SHIFT)
     lines = [line for line in text.splitlines() if line.startswith("- ")]
     newer, older = (
@@ -178,7 +178,7 @@ def test_at_a_prompt_both_are_told_and_the_older_one_says_which_holds(fleet):
     assert f"(where it differs, that of {newer.day} holds)" in second
 
 
-def test_more_notes_of_one_talk_and_matter_make_each_likelier_to_bear_on_a_prompt(fleet):
+def test_more_notes_of_one_conversation_and_topic_make_each_likelier_to_be_relevant(fleet):
     """None of them is sure enough alone."""
     answer, text = prompted(fleet, CROSSING)
     sure = [hit for hit in answer if (hit.confidence or 0) >= judge.ENOUGH]
@@ -216,7 +216,7 @@ def test_what_chance_puts_beside_a_note_tells_nothing(fleet, tmp_path):
     assert judge.companions(catalog, space, project, hits) == [0.0] * len(hits)
 
 
-def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told_as_if_it_held(
+def test_beside_a_note_of_a_later_conversation_no_earlier_one_is_injected_as_current(
     fleet,
 ):
     _, text = prompted(
@@ -229,7 +229,9 @@ def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told
     assert "(where it differs, that of 2024-03-06 holds)" in older
 
 
-def test_what_was_told_before_in_the_session_holds_over_what_is_told_now(fleet, monkeypatch):
+def test_what_was_injected_before_in_the_session_counts_for_what_is_injected_now(
+    fleet, monkeypatch
+):
     answer, before = prompted(fleet, SHIFT)
     newer = [hit for hit in answer if fleet.names[hit.row.session] == "shift-2"]
     known = injection_log.SessionInjections({hit.id for hit in newer}, 0, [])
@@ -277,7 +279,7 @@ def linked(fleet) -> Iterator[Callable[..., None]]:
     assert [Link(*msgspec.structs.astuple(link)) for link in catalog.links.of(project.id)] == before
 
 
-def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbours(fleet, linked):
+def test_a_known_supersession_on_the_same_topic_counts_for_its_neighbours(fleet, linked):
     """And for no other matter of that talk."""
     _, project, catalog, space = fleet.world
     of = {name: session for session, name in fleet.names.items()}

@@ -100,7 +100,7 @@ def test_the_past_is_found_where_it_is_asked_for(ask):
     )
 
 
-def test_another_matter_and_another_project_are_not_moved(ask):
+def test_another_topic_and_another_project_are_not_moved(ask):
     assert ask("nightly backup")[0].text == "- Moved the nightly backup to 02:30"
     text = "what was the CATALOG_TTL decided as, in seconds"
     hits = {(hit.row.project, hit.day): hit for hit in ask(text, among=2)}

@@ -51,7 +51,7 @@ def talks(*hits: Hit) -> list[tuple[str, float | None, list[int]]]:
     ]
 
 
-def test_a_talk_that_circles_a_matter_comes_before_one_that_names_it_once():
+def test_a_conversation_about_a_topic_comes_before_one_that_names_it_once():
     found = talks(
         hit(1, "once", 0.5), hit(2, "often", 0.4), hit(3, "often", 0.4), hit(4, "once", 0.01)
     )
@@ -70,7 +70,7 @@ def test_where_words_alone_were_compared_the_best_note_decides():
     assert found == [("a", None, [1]), ("b", None, [2, 3]), ("", None, [4]), ("", None, [5])]
 
 
-def test_the_newer_word_on_the_best_note_of_a_talk_comes_before_that_talk():
+def test_what_supersedes_the_best_note_of_a_conversation_comes_before_that_conversation():
     """Even if the older one has more hits. Only a note newer than the best one counts."""
     older = [hit(2, "older", 0.6), hit(3, "older", 0.6)]
     newer = hit(1, "newer", 0.3)
@@ -82,7 +82,7 @@ def test_the_newer_word_on_the_best_note_of_a_talk_comes_before_that_talk():
         setattr(newer, names, [])
 
 
-def test_a_talk_knows_its_days():
+def test_a_conversation_knows_its_days():
     (talk,) = Answer("hybrid", [hit(1, "s", 0.5), hit(2, "s", 0.1, day="2026-01-01")]).by_session()
     assert (talk.rank, talk.first_day, talk.last_day) == (1, "2026-01-01", "2026-02-09")
 

@@ -15,7 +15,7 @@ from tests.sharing.conftest import Person, git
 _TOKEN = "ghp_" + "x8Kq2LmN4pRs6TvW9yZa1BcD3eFgH5jK7uQw"
 
 
-def test_what_one_shares_the_other_finds_and_is_told_under_its_author_s_name(
+def test_what_one_shares_the_other_finds_and_gets_under_its_author_s_name(
     people: tuple[Person, Person],
 ):
     ana, ben = people
@@ -128,7 +128,7 @@ def test_what_reads_like_an_order_waits_for_each_reader_and_is_released_without_
     assert "evil" not in ben.told() and git(ben.project, "status", "--short") == ""
 
 
-def test_what_is_not_committed_is_found_and_told_nobody(people: tuple[Person, Person]):
+def test_what_is_not_committed_is_found_and_not_injected(people: tuple[Person, Person]):
     _, ben = people
     planted = ben.project / ".memsearch" / "shared" / "ana" / "2026-02-09.md"
     planted.parent.mkdir(parents=True)

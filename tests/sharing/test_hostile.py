@@ -114,7 +114,7 @@ def test_a_crowd_and_the_future_push_nothing_of_one_s_own_out(people: tuple[Pers
 
 
 @pytest.mark.parametrize("own", [0, 1])
-def test_what_is_kept_ready_for_hooks_is_what_each_agent_would_be_told(
+def test_what_is_prepared_for_hooks_is_what_each_agent_would_get(
     people: tuple[Person, Person], own: int
 ):
     """It is read once, for agents that are told much and such that are told little."""
@@ -139,7 +139,9 @@ def test_what_is_kept_ready_for_hooks_is_what_each_agent_would_be_told(
             assert texts[str(lines)].count("[shared: eve]") == (lines // 3 if own else lines)
 
 
-def test_the_author_is_not_told_his_copy_also_where_the_note_is_gone(people: tuple[Person, Person]):
+def test_the_author_does_not_get_his_copy_also_where_the_note_is_gone(
+    people: tuple[Person, Person],
+):
     ana, ben = people
     note = ana.memory.add("Staging runs Postgres 16")
     ana.share(note.id)

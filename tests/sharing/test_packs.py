@@ -43,7 +43,7 @@ def two(tmp_path: Path):
         machine.memory.close()
 
 
-def test_a_pack_brings_notes_that_are_told_under_their_author_s_name(
+def test_a_pack_brings_notes_that_are_injected_under_their_author_s_name(
     two: tuple[Machine, Machine], tmp_path: Path
 ):
     one, other = two

@@ -158,7 +158,7 @@ def test_what_goes_after_it_was_found_true_is_reported_anew(box, repo, memory):
     assert [finding.name for finding in found[moved].stale] == ["app/stays.py"]
 
 
-def test_sessions_and_agents_are_told(box, memory):
+def test_sessions_and_agents_get_the_state_of_references(box, memory):
     gone, _, _ = reversed([note.id for note in memory.entries()])
     memory.index()
     memory.staleness.verify()

@@ -113,7 +113,7 @@ def test_no_border_is_cut_in_a_narrow_terminal(world):
 
 
 @pytest.mark.slow
-def test_a_new_note_is_written_today_stood_on_and_undone(world):
+def test_a_new_note_is_written_today_selected_and_undone(world):
     app = world.app()
 
     async def steps(pilot):
@@ -316,7 +316,7 @@ def test_a_conflict_shows_what_each_side_changed(world):
     drive(app, steps)
 
 
-def test_a_file_that_is_held_holds_no_screen(world):
+def test_a_locked_file_blocks_no_screen(world):
     """The owner sees what is waited for, may leave it, and what was asked for is done when the file
     is free.
     """
@@ -406,7 +406,7 @@ def test_tab_completes_and_never_leaves_the_box(world):
 
 
 @pytest.mark.slow
-def test_past_searches_come_back_with_up_and_kept_ones_from_their_list(world):
+def test_past_searches_come_back_with_up_and_saved_ones_from_their_list(world):
     app = world.app()
 
     async def steps(pilot):
@@ -662,7 +662,7 @@ def test_a_no_in_the_review_is_taken_back_and_enter_opens_what_it_is_about(world
     drive(app, steps)
 
 
-def test_what_amends_what_is_corrected_beside_a_note_and_taken_back(world, monkeypatch):
+def test_a_supersession_is_corrected_beside_a_note_and_taken_back(world, monkeypatch):
     from memsearch_engine.index.rows import Row
     from memsearch_engine.search.supersession.revisions import Revision
 

@@ -654,7 +654,7 @@ def test_pin_and_why_and_help_and_health_without_a_service(world, monkeypatch):
 
 
 @pytest.mark.slow
-def test_beside_a_note_stand_its_matter_and_the_turns_that_wrote_to_its_files(world):
+def test_beside_a_note_are_its_topic_and_the_turns_that_wrote_to_its_files(world):
     journal = Journal(world.home)
     actions = ActionIndex(world.home)
     said = {

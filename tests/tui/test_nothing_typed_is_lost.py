@@ -147,7 +147,7 @@ def test_a_draft_is_not_saved_over_what_others_wrote_since(world):
     drive(app, steps)
 
 
-def test_saving_twice_while_the_file_is_held_writes_once(world):
+def test_saving_twice_while_the_file_is_locked_writes_once(world):
     app = world.app()
     today = Library(Memory(str(world.project), home=world.home)).today()
 
@@ -278,7 +278,7 @@ def test_a_palette_that_is_left_while_it_searches_ends_nothing(world):
 
 
 @pytest.mark.parametrize("text", ["[/x] y", "[b", "[@click=app.quit]q[/]"])
-def test_a_kept_search_is_no_markup_in_the_palette(world, text):
+def test_a_saved_search_is_no_markup_in_the_palette(world, text):
     (world.home.root / "tui.json").write_text(json.dumps({"saved": [text]}))
     app = world.app()
 

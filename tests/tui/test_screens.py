@@ -462,7 +462,7 @@ def test_the_app_opens_without_a_service_and_says_so(world, monkeypatch):
         world.home.run.chmod(0o700)
 
 
-def test_a_note_says_what_has_overtaken_it(world):
+def test_a_note_says_what_has_superseded_it(world):
     memory = Memory(str(world.project), home=world.home)
     with contextlib.closing(Catalog(world.home.cache_db, writable=True)) as catalog:
         scan(

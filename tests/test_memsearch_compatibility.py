@@ -373,7 +373,7 @@ def test_its_upgrade_hint_is_warned_of(box):
 
 
 @pytest.mark.slow
-def test_its_drafts_of_skills_are_told_at_a_session_s_start(box):
+def test_its_drafts_of_skills_are_injected_at_a_session_s_start(box):
     """The one call of its plugins at each start; drafting and installing are not done here."""
     assert box.ok("skills", "status", "--hint").out == ""
     assert (

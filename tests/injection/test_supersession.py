@@ -81,7 +81,7 @@ def test_it_is_found_in_the_background_and_shown_wherever_the_note_is(box: Box, 
 
 
 @pytest.mark.slow
-def test_what_is_deleted_amends_nothing_and_the_note_behind_it_can_be_read(box: Box, pair):
+def test_what_is_deleted_supersedes_nothing_and_the_note_behind_it_can_be_read(box: Box, pair):
     newer, older = pair
     box.ok("delete", newer, "--yes")
     box.index()
@@ -224,7 +224,7 @@ def test_a_catalog_from_before_gets_the_tables_and_no_reader_fails(box: Box):
     reader.close()
 
 
-def test_consolidation_is_told_what_a_later_session_replaced(box: Box):
+def test_consolidation_gets_what_a_later_session_replaced(box: Box):
     def turn(session: str, day: str, text: str) -> None:
         box.write(
             day,
@@ -314,7 +314,7 @@ def test_of_two_copies_of_a_project_each_shows_its_own_note(box: Box):
         assert pair.newer.path.startswith(one.place.memory) and pair.older.project == one.project.id
 
 
-def test_what_changed_since_it_was_compared_is_not_said_to_amend(box: Box):
+def test_what_changed_since_it_was_compared_supersedes_nothing(box: Box):
     memory, ids = indexed(box, 0.9)
     assert memory.supersession.pairs(ids[0])
     with (

@@ -73,7 +73,7 @@ def test_signs_the_note_and_what_can_be_said_of_it(box: Box):
 
 
 @pytest.mark.slow
-def test_review_offers_overtaken_still_true_and_the_new_path(box: Box):
+def test_review_offers_outdated_still_true_and_the_new_path(box: Box):
     memory = stale(box)
     found = {case.yes: case for case in cases(memory) if case.kind == "stale"}
     assert set(found) == {"not true any more", "put the new path in"} and {

@@ -31,7 +31,7 @@ def commit_as_shared(box: Box, day: str) -> Path:
 
 
 @pytest.mark.slow
-def test_at_a_prompt_and_before_an_action_it_is_said_whose_word_it_is(box: Box):
+def test_at_a_prompt_and_before_an_action_the_author_is_named(box: Box):
     git(box.project, "init", "-q", "-b", "main")
     git(box.project, "commit", "-q", "--allow-empty", "-m", "first")
     box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
@@ -68,7 +68,7 @@ def test_at_a_prompt_and_before_an_action_it_is_said_whose_word_it_is(box: Box):
     assert "mara" not in box.ok("context", "--prompt", RETURNS["prompt"], "--json").json["text"]
 
 
-def test_an_agent_that_asks_is_told_whose_word_it_is(box: Box):
+def test_an_agent_that_asks_sees_the_author(box: Box):
     git(box.project, "init", "-q", "-b", "main")
     box.fill()
     commit_as_shared(box, "2026-02-09")

@@ -167,7 +167,7 @@ def lived_in(box: Box) -> Box:
     return box
 
 
-def test_what_each_agent_keeps_is_found_with_what_is_wrong_with_it(lived_in: Box):
+def test_what_each_agent_remembers_is_found_with_what_is_wrong_with_it(lived_in: Box):
     found = {}
     for memory in lived_in.ok("native", "list", "--json").json["memories"]:
         for base, sign in ((lived_in.user, "~"), (lived_in.project, ".")):
@@ -544,7 +544,7 @@ def test_text_of_theirs_stays_text(box: Box, auto: Path):
     assert hits(box, "kind:native red")[0]["entry_id"] == first["id"] != "aaaaaaaaaaaa"
 
 
-def test_a_name_that_is_nobodys_or_several_is_told(box: Box, auto: Path):
+def test_a_name_that_is_unknown_or_ambiguous_is_reported(box: Box, auto: Path):
     (auto / "MEMORY.md").write_text("- a\n- b\n")
     assert box.run("native", "show", "nothing.md").code == 1
     assert box.run("native", "show", "abc").code == 2
@@ -560,7 +560,7 @@ def test_no_memory_is_found_twice_though_several_agents_read_it(box: Box, monkey
     assert len(found.agents) > 3 and "codex" in found.agents
 
 
-def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: Path):
+def test_what_leaves_the_machine_is_not_given_them_unless_allowed(box: Box, auto: Path):
     """A model behind an address gets notes only, since its owner said so for these alone."""
     from memsearch_engine.core.project_registry import Registry
     from memsearch_engine.core.settings import load
