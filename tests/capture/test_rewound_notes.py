@@ -16,7 +16,7 @@ from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import AgentFolders, Home
 
 from tests.transcripts.test_claude_turns import answer, user
-from tests.transcripts.test_rewound import uuid
+from tests.transcripts.test_rewound import in_openclaw_s_database, of_openclaw, uuid
 
 SESSION = "aaaaaaaa-0000-4000-8000-000000000001"
 SAID = [
@@ -129,3 +129,22 @@ def test_a_note_about_which_the_owner_decided_stays_as_it_is(desk, how):
         memory.mark(note.id, "superseded-by", None)
     captured(desk, 4)  # the newest turn is looked at again
     assert marked(memory) == rest
+
+
+def test_a_rewind_into_a_new_session_marks_the_note_of_the_earlier_session(desk, monkeypatch):
+    monkeypatch.setenv("OPENCLAW_STATE_DIR", str(desk / "claw"))
+    said = ["Which database? Use MySQL for orders", "Index the orders, too"]
+    for number, prompts in enumerate((said, [*said, ("back", 1), "Use no index for orders"])):
+        rows = of_openclaw(prompts)[1]
+        rows[0] |= {"id": f"rewound-{number}", "cwd": str(desk / "proj")}
+        path = in_openclaw_s_database(desk / "claw", rows, f"rewound-{number}")
+        event = {"agent": "openclaw", "event": "Stop", "session_id": f"rewound-{number}"}
+        event |= {"transcript_path": str(path), "at": time.time(), "cwd": str(desk / "proj")}
+        home = Home(desk / "home")
+        home.inbox.mkdir(exist_ok=True)
+        (home.inbox / f"{number}-1.json").write_text(json.dumps(event))
+        assert not event_queue.work(home).waiting
+    notes = Memory(desk / "proj").entries()
+    assert len(notes) == 3
+    superseded = [note.text for note in notes if "superseded-by" in note.marks]
+    assert len(superseded) == 1 and "Index the orders, too" in superseded[0]

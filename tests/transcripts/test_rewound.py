@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
+from pathlib import Path
 
 import pytest
 from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.codex.reader import Reader as Codex
 from memsearch_engine.agents.gemini.reader import Reader as Gemini
+from memsearch_engine.agents.openclaw.reader import Reader as OpenClaw
 from memsearch_engine.agents.pi.reader import Reader as Pi
 from memsearch_engine.agents.qwen.reader import Reader as Qwen
 from memsearch_engine.agents.transcripts import jsonl
@@ -220,9 +224,71 @@ def of_gemini(said) -> tuple[str, list[dict]]:
     return "session-2026-11-20T10-00-00000000.jsonl", rows
 
 
+def of_openclaw(said) -> tuple[str, list[dict]]:
+    rows: list[dict] = [
+        {"type": "session", "version": 4, "id": "s", "timestamp": stamp(0), "cwd": "/proj"}
+    ]
+    before: list[str | None] = []
+
+    def add(kind: str, parent: str | None, **more) -> str:
+        own = uuid(len(rows) + 1)
+        more |= {"id": own, "parentId": parent, "timestamp": stamp(len(rows))}
+        rows.append({"type": kind, **more})
+        return own
+
+    leaf: str | None = None
+    for what in said:
+        if isinstance(what, tuple):
+            add("leaf", leaf, targetId=before[what[1]])
+            leaf = before[what[1]]
+            continue
+        before.append(leaf)
+        leaf = add("message", leaf, message={"role": "user", "content": what})
+        answered = {"role": "assistant", "content": "ok", "stopReason": "stop"}
+        leaf = add("message", leaf, message=answered)
+        rows.append({"type": "custom", "id": f"side-{len(rows)}", "appendMode": "side"})
+        leaf = add("custom", leaf)
+    return "s.jsonl", rows
+
+
+def in_openclaw_s_database(folder: Path, rows: list[dict], session: str = "s") -> Path:
+    """A copy of the recorded database with one more session."""
+    samples = Path(__file__).parents[1] / "samples" / "openclaw"
+    file = folder / "agents" / "main" / "agent" / "openclaw-agent.sqlite"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        shutil.copy(samples / file.name, file)
+    with sqlite3.connect(file) as db:
+        db.create_function("octet_length", 1, lambda text: len(text or ""), deterministic=True)
+        db.execute("PRAGMA foreign_keys=OFF")
+        key = db.execute("SELECT session_key FROM session_windows").fetchone()[0]
+        windows = "INSERT INTO session_windows (session_id, session_key, created_at, updated_at)"
+        db.execute(f"{windows} VALUES (?, ?, 9e12, 9e12)", (session, key))
+        events = "INSERT INTO transcript_events (session_id, seq, event_json, created_at)"
+        for seq, row in enumerate(rows):
+            db.execute(f"{events} VALUES (?, ?, ?, 9000000000000)", (session, seq, json.dumps(row)))
+    db.close()
+    return file
+
+
+@pytest.mark.parametrize(("said", "expected"), _REWINDS)
+def test_a_rewind_in_openclaw_s_database_is_found(tmp_path, said, expected):
+    reader = OpenClaw()
+    file = in_openclaw_s_database(tmp_path, of_openclaw(said)[1])
+    assert replaced(reader.open_session(reader.at(file, "s"))) == expected
+
+
+def test_no_recorded_turn_of_openclaw_is_replaced():
+    file = Path(__file__).parents[1] / "samples" / "openclaw" / "openclaw-agent.sqlite"
+    reader, failed = OpenClaw(), []
+    sessions = list(reader.sessions(file.parents[1], failed)) or [reader.at(file)]
+    assert all(replaced(reader.open_session(where)) == {} for where in sessions)
+
+
 @pytest.mark.parametrize(("said", "expected"), _REWINDS)
 @pytest.mark.parametrize(
-    ("reader", "written"), [(Pi(), of_pi), (Qwen(), of_qwen), (Gemini(), of_gemini)]
+    ("reader", "written"),
+    [(Pi(), of_pi), (Qwen(), of_qwen), (Gemini(), of_gemini), (OpenClaw(), of_openclaw)],
 )
 def test_turns_that_a_rewind_left_are_replaced_by_the_next(
     tmp_path, reader, written, said, expected

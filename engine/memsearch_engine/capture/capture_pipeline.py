@@ -152,7 +152,9 @@ class CapturePipeline:
         session = _id(turn.session)
         for older in turn.replaces if memory else ():
             newer = turn_id(turn.agent, session, _id(turn.turn))
-            self.journal.supersede_turn(memory, Anchor(session, _id(older), turn.agent), newer)
+            anchor = Anchor(session, _id(older), turn.agent)
+            copies = agent_registry.agent(turn.agent).rewind_copies
+            self.journal.supersede_turn(memory, anchor, newer, in_copies=copies)
 
     @staticmethod
     def started(turn: Turn) -> float:

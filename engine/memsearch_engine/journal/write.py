@@ -28,7 +28,7 @@ from memsearch_engine.journal.origin import CAPTURED, key_of
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
 from memsearch_engine.journal.shared import WRITTEN
 from memsearch_engine.journal.text import CleanText, escape_block
-from memsearch_engine.journal.turns import UNIQUE, KnownTurns
+from memsearch_engine.journal.turns import UNIQUE, KnownTurns, names_of
 from memsearch_engine.journal.undo import (
     Undoable,
     day_name,
@@ -66,6 +66,14 @@ class Target(msgspec.Struct, frozen=True):
     path: str
     entry_id: str
     hash: str = ""
+
+
+def _copy_of(day: Document, anchor: Anchor) -> Entry | None:
+    """Return the entry of a turn that was made in another session; None if there is none."""
+    for entry in day.entries:
+        if entry.anchor and not names_of(anchor).isdisjoint(names_of(entry.anchor)):
+            return entry
+    return None
 
 
 class Journal(Undoable):
@@ -295,11 +303,14 @@ class Journal(Undoable):
         self.origin.saw(body)
         return done
 
-    def supersede_turn(self, memory: str, anchor: Anchor, newer: str) -> bool:
+    def supersede_turn(
+        self, memory: str, anchor: Anchor, newer: str, *, in_copies: bool = False
+    ) -> bool:
         """Mark the entry of a turn as superseded after its prompt was sent again. It can be undone.
 
         Args:
             newer: the id of the superseding entry.
+            in_copies: also mark an entry that was made in another session with the same turn.
 
         Returns:
             False if somebody edited the entry or changed its marks. It then stays unchanged.
@@ -310,14 +321,15 @@ class Journal(Undoable):
             return render.with_marks(document, entry, {**entry.marks, "superseded-by": newer})
 
         for path in self.turns(memory).where(anchor):
-            entry = read_day(path).find(name)
+            day = read_day(path)
+            entry = day.find(name) or (_copy_of(day, anchor) if in_copies else None)
             if (
                 entry is None
                 or "superseded-by" in entry.marks
                 or not self.origin.came_by(entry.raw, CAPTURED)
             ):
                 continue
-            if any(done.op == "mark" for done in self.history.of_entry(name)):
+            if any(done.op == "mark" for done in self.history.of_entry(entry.id)):
                 continue
             try:
                 new = self._splice(memory, "mark", [target_of(path, entry)], change, decides=False)[

@@ -18,6 +18,7 @@ AGENT = Agent(
     anchor="transcript db",
     anchor_path="openclaw",
     noted_by_minute=True,
+    rewind_copies=True,
     tells=("start", "prompt", "compaction"),
     shell_marks=(
         "OPENCLAW_SHELL",

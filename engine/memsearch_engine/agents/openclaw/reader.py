@@ -4,6 +4,9 @@ Its events are JSON or, if large, zstd. Older versions have JSON lines.
 
 Both contain the same events. A turn begins with a user message that a person or a program sent.
 Heartbeats, which the gateway sends to itself, begin no turn, and their answers belong to no turn.
+Events form a tree by ``parentId``, and a ``leaf`` event names the event that the next one follows.
+A rewind copies all events into a new session and adds a ``leaf`` event. The turns of the branch
+that it left are replaced by the next turn.
 """
 
 from __future__ import annotations
@@ -17,7 +20,12 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.openclaw import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
+from memsearch_engine.agents.transcripts.jsonl import (
+    JsonlConversation,
+    LinkedScanner,
+    name_replaced,
+    replaced_turns,
+)
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -75,7 +83,13 @@ class _Lines(FileReader):
         return None if _FILE.fullmatch(name) else False
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        return JsonlConversation(where, _Scanner, _parse_lines, cache)
+        return _LinesConversation(where, _Scanner, _parse_lines, cache)
+
+
+class _LinesConversation(JsonlConversation):
+    """A session in JSON lines."""
+
+    line_id = "id"
 
 
 class Reader(DatabaseReader):
@@ -136,6 +150,7 @@ class OpenClawConversation(Conversation):
         super().__init__(where)
         scan = _Scanner()
         self._starts: list[int] = []
+        places: dict[str, int] = {}  # event -> position of its turn
         with reading(where.path) as db:
             found = db.execute(
                 "SELECT parent_session_key, spawned_by FROM session_windows WHERE session_id=?",
@@ -148,6 +163,11 @@ class OpenClawConversation(Conversation):
                 if begun := scan.event(seq, event):
                     self.ids.append(begun[0])
                     self._starts.append(begun[1])
+                places[text_of(event.get("id"))] = len(self.ids) - 1
+        places[""] = -1
+        self._replaced = replaced_turns(
+            self.ids, scan.after, lambda after, parents: places.get(after, len(parents) - 1)
+        )
         self.facts, self.unknown = scan.facts, scan.unknown
         self.facts["session"] = where.session
 
@@ -158,9 +178,10 @@ class OpenClawConversation(Conversation):
             return []
         end = self._starts[stop] if stop < len(self._starts) else None
         with reading(self.where.path) as db:
-            return _parse(
-                (event for _, event in self._events(db, self._starts[first], end)), self.facts
-            )
+            events = (event for _, event in self._events(db, self._starts[first], end))
+            found = _parse(events, self.facts)
+        name_replaced(found, first, self.ids, self._replaced)
+        return found
 
     def _events(
         self, db: Any, start: int, stop: int | None
@@ -183,20 +204,32 @@ def _unpack(packed: object) -> bytes:
         return b""
 
 
-class _Scanner(Scanner):
+class _Scanner(LinkedScanner):
+    def __init__(self) -> None:
+        super().__init__()
+        self._leaf: str | None = None  # the id of a ``leaf`` event that was the last one
+
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         return self.event(offset, table_of(msgspec.json.decode(raw)))
 
     def event(self, place: int, event: dict[str, Any]) -> tuple[str, int] | None:
-        kind = str(event.get("type"))
+        kind, own = str(event.get("type")), text_of(event.get("id"))
+        # an event without a parent follows the one before it
+        parent, self._leaf = text_of(event.get("parentId")) or self._leaf, None
         if kind not in _KNOWN:
             self.count(kind)
         elif kind == "session":
-            self.facts = {"session": text_of(event.get("id")), "cwd": text_of(event.get("cwd"))}
+            self.facts = {"session": own, "cwd": text_of(event.get("cwd"))}
             self.facts["version"] = str(event.get("version", ""))
+        elif kind == "leaf":
+            self._leaf = own
+            self.link(own, text_of(event.get("appendParentId") or event.get("targetId")))
         elif kind == "message" and (prompt := _prompt(event)):
             count_unknown_tag(self.unknown, prompt)
-            return text_of(event.get("id")), place
+            self.begin(own, own, parent)
+            return own, place
+        else:
+            self.link(own, parent)
         return None
 
 

@@ -111,6 +111,43 @@ class LinkedScanner(Scanner):
         return None if parent is None else self._roots.get(parent, parent)
 
 
+def replaced_turns(
+    ids: list[str], after: dict[str, str], follows: Callable[[str, list[int]], int]
+) -> dict[int, int]:
+    """Find rewound turns and their successors. A branch that continues later is not abandoned.
+
+    Args:
+        after: see ``Offsets``.
+        follows: see ``JsonlConversation._follows``.
+
+    Returns:
+        Position of a rewound turn -> position of the turn that replaces it.
+    """
+    found: dict[int, int] = {}
+    parents: list[int] = []  # of each turn, the position of the turn that it follows
+    for place, name in enumerate(ids if after else ()):
+        line = after.get(name)
+        parent = min(follows(line, parents), place - 1) if line is not None else place - 1
+        parents.append(parent)
+        below, branch = {parent}, parent
+        while branch in found:
+            del found[branch]
+            branch = parents[branch]
+        for older in range(parent + 1, place):
+            if parents[older] in below:
+                below.add(older)
+                found.setdefault(older, place)
+    return found
+
+
+def name_replaced(turns: list[Turn], first: int, ids: list[str], replaced: dict[int, int]) -> None:
+    """Write what ``replaced_turns`` found into *turns*, whose first has position *first*."""
+    for place, turn in enumerate(turns if replaced else (), first):
+        newer = replaced.get(place)
+        turn.replaced_by = "" if newer is None else ids[newer]
+        turn.replaces = [ids[older] for older, by in replaced.items() if by == place]
+
+
 class Offsets(msgspec.Struct):
     """Where the turns of one file begin.
 
@@ -178,13 +215,7 @@ class JsonlConversation(Conversation):
         starts = self._offsets.starts
         end = starts[stop] if stop < len(starts) else None
         found = self._parse(self._lines(starts[first], end), self._offsets.facts)
-        if self._replaced:
-            for place, turn in enumerate(found, first):
-                newer = self._replaced.get(place)
-                turn.replaced_by = "" if newer is None else self.ids[newer]
-                turn.replaces = [
-                    self.ids[older] for older, by in self._replaced.items() if by == place
-                ]
+        name_replaced(found, first, self.ids, self._replaced)
         return found
 
     def _follows(self, after: str, parents: list[int]) -> int:
@@ -214,27 +245,7 @@ class JsonlConversation(Conversation):
 
     @cached_property
     def _replaced(self) -> dict[int, int]:
-        """Positions of rewound turns and their successors -> position of the replacing turn.
-
-        A branch that continues later is not abandoned.
-        """
-        found: dict[int, int] = {}
-        parents: list[int] = []
-        for place, name in enumerate(self._offsets.ids if self._offsets.after else ()):
-            after = self._offsets.after.get(name)
-            parent = (
-                min(self._follows(after, parents), place - 1) if after is not None else place - 1
-            )
-            parents.append(parent)
-            below, branch = {parent}, parent
-            while branch in found:
-                del found[branch]
-                branch = parents[branch]
-            for older in range(parent + 1, place):
-                if parents[older] in below:
-                    below.add(older)
-                    found.setdefault(older, place)
-        return found
+        return replaced_turns(self._offsets.ids, self._offsets.after, self._follows)
 
     def _scan(self, scanner: Callable[[], Scanner], cache: Path | None) -> Offsets:
         return _scan(self.where.path, scanner, cache)
