@@ -6,6 +6,7 @@ import contextlib
 import threading
 
 import pytest
+from memsearch_engine import Memory
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_registry import Registry
@@ -103,3 +104,28 @@ def test_a_first_search_waits_no_longer_than_a_moment_for_files_to_be_read(box, 
         finally:
             let.set()
             indexer.close()
+
+
+def test_a_search_after_a_finished_edit_or_delete_finds_what_it_wrote(box, monkeypatch):
+    box.fill()
+    box.ok("config", "set", "watch.debounce_ms", "10000")  # the watch does not report it before
+    box.index()
+    box.ready()
+    monkeypatch.setenv("MEMSEARCH_HOME", str(box.home.root))
+    with Memory(box.project) as memory, contextlib.closing(box.connect()) as connection:
+
+        def found() -> list[str]:
+            request = {"query": "vestibule", "place": box.place()}
+            answer = connection.call("search_view", dict, deadline_s=30, **request)
+            assert answer["mode"] == "hybrid"
+            return [hit["content"].splitlines()[-1] for hit in answer["hits"] if "vest" in str(hit)]
+
+        assert not found()
+        note = memory.add("The vestibule has two doors")
+        assert found() == ["- The vestibule has two doors"]
+        note = memory.edit(note.id, "- The vestibule has a curtain")
+        assert found() == ["- The vestibule has a curtain"]
+        memory.delete(note.id)
+        assert not found()
+        memory.undo()
+        assert found() == ["- The vestibule has a curtain"]

@@ -12,6 +12,7 @@ import contextlib
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 
 from memsearch_engine.core import safe_files
@@ -26,7 +27,10 @@ _SCRATCH = ".tmp"
 
 @contextlib.contextmanager
 def locked(home: Home, path: str) -> Iterator[None]:
-    """Hold the lock of *path*. The lock file is in the home, never beside the user's file."""
+    """Hold the lock of *path*, and let ``last_write`` change at the end.
+
+    The lock file is in the home, never beside the user's file.
+    """
     import filelock  # 50 ms: only writers pay for it
 
     home.ensure()
@@ -37,12 +41,29 @@ def locked(home: Home, path: str) -> Iterator[None]:
     )
     try:
         with lock:
-            yield
+            try:
+                yield
+            finally:
+                _note_write(home)
     except filelock.Timeout as error:
         raise Unreachable(
             f"{path} has been locked by another memsearch process for {LOCK_TIMEOUT_S:.0f} s",
             "see `memsearch service status`, then try again",
         ) from error
+
+
+def _note_write(home: Home) -> None:
+    now = time.time_ns()  # the kernel's own time stamp is the same for writes within milliseconds
+    with contextlib.suppress(OSError):
+        os.utime(home.locks, ns=(now, now))
+
+
+def last_write(home: Home) -> int:
+    """Return a number that is different after each write of a process of this home."""
+    try:
+        return os.stat(home.locks).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def real_file(path: str) -> str:

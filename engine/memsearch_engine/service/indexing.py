@@ -26,6 +26,7 @@ from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.index.stores.milvus import reason_of
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.index.watch import Watcher
+from memsearch_engine.journal import disk
 from memsearch_engine.search import lexical
 from memsearch_engine.service.commands import (
     DropProject,
@@ -58,6 +59,8 @@ class Indexer:
         self._sources = ProjectSources(home, lambda: self._state.settings)
         # root of a missing folder -> when it is checked again (monotonic)
         self._absent: dict[str, float] = {}
+        # root -> the last write of a command when its files were compared with the catalog
+        self._compared: dict[str, int] = {}
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
         self.thread = IndexThread(self._state, self._sources)
         self.thread.start()
@@ -240,21 +243,26 @@ class Indexer:
             self._state.queue.put(OpenVectors())  # until then, searches use words
 
     def catch_up(self, projects: list[Project], call: RequestContext) -> bool:
-        """Read files that changed while no service watched them.
+        """Read files that changed while no service watched them, or at the last write of a command.
+
+        The watch reports a change only after a moment. A search after a command that has ended must
+        already find what that command wrote.
 
         Returns:
             Whether the catalog has the current files of all *projects*.
         """
         if not self.ready.is_set() or self.is_behind(projects):
             return False
+        written = disk.last_write(self.home)
         for project in projects:
-            if project.id not in self._state.scanned and any(
-                lexical.changed_files(self.catalog, [project])
-            ):
+            if self._compared.get(project.root) == written:
+                continue
+            if any(lexical.changed_files(self.catalog, [project])):
                 job = IndexJob(project, [], call=call)
                 self.enqueue(job)
                 if not job.was_read.wait(min(_CATCH_UP_S, call.remaining())):
                     return False
+            self._compared[project.root] = written
         return True
 
     def failed(self, space: VectorIndex | None, error: Exception) -> None:
