@@ -164,7 +164,7 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> in
     new = [(memory, section) for memory, section in chosen.values() if not section.note]
     if not json_:
         for _, section in new:
-            output.echo(f"{section.id}  {output.clip(section.text, output.width() - 14)}")
+            output.echo(output.beside(f"{section.id}  ", section.text))
     if old := len(chosen) - len(new):
         output.say(f"{many(old, 'section')} of these your notes have already")
     if not new or dry_run:

@@ -56,6 +56,13 @@ class Root(LazyGroup):
             click.echo(f"note: `memsearch {args[0]}` is now `memsearch {alias.instead}`", err=True)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. A reader that closes the pipe is no error; click would end with 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            return report(error, [])
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of ``memsearch --help``."""
         write_groups(formatter, everything=False)

@@ -102,10 +102,8 @@ def entries(
         for note in rows:
             head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
             head += f"  by {output.safe(note.author)}" if note.author else ""
-            output.echo(
-                f"{output.style(head, 'dim')} "
-                f" {output.clip(note.title, max(20, output.width() - len(head) - 2))}"
-            )
+            title = output.beside(f"{head}  ", note.title).removeprefix(head)
+            output.echo(f"{output.style(head, 'dim')}{title}")
         if not rows:
             output.say("no entries here - `memsearch days --all` looks in all projects")
     return 0 if rows else 1

@@ -96,8 +96,9 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, j
     rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
     if not json_:
         for match in found:
-            line = output.clip(match.line, output.width() - 30)
-            output.echo(f"{match.kind:8s} {output.safe(match.name):18s} {line}")
+            output.echo(
+                output.beside(f"{match.kind:8s} {output.safe(match.name):18s} ", match.line)
+            )
     if not found:
         (
             output.emit({"forgotten": [], "number": 0})
@@ -317,8 +318,11 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         )
     for item in trash:
         output.echo(
-            f"{item.number:8d}  {item.day}  forgotten by you ({output.safe(item.query)}):"
-            f" {output.clip('; '.join(item.lines), 100)}"
+            output.beside(
+                f"{item.number:8d}  {item.day}  forgotten by you ({output.safe(item.query)}): ",
+                "; ".join(item.lines),
+                100,
+            )
         )
     if not rows and not facts and not trash:
         output.say(

@@ -13,6 +13,8 @@ import sys
 def main() -> None:
     """Run the command line or the app; the entry point of the console script."""
     arguments = sys.argv[1:]
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _open_streams()
     if arguments[:1] == ["hook"] and len(arguments) == 3 and not arguments[2].startswith("-"):
         from memsearch_engine import hook
 
@@ -57,6 +59,17 @@ def _open_app() -> list[str]:
     finally:
         gc.enable()
     return []
+
+
+def _open_streams() -> None:
+    """Open ``/dev/null`` for each standard stream that the caller closed.
+
+    Otherwise the next file, such as a database, would get its number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            fd = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(fd, mode, encoding="utf-8", closefd=False))
 
 
 def _utf8() -> None:

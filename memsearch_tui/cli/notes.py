@@ -219,10 +219,8 @@ def history(
     for change in changes if not json_ else ():
         when = datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M")
         state = "" if change.state == "done" else f" [{change.state}]"
-        output.echo(
-            f"{change.seq:5d}  {when}  {change.op:6s} {change.entry_id} "
-            f" {output.clip(change.title, 50)}{state}"
-        )
+        head = f"{change.seq:5d}  {when}  {change.op:6s} {change.entry_id}  "
+        output.echo(f"{output.beside(head, change.title, 50)}{state}")
         if diff:
             _print_diff(change)
     if not changes:

@@ -15,6 +15,7 @@ from memsearch_engine import shown
 
 from memsearch_tui.cli.terminal import (
     SCHEMA_VERSION,
+    beside,
     clip,
     colors,
     echo,
@@ -28,6 +29,7 @@ from memsearch_tui.cli.terminal import (
 __all__ = [
     "SCHEMA_VERSION",
     "Progress",
+    "beside",
     "clip",
     "colors",
     "confirm",

@@ -311,7 +311,7 @@ def session_lines(answer: dict[str, Any], width: int) -> Lines:
         head = f"{style(days, 'date')}  {style(one['agent'] or 'note', 'agent')}"
         block = [f"{head}  {style('  '.join(fact for fact in facts if fact), 'dim')}"]
         for hit in one["hits"][:_NOTES_SHOWN]:
-            title = clip(hit[_DISPLAY]["title"], width - 24)
+            title = clip(hit[_DISPLAY]["title"], max(20, width - 24))
             block.append(f"  {hit['time'] or '     '}  {style(hit['entry_id'], 'id')}  {title}")
         if len(one["hits"]) > _NOTES_SHOWN:
             block.append(style(f"  and {len(one['hits']) - _NOTES_SHOWN} more", "dim"))
@@ -366,8 +366,9 @@ def section_lines(section: dict[str, Any], width: int, *, raw: bool = False) -> 
             lines.append(f"{anchor['kind'].title()}: {anchor['path']}")
     for link in display["supersession"]:
         what, role = ("Superseded by", "warn") if link["is_newer"] else ("Supersedes", "dim")
-        text = f"{what}: {link['entry_id']} of {link['day']}, {safe(link['title'])}"
-        lines.append(style(f"{text} ({safe(link['why'])})", role))
+        head, why = f"{what}: {link['entry_id']} of {link['day']}, ", f" ({safe(link['why'])})"
+        title = clip(link["title"], max(20, width - cells(head) - cells(why)))
+        lines.append(style(f"{head}{title}{why}", role))
     lines += [style(f"Since then: {safe(words)}", "warn") for words in section["stale"]]
     if section["unmerged"]:
         lines.append(style(f"Unmerged: {safe(section['unmerged'])}", "warn"))

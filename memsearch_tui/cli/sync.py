@@ -312,7 +312,7 @@ def _as_json(case: engine.TextConflict) -> dict[str, Any]:
 
 
 def _say(case: engine.TextConflict) -> None:
-    output.echo(f"{case.id}  {case.day} {case.other.time}  {output.clip(case.other.title, 60)}")
+    output.echo(output.beside(f"{case.id}  {case.day} {case.other.time}  ", case.other.title, 60))
     for what, entry in (("shown", case.entry), ("other", case.other)):
         output.echo(output.style(f"  {what}{'' if entry else ': it was deleted'}", "dim"))
         for line in entry.body.splitlines() if entry else ():

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA_VERSION = 1
-_MIN_WIDTH, _DEFAULT_WIDTH, _MAX_WIDTH = 40, 100, 200
+_MIN_WIDTH, _DEFAULT_WIDTH, _MAX_WIDTH = 20, 100, 200
+_LEAST_ROOM = 20  # columns of a title
 #: Role of a text -> its SGR parameters (ECMA-48, 8.3.117): all colours of the command line.
 _ROLES = {
     "strong": "1",
@@ -209,7 +210,7 @@ def _rows() -> int:
 
 
 def width() -> int:
-    """Return the columns of the terminal, 40 to 200; 100 without a terminal. COLUMNS overrides
+    """Return the columns of the terminal, 20 to 200; 100 without a terminal. COLUMNS overrides
     it.
     """
     try:
@@ -242,3 +243,13 @@ def clip(text: str, room: int) -> str:
     while line and cells(line) >= room:
         line = line[:-1]
     return line + "…"
+
+
+def beside(head: str, text: str, most: int = _MAX_WIDTH) -> str:
+    """Return a line: *head*, and *text* in the columns of the terminal that remain.
+
+    Args:
+        head: text without styles; it is never cut.
+        most: columns of *text* in a wide terminal. It has at least 20 in a narrow one.
+    """
+    return head + clip(text, min(most, max(_LEAST_ROOM, width() - cells(head))))

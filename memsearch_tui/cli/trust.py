@@ -227,13 +227,16 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
     for note in found:
         why = _WHY[note.why]
         output.echo(
-            f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}:"
-            f" {output.clip(note.title, 60)}"
+            output.beside(
+                f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}: ",
+                note.title,
+                60,
+            )
         )
         if note.decision:
             output.echo(output.style(f"          {note.decision}", "warn"))
         for line in note.lines:
-            output.echo(output.style(f"          > {output.clip(line, 100)}", "warn"))
+            output.echo(output.style(output.beside("          > ", line, 100), "warn"))
     output.say(
         f"{len(found)} waiting - `memsearch review accept ENTRY` releases one, `memsearch review"
         " reject ENTRY` deletes it; `memsearch trust release --here` releases all of this project"
@@ -505,13 +508,14 @@ def _finding(found: engine.RepairCandidate) -> dict[str, Any]:
 def _say_findings(found: list[Any]) -> None:
     for finding in found:
         keep, *others = finding.notes
-        output.echo(f"{finding.id}  {finding.kind:9s} {keep.day}  {output.clip(keep.title, 60)}")
+        head = f"{finding.id}  {finding.kind:9s} {keep.day}  "
+        output.echo(output.beside(head, keep.title, 60))
         output.echo(
-            output.style(f"          {finding.why}: {output.clip(finding.evidence, 90)}", "dim")
+            output.style(output.beside(f"          {finding.why}: ", finding.evidence, 90), "dim")
         )
         for other in others:
             output.echo(
-                f"          - {other.day} {other.entry_id[:8]}  {output.clip(other.title, 60)}"
+                output.beside(f"          - {other.day} {other.entry_id[:8]}  ", other.title, 60)
             )
     output.say(
         "nothing to mend"
