@@ -1,4 +1,4 @@
-"""What the catalog keeps in memory."""
+"""The catalog: cached counts, damage, and who may read its tables."""
 
 from __future__ import annotations
 

@@ -319,6 +319,49 @@ def test_an_answer_says_how_many_notes_an_excluded_word_left_out(tmp_path, by_ca
         assert lexical.search(source, [project], parse("redis -zebra")).reason == ""
 
 
+@pytest.mark.parametrize("by_catalog", [True, False])
+def test_words_phrases_and_exclusions_concern_the_whole_note(tmp_path, by_catalog):
+    from memsearch_engine.index.scan import scan
+
+    filler = "\n\n".join(f"Redis paragraph {n}: " + "sessions expire late. " * 20 for n in range(9))
+    long = f"{filler}\n\nThe last line names the payroll server."
+    (tmp_path / "2026-02-01.md").write_text(
+        f"# 2026-02-01\n\n### 10:00\n{long}\n\n### 11:00\n- Redis on a small note\n"
+    )
+    project = Project("p", "p", "ms_p", str(tmp_path), str(tmp_path))
+
+    def times(query: str) -> tuple[set[str], list[str]]:
+        request = parse(query)
+        hits = lexical.search(source, [project], request).hits
+        admitted = lexical.admitted(source, [project], request)
+        return {hit.row.time for hit in hits}, [row.time for row in admitted]
+
+    with contextlib.closing(Catalog(tmp_path / "cache.db", writable=True)) as catalog:
+        scan(catalog, "p", [str(tmp_path)], Settings(), memory=str(tmp_path))
+        source = catalog if by_catalog else None
+        assert times("redis") == ({"10:00", "11:00"}, ["10:00", "11:00"])
+        assert times("redis -payroll") == ({"11:00"}, ["11:00"])
+        assert times('redis "payroll server"') == ({"10:00"}, ["10:00"])
+
+
+def test_a_minus_excludes_flags_and_evidence_and_else_says_that_it_cannot(tmp_path):
+    (tmp_path / "2026-02-01.md").write_text(
+        "### 09:00\n<!-- session:a turn:1 transcript:/x -->\n- captured\n\n"
+        "### 10:00\n<!-- pin -->\n- pinned\n\n### 11:00\n- plain\n"
+    )
+    project = Project("p", "p", "ms_p", str(tmp_path), str(tmp_path))
+    for query, wanted in (
+        ("-has:evidence", ["10:00", "11:00"]),
+        ("-is:pinned", ["09:00", "11:00"]),
+        ("is:pinned -has:evidence", ["10:00"]),
+    ):
+        request = parse(query)
+        assert request.is_empty and request.remark == ""
+        assert [row.time for row in lexical.admitted(None, [project], request)] == wanted, query
+    assert "-after:7d is no filter (after: has no exclusion)" in parse("-after:7d").remark
+    assert "-is:nothing is no filter (pinned," in parse("-is:nothing").remark
+
+
 def test_a_request_survives_the_wire():
     request = parse(
         'was ttl agent:codex -day:2026-02-01 "a b" -draft as-of:2026-02', TODAY, limit=3

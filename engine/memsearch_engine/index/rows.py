@@ -80,6 +80,8 @@ class Row(msgspec.Struct):
         stale: ``gone``, ``partly``, ``moved`` or '' (``staleness.finding.NoteStaleness``).
         stale_why: a remark on the stale references.
         unmerged: the branch of its commit if it was not merged; else empty.
+        note_text: the embedded text of the whole note if it has several chunks. Rows of the catalog
+            have it after ``Catalog.add_note_texts``.
     """
 
     id: int
@@ -108,6 +110,7 @@ class Row(msgspec.Struct):
     stale: str = ""
     stale_why: str = ""
     unmerged: str = ""
+    note_text: str = ""
 
     @property
     def author(self) -> str:
@@ -178,7 +181,9 @@ class IndexResult(msgspec.Struct):
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Conditions that every store can check. An empty filter admits all but hidden kinds.
+    """Conditions that every store can check.
+
+    A filter without kinds admits all kinds except the hidden ones (agents' own files).
 
     Attributes:
         sessions: beginnings of session ids.

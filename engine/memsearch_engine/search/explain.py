@@ -63,6 +63,8 @@ def why_not(
         reasons.append(
             "it is not indexed yet: `memsearch index` reads it now (words find it all the same)"
         )
+    if catalog:
+        catalog.add_note_texts(rows)
     if rows and not any(request.admits(row) for row in rows):
         reasons.append("a filter, a phrase or an excluded word of the query leaves it out")
     words = set(analyze.query_terms(request.text))

@@ -86,9 +86,9 @@ def search(
 def admitted(
     catalog: Catalog | None, projects: list[Project], request: SearchRequest
 ) -> Iterator[Row]:
-    """The first chunk of every note that matches the filters of a request.
+    """Yield the first chunk of each note that matches a request's filters, phrases and exclusions.
 
-    Words of the request are ignored.
+    Its words are ignored.
 
     Raises:
         CatalogBroken: the catalog is damaged.
@@ -97,7 +97,10 @@ def admitted(
     if catalog is not None:
         ids = catalog.words.entries([project.id for project in projects], request.filter)
         for start in range(0, len(ids), _AT_ONCE):
-            for row in catalog.rows(ids[start : start + _AT_ONCE]):
+            rows = catalog.rows(ids[start : start + _AT_ONCE])
+            if request.checks_note_text:
+                catalog.add_note_texts(rows)
+            for row in rows:
                 if row.path not in skip and request.admits(row):
                     yield row
     for project, file in changed:
@@ -164,7 +167,10 @@ def _from_catalog(
             scores = {row: score for row, _, score in best}
         else:
             scores = dict.fromkeys(words.newest(owners, request.filter, size, start), 0.0)
-        for row in catalog.rows(scores):
+        rows = catalog.rows(scores)
+        if request.checks_note_text:
+            catalog.add_note_texts(rows)
+        for row in rows:
             if row.path in skip or not left_out.admits(row):
                 continue
             place = len(hits) + 1
@@ -345,6 +351,8 @@ def rows_of(project: str, entry: Entry, path: str, day: str) -> list[Row]:
         One row per chunk, with ``Row.id`` 0.
     """
     title = entry.title  # decodes the whole entry, so it is read once and not per chunk
+    chunks = list(chunks_of(entry))
+    text = "\n".join(chunk.embedded for chunk in chunks) if len(chunks) > 1 else ""
     return [
         Row(
             id=0,
@@ -369,6 +377,7 @@ def rows_of(project: str, entry: Entry, path: str, day: str) -> list[Row]:
             anchors=entry.anchors,
             marks=entry.marks,
             path=path,
+            note_text=text,
         )
-        for chunk in chunks_of(entry)
+        for chunk in chunks
     ]

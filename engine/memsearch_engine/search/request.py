@@ -7,7 +7,7 @@ Example: ``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``ag
 word. A word that only looks like a filter (unknown key, impossible value) or like an exclusion
 (``-s``, ``--flag``) is searched as text.
 
-The text is parsed once, where it enters the program. All other modules use the request.
+Whoever takes a query from a person parses it. Searching functions get the request.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ _VALUES = {
     "before": _DATES,
     "as-of": _DATES,
 }
+#: Filters that a minus cannot exclude.
+_NOT_EXCLUDED = ("after", "before", "as-of", "project")
 FILTER_KEYS = (
     "agent",
     "project",
@@ -115,8 +117,8 @@ class SearchRequest(msgspec.Struct):
         phrases: texts that a note must contain.
         excluded: words and phrases that a note must not contain.
         projects: names of the projects to search; empty for the current one.
-        filter: conditions that the vector index can check.
-        has, flags, paths, branches, authors: conditions that only the catalog can check.
+        filter: conditions that the vector index checks too.
+        has, flags, paths, branches, authors: conditions that the vector index cannot check.
         excluded_filters: (key, value) that a note must not match.
         misread: words that look like a filter but are searched as text.
         as_of: ISO day; the notes are searched as they were at its end. Empty for now.
@@ -189,7 +191,11 @@ class SearchRequest(msgspec.Struct):
         parts = [f"the query was cut after {MAX_QUERY} characters"] if self.is_cut else []
         for word in self.misread:
             key = word.partition(":")[0]
-            why = _VALUES[key] if key in _VALUES else f"did you mean {_nearest(key)}: ?"
+            if key.startswith("-") and key[1:] in _NOT_EXCLUDED:
+                why = f"{key[1:]}: has no exclusion"
+            else:
+                key = key.lstrip("-")
+                why = _VALUES[key] if key in _VALUES else f"did you mean {_nearest(key)}: ?"
             parts.append(f"{word} is no filter ({why}): searched as text")
         return "; ".join(parts)
 
@@ -209,16 +215,21 @@ class SearchRequest(msgspec.Struct):
         )
 
     @property
+    def checks_note_text(self) -> bool:
+        """Whether ``admits`` needs ``Row.note_text``."""
+        return bool(self.phrases or self.excluded)
+
+    @property
     def is_empty(self) -> bool:
         """Whether the query has no words: it has filters only, or nothing."""
         return not self.text.strip()
 
     def admits(self, row: Row) -> bool:
-        """Whether a row meets all conditions of the request."""
+        """Whether the note of a row meets all conditions of the request."""
         return self.admits_but_for_words(row) and not self.excludes(row)
 
     def admits_but_for_words(self, row: Row) -> bool:
-        """Whether a row meets all conditions except the excluded words."""
+        """Whether the note of a row meets all conditions except the excluded words."""
         if not self.filter.admits(row.day, row.agent, row.session, row.kind):
             return False
         if any(part.lower() not in row.path.lower() for part in self.paths):
@@ -227,21 +238,21 @@ class SearchRequest(msgspec.Struct):
             return False
         if self.authors and row.author not in self.authors:
             return False
-        if "evidence" in self.has and not any(anchor.path for anchor in row.anchors):
+        if "evidence" in self.has and not _has_evidence(row):
             return False
         if any(not _flag(row, flag, self.day) for flag in self.flags):
             return False
         if self.phrases:
-            text = _spelled(row.embedded)
+            text = _spelled(row.note_text or row.embedded)
             if any(_spelled(phrase) not in text for phrase in self.phrases):
                 return False
-        return not any(_matches(row, key, value) for key, value in self.excluded_filters)
+        return not any(_matches(row, key, value, self.day) for key, value in self.excluded_filters)
 
     def excludes(self, row: Row) -> bool:
-        """Whether a row contains an excluded word or phrase."""
+        """Whether the note of a row contains an excluded word or phrase."""
         if not self.excluded:
             return False
-        text = _spelled(row.embedded)
+        text = _spelled(row.note_text or row.embedded)
         return any(
             re.search(rf"(?<!\w){re.escape(_spelled(word))}(?!\w)", text) for word in self.excluded
         )
@@ -299,6 +310,11 @@ def _flag(row: Row, flag: str, today: str) -> bool:
     }[flag]
 
 
+def _has_evidence(row: Row) -> bool:
+    """Whether an anchor of the note names a transcript."""
+    return any(anchor.path for anchor in row.anchors)
+
+
 def _branch(row: Row) -> str:
     """The git branch of the note's turn; '' if unknown."""
     return safe_branch(row.marks.get("branch", ""))
@@ -309,7 +325,7 @@ def is_expired(marks: dict[str, str], today: str) -> bool:
     return "" < marks.get("expires", "") < today
 
 
-def _matches(row: Row, key: str, value: str) -> bool:
+def _matches(row: Row, key: str, value: str, today: str) -> bool:
     return {
         "agent": lambda: row.agent == value,
         "kind": lambda: row.kind == value,
@@ -318,6 +334,8 @@ def _matches(row: Row, key: str, value: str) -> bool:
         "day": lambda: row.day == value,
         "branch": lambda: _branch(row) == value,
         "by": lambda: row.author == value,
+        "has": lambda: _has_evidence(row),
+        "is": lambda: _flag(row, value, today),
     }[key]()
 
 
@@ -348,8 +366,9 @@ def parse(raw: str, today: date | None = None, **options: Any) -> SearchRequest:
             continue
         if key:
             words.append(match[0])
-            if value and (key in _VALUES or (key not in FILTER_KEYS and _nearest(key))):
-                request.misread.append(f"{key}:{value}"[:60])
+            is_meant = key in _VALUES or (negative and key in _NOT_EXCLUDED)
+            if value and (is_meant or (key not in FILTER_KEYS and _nearest(key))):
+                request.misread.append(f"{match['neg'] or ''}{key}:{value}"[:60])
         elif negative and value and (match["quoted"] is not None or _EXCLUDABLE.fullmatch(value)):
             request.excluded.append(value)
         elif match["quoted"] is not None:
@@ -404,12 +423,10 @@ def _apply(
     if key == "project" and not negative:
         request.projects.append(value)
         return True
-    if key == "has" and not negative and lower == "evidence":
-        request.has.append(lower)
-        return True
-    if key == "is" and not negative and lower in IS:
-        request.flags.append(lower)
-        return True
+    if key == "has":
+        return lower == "evidence" and _put(request, request.has, key, lower, negative)
+    if key == "is":
+        return lower in IS and _put(request, request.flags, key, lower, negative)
     if key in ("day", "after", "before", "as-of"):
         span = date_in_words(lower, today)
         if span is None:

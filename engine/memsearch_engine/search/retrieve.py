@@ -158,6 +158,8 @@ def retrieve(sources: Sources, request: SearchRequest, state: IndexCompleteness)
     words = _by_words(sources, request, state, terms, count) if request.mode != "dense" else {}
     listed = {key for model in models for key in model.found}
     rows = _rows(sources, listed | words.keys())
+    if request.checks_note_text:
+        sources.catalog.add_note_texts(rows.values())
     # every candidate gets a score of every model, also if only one list contains it
     compared: Set[Key] = rows.keys() if _compares_all(request) else listed
     for model in models:

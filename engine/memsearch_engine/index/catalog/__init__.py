@@ -152,6 +152,18 @@ class Catalog:
         found = {row[0]: Row.of(row) for row in self.database.query_in(sql, ids)}
         return [found[i] for i in ids if i in found]
 
+    def add_note_texts(self, rows: Iterable[Row]) -> None:
+        """Set ``Row.note_text`` of each chunk whose note has several."""
+        by_id = {row.id: row for row in rows}
+        found = self.database.query_in(
+            "SELECT c.id, (SELECT group_concat(o.embedded, char(10)) FROM chunks o"
+            " WHERE o.entry=c.entry) FROM chunks c WHERE c.id IN ({})"
+            " AND EXISTS (SELECT 1 FROM chunks o WHERE o.entry=c.entry AND o.id<>c.id)",
+            by_id,
+        )
+        for chunk_row, text in found:
+            by_id[chunk_row].note_text = text
+
     def by_chunk_id(self, chunk_ids: Iterable[str], project: str = "") -> dict[str, Row]:
         """Return chunks by chunk id.
 
