@@ -72,14 +72,23 @@ def missing(wheel: Path) -> list[str]:
 
 
 def pythons() -> list[str]:
-    """The programs of the supported versions, on the PATH or of pyenv."""
-    found = []
+    """Return the newest Python of each supported version: of pyenv, of uv, or on the PATH."""
+    home, found = Path.home(), []
     for name in PYTHONS:
-        own = sorted((Path.home() / ".pyenv/versions").glob(f"{name}.*/bin/python"))
-        path = str(own[-1]) if own else shutil.which(f"python{name}")
+        own = [
+            *(home / ".pyenv/versions").glob(f"{name}.*/bin/python"),
+            *(home / ".local/share/uv/python").glob(f"cpython-{name}.*/bin/python3"),
+        ]
+        path = str(max(own, key=_patch)) if own else shutil.which(f"python{name}")
         if path:
             found.append(path)
     return found
+
+
+def _patch(python: Path) -> int:
+    """Return the third part of the version in the path of a Python."""
+    found = re.search(r"3\.\d+\.(\d+)", str(python))
+    return int(found[1]) if found else -1
 
 
 def try_out(package: Path, python: str, folder: Path) -> str:
