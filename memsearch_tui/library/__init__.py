@@ -16,7 +16,7 @@ from memsearch_tui.library.projects import KnownProjects
 from memsearch_tui.library.related import RelatedNotes
 from memsearch_tui.library.rows import Item, ItemMaker, ProjectRow, Related, Seen
 from memsearch_tui.library.status import HeaderState, MemoryStatus
-from memsearch_tui.library.writing import NoteWriter
+from memsearch_tui.library.writing import LibraryWriter
 
 __all__ = ["HeaderState", "Item", "Library", "ProjectRow", "Related", "Seen"]
 
@@ -43,7 +43,7 @@ class Library:
         self.related = RelatedNotes(memory, self.items)
         self.status = MemoryStatus(memory, self.items)
         self.projects = KnownProjects(memory)
-        self.writer = NoteWriter(memory)
+        self.writer = LibraryWriter(memory)
 
     def list_days(self) -> list[tuple[str, int]]:
         """Return (ISO day, number of notes), newest first, from the current files."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memsearch_tui.library.rows import Item
 
 
-class NoteWriter:
+class LibraryWriter:
     """Adds notes and facts, and shares notes. Each write opens the note's own project."""
 
     def __init__(self, memory: Memory) -> None:
