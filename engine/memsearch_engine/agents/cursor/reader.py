@@ -17,15 +17,21 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from memsearch_engine.agents.cursor import AGENT
+from memsearch_engine.agents.cursor.folders import (
+    CHATS,
+    DATABASE,
+    SESSION_ID,
+    databases,
+    folder_of_composer,
+    folder_of_transcript,
+)
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -43,13 +49,8 @@ from memsearch_engine.agents.transcripts.model import (
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import NOT_JSON, numbered
 from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, number, reading, stamp
-from memsearch_engine.core import safe_files
-from memsearch_engine.core.home import elsewhere
 
-_DATABASE, _CHATS = "state.vscdb", "chats"
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
-_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
-_MAX_SMALL = 1024 * 1024
 _PERSON, _AGENT = 1, 2
 _QUERY = re.compile(r"<user_query>\s*(.*)\s*</user_query>", re.S)
 _AROUND = (
@@ -71,7 +72,7 @@ _AROUND = (
 #: tools and resources of servers, pages.
 _OUTSIDE_NUMBERS = (18, 19, 44, 45, 49, 57)
 _TIME = re.compile(r"<timestamp>(.*?)</timestamp>\s*", re.S)
-_SAID = re.compile(r"\w+, (\w+ \d+, \d{4}, \d+:\d+ [AP]M) \(UTC(?:([+-]\d+)(?::(\d+))?)?\)")
+_STATED_TIME = re.compile(r"\w+, (\w+ \d+, \d{4}, \d+:\d+ [AP]M) \(UTC(?:([+-]\d+)(?::(\d+))?)?\)")
 _OWN = "<system_notification>"  # the client's own message to its model
 _TAKEN_OUT = "[REDACTED]"  # thinking
 _OURS = ("recall", "open", "timeline", "note", "remember", "forget", "correct")
@@ -93,13 +94,13 @@ class _Lines(FileReader):
         The editor writes such files, too. Sessions in its database are read from the database, and
         sessions that were deleted there are left out.
         """
-        has_editor = any(file.is_file() for file in _databases())
+        has_editor = any(file.is_file() for file in databases())
         best: dict[str, Session] = {}
         for found in super().sessions(folder, failed):
             file = Path(found.path)
             name = file.parent.parent.name if file.parent.name == "subagents" else file.stem
             is_editors = has_editor and not (
-                _ID.fullmatch(name) and any(folder.parent.glob(f"{_CHATS}/*/{name}"))
+                SESSION_ID.fullmatch(name) and any(folder.parent.glob(f"{CHATS}/*/{name}"))
             )
             before = best.get(found.session)
             if not is_editors and (before is None or found.size > before.size):
@@ -118,9 +119,9 @@ class Reader(DatabaseReader):
     """Reads the sessions of Cursor."""
 
     agent = AGENT.name
-    own_names = re.compile(re.escape(_DATABASE))
+    own_names = re.compile(re.escape(DATABASE))
     ends = _Lines.ends
-    pattern = _DATABASE
+    pattern = DATABASE
     _lines = _Lines()
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
@@ -140,7 +141,7 @@ class Reader(DatabaseReader):
 
     def locate(self, folder: Path, session: str) -> Session | None:
         """Return the session with that id below *folder*, or None."""
-        if not _ID.fullmatch(session):
+        if not SESSION_ID.fullmatch(session):
             return None
         if folder.name == "projects":
             return self._lines.locate(folder, session)
@@ -149,7 +150,7 @@ class Reader(DatabaseReader):
     def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
         """Return the named session in a file, or its only or newest one; None if there is none."""
         name = os.fspath(path)
-        if os.path.basename(name) != _DATABASE:
+        if os.path.basename(name) != DATABASE:
             return self._lines.at(path, session)
         with reading(name) as db:
             if session:
@@ -169,10 +170,6 @@ class Reader(DatabaseReader):
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
         """Open a session."""
         return Composer(where) if where.kind == self.kind else Transcript(where)
-
-
-def _databases() -> list[Path]:
-    return [place / _DATABASE for place in elsewhere(AGENT)]
 
 
 def _head(db: Any, session: str) -> dict[str, Any]:
@@ -219,14 +216,16 @@ class Composer(_Whole):
             if not head:
                 raise FileNotFoundError(2, f"no session {where.session}", where.path)
             prefix = f"{_BUBBLE}{where.session}:"
-            rows = {key.removeprefix(prefix): _json(value) for key, value in _range(db, prefix)}
+            rows = {
+                key.removeprefix(prefix): table_of(value_of(value))
+                for key, value in _range(db, prefix)
+            }
         self.parent = text_of(table_of(head, "subagentInfo").get("parentComposerId"))
         if not self.parent and where.session.startswith("task-"):
             self.parent = "(the session that sent it off)"
         self.version = str(head.get("_v", ""))
-        self._read(
-            head, rows, _folder_of(Path(where.path).parent.parent, where.session, head, rows)
-        )
+        user = Path(where.path).parent.parent
+        self._read(head, rows, folder_of_composer(user, where.session, head, rows))
         self._turns = [turn for turn in self._turns if turn.user or turn.assistant or turn.tools]
         if (
             self._turns
@@ -326,7 +325,7 @@ class Transcript(_Whole):
         )
         self.parent = file.parent.parent.name if file.parent.name == "subagents" else ""
         self._folder = base
-        cwd = _folder_of_transcript(base, self.parent or where.session)
+        cwd = folder_of_transcript(base, self.parent or where.session)
         for place, raw in numbered(where.path, self.unknown):
             line = value_of(raw)
             if line is None:
@@ -346,7 +345,7 @@ class Transcript(_Whole):
     @cached_property
     def _they_took_in(self) -> bool:
         """Whether any sub-agent took in outside content, or their sessions can't be read."""
-        if not _ID.fullmatch(self.session):
+        if not SESSION_ID.fullmatch(self.session):
             return True
         files = list((self._folder / self.session / "subagents").glob("*.jsonl"))[:_MAX_CHILDREN]
         try:
@@ -378,8 +377,8 @@ class Transcript(_Whole):
         words = _typed(raw)
         if words and _OWN not in raw:
             name = f"{place}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"
-            told = _TIME.search(raw)
-            self._begin(name, _when_said(told[1]) if told else "", words, cwd)
+            stated = _TIME.search(raw)
+            self._begin(name, _time_in_words(stated[1]) if stated else "", words, cwd)
 
     def _answer(self, content: Any) -> None:
         turn = self._turns[-1]
@@ -479,92 +478,6 @@ def _is_ours(name: str, given: Any) -> bool:
     )
 
 
-def _folder_of(
-    user: Path, session: str, head: dict[str, Any], rows: dict[str, dict[str, Any]]
-) -> str:
-    """Return the folder of a session in the database, ``""`` if it had none.
-
-    Args:
-        user: the editor's ``User`` folder.
-    """
-    identity = table_of(head, "workspaceIdentifier")
-    if path := text_of(table_of(identity, "uri").get("fsPath")):
-        return path
-    if (name := text_of(identity.get("id"))) and (
-        path := _workspace(user / "workspaceStorage" / os.path.basename(name))
-    ):
-        return path
-    if path := _by_workspaces(user, _minute()).get(session, ""):
-        return path
-    for one in tables_of(head.get("trackedGitRepos")):
-        if path := text_of(one.get("repoPath")):
-            return path
-    return next(
-        (path for row in rows.values() if (path := text_of(row.get("workspaceProjectDir")))), ""
-    )
-
-
-def _minute() -> int:
-    """Return the current minute, as a cache key: an import looks up thousands of sessions."""
-    return int(time.monotonic() // 60)
-
-
-@lru_cache(maxsize=2)
-def _by_workspaces(user: Path, minute: int) -> dict[str, str]:
-    """Return session -> folder of the workspace with a database that names it."""
-    found: dict[str, str] = {}
-    for folder in sorted((user / "workspaceStorage").glob("*/")):
-        if path := _workspace(folder):
-            for session in _of_workspace(folder):
-                found.setdefault(session, path)
-    return found
-
-
-def _of_workspace(folder: Path) -> set[str]:
-    """Return the sessions that a workspace's own database names."""
-    try:
-        with reading(str(folder / _DATABASE)) as db:
-            row = db.execute(
-                "SELECT value FROM ItemTable WHERE key='composer.composerData'"
-            ).fetchone()
-    except OSError:
-        return set()
-    listed = tables_of(_json(row[0]).get("allComposers") if row else None)
-    return {text_of(one.get("composerId")) for one in listed}
-
-
-def _workspace(folder: Path) -> str:
-    """Return the folder of a workspace; ``""`` for several, for none, or if it cannot be read."""
-    uri = text_of(_small(folder / "workspace.json").get("folder"))
-    return unquote(urlsplit(uri).path) if uri else ""
-
-
-def _folder_of_transcript(base: Path, session: str) -> str:
-    """Return the folder of a session by its path below ``projects``.
-
-    The name there cannot be decoded, but it can be compared with the names of known folders.
-    """
-    home = base.parent.parent.parent
-    for meta in home.glob(f"{_CHATS}/*/{session}/meta.json") if _ID.fullmatch(session) else ():
-        if path := text_of(_small(meta).get("cwd")):
-            return path
-    near = _by_slug(home, _minute()).get(base.parent.name, set())
-    return next(iter(near)) if len(near) == 1 else ""
-
-
-@lru_cache(maxsize=2)
-def _by_slug(home: Path, minute: int) -> dict[str, set[str]]:
-    """Return names of folders below ``projects`` -> the known folders with that name."""
-    known = {text_of(_small(meta).get("cwd")) for meta in home.glob(f"{_CHATS}/*/*/meta.json")}
-    known |= {
-        _workspace(f) for db in _databases() for f in db.parent.parent.glob("workspaceStorage/*/")
-    }
-    found: dict[str, set[str]] = {}
-    for path in filter(None, known):
-        found.setdefault(re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-"), set()).add(path)
-    return found
-
-
 def _range(db: Any, prefix: str) -> list[tuple[str, Any]]:
     """Return the rows with a key prefix, through the key's index: the table may have gigabytes."""
     last = prefix[:-1] + chr(ord(prefix[-1]) + 1)
@@ -572,17 +485,6 @@ def _range(db: Any, prefix: str) -> list[tuple[str, Any]]:
         "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ?", (prefix, last)
     )
     return [(key, value) for key, value in rows if isinstance(key, str)]
-
-
-def _json(given: Any) -> dict[str, Any]:
-    return table_of(value_of(given))
-
-
-def _small(file: Path) -> dict[str, Any]:
-    try:
-        return _json(safe_files.read(file, _MAX_SMALL))
-    except OSError:
-        return {}
 
 
 def _when(given: Any) -> str:
@@ -601,13 +503,13 @@ def _began(bubble: dict[str, Any]) -> str:
     return _when(at) if number(at) > 946_684_800_000 else ""  # smaller numbers are durations
 
 
-def _when_said(words: str) -> str:
+def _time_in_words(words: str) -> str:
     """Return the time in words: ``Wednesday, Nov 25, 2026, 12:40 PM (UTC+1)``, or ISO 8601."""
-    if match := _SAID.fullmatch(words.strip()):
+    if match := _STATED_TIME.fullmatch(words.strip()):
         hours, minutes = int(match[2] or 0), int(match[3] or 0)
-        apart = timedelta(hours=hours, minutes=-minutes if hours < 0 else minutes)
+        offset = timedelta(hours=hours, minutes=-minutes if hours < 0 else minutes)
         try:
-            at = datetime.strptime(match[1], "%b %d, %Y, %I:%M %p").replace(tzinfo=UTC) - apart
+            at = datetime.strptime(match[1], "%b %d, %Y, %I:%M %p").replace(tzinfo=UTC) - offset
         except (ValueError, OverflowError):
             return ""
         return stamp(at.timestamp() * 1000)
