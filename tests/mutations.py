@@ -39,7 +39,10 @@ TARGETS = {
     "sync/sharing/copies": "tests/sharing",
     "sync/sharing/packs": "tests/sharing",
     "sync/run": "tests/sync",
-    "sync/kept": "tests/sync/test_conversations.py",
+    "sync/file_merge": "tests/sync",
+    "sync/losses": "tests/sync",
+    "sync/snapshot": "tests/sync",
+    "sync/conversations": "tests/sync/test_conversations.py",
     "injection/prompt": "tests/injection",
 }
 #: Changes that mean nothing here: annotations are never evaluated.

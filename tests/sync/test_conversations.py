@@ -10,7 +10,7 @@ import pytest
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.core.settings_schema import SyncSettings
-from memsearch_engine.sync.kept import FOLDER, path_of
+from memsearch_engine.sync.conversations import FOLDER, path_of
 from memsearch_engine.sync.seal import make_key
 
 from tests.sync.machines import Machine, bare, tree
@@ -158,7 +158,7 @@ def test_an_archive_that_can_not_be_written_keeps_no_note_at_home(tmp_path: Path
 
 
 def test_much_goes_in_several_rounds_and_keeps_its_age(tmp_path: Path, remote: Path, monkeypatch):
-    from memsearch_engine.sync import kept as room
+    from memsearch_engine.sync import conversations as room
 
     monkeypatch.setattr(room, "_AT_ONCE", 2)
     a, b = Machine(tmp_path / "a", remote), Machine(tmp_path / "b", remote)

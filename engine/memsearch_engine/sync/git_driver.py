@@ -69,20 +69,20 @@ def planned(place: Place) -> list[Patch]:
         UsageError: the project is in no repository of this user.
     """
     config, attributes = _files(place)
-    now, said = patches.read(config), patches.read(attributes)
+    now, listed = patches.read(config), patches.read(attributes)
     quoted = _driver().replace("\\", "\\\\").replace('"', '\\"')
     section = (
         f'{_SECTION}\n\tname = memsearch: notes entry by entry\n\tdriver = "{quoted}"\n'.encode()
     )
     wanted = now if now and section in now else _on_a_line(_OURS.sub(b"", now or b"")) + section
-    missing = [line for line in _FILES if line.encode() not in (said or b"").splitlines()]
+    missing = [line for line in _FILES if line.encode() not in (listed or b"").splitlines()]
     lines = "".join(f"{line}\n" for line in (_COMMENT, *missing)).encode()
     return [
         Patch(config, now, wanted, "names the driver (this clone only)"),
         Patch(
             attributes,
-            said,
-            _on_a_line(said or b"") + lines if missing else said,
+            listed,
+            _on_a_line(listed or b"") + lines if missing else listed,
             "says which files (commit it)",
         ),
     ]
@@ -105,9 +105,9 @@ def state(place: Place) -> DriverState:
     text = (patches.read(config) or b"").decode("utf-8", "replace")
     match = re.search(r'(?ms)^[ \t]*\[merge[ \t]+"memsearch"\].*?^\s*driver\s*=\s*(.*?)\s*$', text)
     named = match[1].strip('"').replace('\\"', '"').replace("\\\\", "\\") if match else ""
-    said = (patches.read(attributes) or b"").splitlines()
+    listed = (patches.read(attributes) or b"").splitlines()
     problem = "" if not named or named == _driver() else f"it runs {named}, not this program"
-    return DriverState(bool(named), all(line.encode() in said for line in _FILES), named, problem)
+    return DriverState(bool(named), all(line.encode() in listed for line in _FILES), named, problem)
 
 
 def run(home: Home, base: str, ours: str, theirs: str, path: str) -> tuple[int, list[str]]:

@@ -5,7 +5,7 @@ projects/<identity>/project.json    the project's name
 projects/<identity>/memory/…        its notes
 projects/<identity>/tombstones      deleted and replaced entries
 projects/<identity>/arrived         ids of quarantined notes that came with a clone
-evidence/<hash>.json                an archived turn (``kept``), if the owner wants that
+evidence/<hash>.json                an archived turn (``conversations``), if the owner wants that
 longterm/…                          MEMORY.md, memory_summary.md, facts
 """
 
@@ -74,7 +74,7 @@ def is_note(name: str) -> bool:
     )
 
 
-class Stones:
+class Tombstones:
     """Tombstones of a project: entry id, hash of the text, time."""
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -92,14 +92,14 @@ class Stones:
             (_seconds(at) for (name, _), at in self._at.items() if name == entry_id), default=0.0
         )
 
-    def put(self, fallen: dict[tuple[str, str], float]) -> None:
+    def put(self, removed: dict[tuple[str, str], float]) -> None:
         """Add tombstones: (entry id, text key) -> time in seconds since 1970."""
-        for pair, at in fallen.items():
+        for pair, at in removed.items():
             self._at.setdefault(pair, time.strftime(_STAMP, time.gmtime(at)))
 
-    def drop(self, living: Iterable[tuple[str, str]]) -> None:
+    def drop(self, present: Iterable[tuple[str, str]]) -> None:
         """Remove the tombstones of texts that exist again."""
-        for pair in living:
+        for pair in present:
             self._at.pop(pair, None)
 
     def lines(self) -> str:

@@ -27,15 +27,15 @@ def merge_lines(base: str, ours: str, theirs: str) -> str:
     versions = [_sections(text) for text in (base, ours, theirs)]
     names = dict.fromkeys(name for version in versions for name in version)
     merged = {name: _merged([version.get(name, {}) for version in versions]) for name in names}
-    kept = {name for name, pieces in merged.items() if pieces}
-    for name in list(kept):  # what stands above a section that stays
+    remaining = {name for name, pieces in merged.items() if pieces}
+    for name in list(remaining):  # the headings above a remaining section
         parts = name.split("\n")
-        kept |= {
+        remaining |= {
             "\n".join(parts[:n]) for n in range(1, len(parts)) if "\n".join(parts[:n]) in merged
         }
-    orders = [[name for name in version if name in kept] for version in versions]
+    orders = [[name for name in version if name in remaining] for version in versions]
     lines: list[str] = []
-    for name in topological(orders, kept, lambda name: ("", name)):
+    for name in topological(orders, remaining, lambda name: ("", name)):
         pieces = merged[name]
         if name and _HEAD not in pieces:
             pieces = {
@@ -50,11 +50,11 @@ def merge_lines(base: str, ours: str, theirs: str) -> str:
 def _merged(versions: list[dict[str, str]]) -> dict[str, str]:
     """The pieces of one section, in an order that does not depend on the side."""
     was, one, other = (set(version) for version in versions)
-    kept = {key for key in was | one | other if key in (one & other if key in was else one | other)}
+    remaining = (was & one & other) | ((one | other) - was)
     texts = {key: piece for version in versions for key, piece in version.items()}
     order = topological(
-        [[key for key in version if key in kept] for version in versions],
-        kept,
+        [[key for key in version if key in remaining] for version in versions],
+        remaining,
         lambda key: ("" if key == _HEAD else "1", key),
     )
     return {key: texts[key] for key in order}

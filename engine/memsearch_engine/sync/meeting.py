@@ -94,12 +94,12 @@ def chosen(state: SyncDatabase, projects: list[Project]) -> dict[str, Project]:
     Args:
         projects: all known paths, newest first.
     """
-    places, held = state.places(), state.applied_commits()
+    places, applied = state.places(), state.applied_commits()
     found: dict[str, Project] = {}
     for project in projects:
         name = places.get(project.root) or _name(state, project)
         if os.path.isdir(project.root) and (
-            name not in found or held.get(name, ("",))[0] == project.root
+            name not in found or applied.get(name, ("",))[0] == project.root
         ):
             found[name] = project
     return found
@@ -159,14 +159,14 @@ def rewrite(home: Home, where: SyncSettings) -> None:
             raise Refused(
                 "another machine has written there meanwhile", "`memsearch sync`, then once more"
             )
-        held = {
+        applied = {
             project: root
             for project, (root, base) in state.applied_commits().items()
             if base == head
         }
         state.forget()
         state.put("seen", commit)
-        state.settled(commit, held, {})
+        state.settled(commit, applied, {})
         clone.remove()
         clone.fetch(remote)
 

@@ -42,11 +42,13 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a round went.
 
     Attributes:
-        at: seconds since 1970. received, sent: notes that came and went, changed or new. gone:
-            notes that a deletion elsewhere took.
-        conflicts: notes whose text was changed in two places. turns: kept conversations that
-            came and went; turns_left: whether more of them wait for the next round. problems: what
-            was left out, each with what to do.
+        at: seconds since 1970.
+        received, sent: number of new and changed notes.
+        gone: number of notes that were deleted because they were deleted elsewhere.
+        conflicts: notes whose text was changed in two places.
+        turns: archived turns that were received and sent.
+        turns_left: whether more turns remain for the next round.
+        problems: what was left out, each with what to do.
         error: why there was no round.
     """
 
@@ -137,8 +139,8 @@ class SyncDatabase:
     def turns(self) -> dict[str, tuple[str, str]]:
         """Path -> (a hash of the turn here, the name of its blob there) when both had it last."""
         return {
-            path: (held, blob)
-            for path, held, blob in self._db.execute("SELECT path, digest, blob FROM sync_turns")
+            path: (digest, blob)
+            for path, digest, blob in self._db.execute("SELECT path, digest, blob FROM sync_turns")
         }
 
     def record_turns(self, turns: dict[str, tuple[str, str]]) -> None:
@@ -201,7 +203,7 @@ class SyncDatabase:
         )
 
     def note(self, done: Round) -> None:
-        """Keep how a round went, and how many in a row have failed."""
+        """Store the result of a round, and how many in a row have failed."""
         self.put("last", msgspec.json.encode(done).decode())
         self.put("failed", str(int(self.get("failed") or 0) + 1 if done.error else 0))
         if not done.error:

@@ -1,8 +1,8 @@
 """Sync of archived conversations (``sync.evidence``).
 
 A turn is a file named by a hash, never merged: the machine that changed it sends it. If both did,
-what either side removed stays removed. What one machine forgets (its archive has limits) stays on
-the others and does not come back to it.
+what either side removed stays removed. What one machine deletes (its archive has limits) stays on
+the others and is not sent to it again.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from memsearch_engine.sync.state import SyncDatabase
 
 FOLDER = "evidence/"
 _NAME = re.compile(rf"{FOLDER}[0-9a-f]{{2}}/[0-9a-f]{{32}}\.json")
-#: How a secret looks that was taken out.
+#: The replacement of a removed secret.
 _TAKEN_OUT = re.compile(rb"\[REDACTED[^\]\n]{0,80}\]")
 _MAX_BYTES = 64 * 1024 * 1024
-#: What goes and comes in one round: a push has two minutes, and notes don't wait for conversations.
+#: Limits of one round, in turns and bytes: a push has two minutes, and notes must not wait for
+#: conversations.
 _AT_ONCE, _BYTES_AT_ONCE = 1_000, 20_000_000
 
 
@@ -75,40 +76,38 @@ def exchange(
             had, was = known.get(path, ("", ""))
             theirs = clone.name_of(there.get(path, ""))
             if (now, theirs) == (had, was) or (not now and had) or (not theirs and was):
-                continue  # as it was, or one side has forgotten it
+                continue  # unchanged, or one side has deleted it
             if stop() or done.received + done.sent >= _AT_ONCE or size >= _BYTES_AT_ONCE:
                 done.left = True
                 break
             ours = _packed(archive, name, home) if name else b""
             if name and not ours:
                 continue  # it can't be read here
-            said = clone.blob(there[path]) if theirs else b""
-            size += len(ours) + len(said)
+            data = clone.blob(there[path]) if theirs else b""
+            size += len(ours) + len(data)
+            done.turns[path] = now, theirs
             if ours and theirs == name_of(ours):
-                done.turns[path] = now, theirs
                 continue
             if ours and theirs and now != had and theirs != was:
-                keeps = _keeps(ours, said)
+                wins = _ours_wins(ours, data)
             else:
-                keeps = bool(ours) and (not theirs or theirs == was)
-            if keeps is None:
+                wins = bool(ours) and (not theirs or theirs == was)
+            if wins is None:
                 who = name[0] if name else ""
                 done.problems.append(
                     f"a turn of {who} was scrubbed in two places: each has its own text of it"
                 )
-                done.turns[path] = now, theirs  # said once
-            elif keeps:
+            elif wins:
                 clone.put(tree, path, ours)
                 done.sent += 1
                 done.turns[path] = now, name_of(ours)
-            elif (turn := _turn(said, path)) is None:
+            elif (turn := _turn(data, path)) is None:
                 done.problems.append(f"{path} on the remote is no conversation: it is left alone")
-                done.turns[path] = now, theirs
             else:
                 archive.put(without_secrets(turn, home), at=_when(turn))
                 done.received += 1
-                taken = archive.digests([(turn.agent, turn.session, turn.turn)])
-                done.turns[path] = next(iter(taken.values()), ""), theirs
+                stored = archive.digests([(turn.agent, turn.session, turn.turn)])
+                done.turns[path] = next(iter(stored.values()), ""), theirs
     finally:
         archive.close()
     return done
@@ -138,7 +137,7 @@ def _when(turn: Turn) -> float:
     return time.time()
 
 
-def _keeps(ours: bytes, theirs: bytes) -> bool | None:
+def _ours_wins(ours: bytes, theirs: bytes) -> bool | None:
     """Whether our version wins after both sides changed.
 
     The version with more redactions wins, otherwise the longer one.
