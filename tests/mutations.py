@@ -27,6 +27,8 @@ ROOT = Path(__file__).parent.parent
 #: module below the engine -> the tests that have to notice.
 TARGETS = {
     "journal/write": "tests/journal tests/public_api/test_memory.py",
+    "journal/whole_file": "tests/sync tests/sharing tests/review",
+    "journal/versions": "tests/review",
     "journal/undo": "tests/journal tests/public_api/test_memory.py",
     "journal/history": "tests/journal tests/public_api/test_memory.py",
     "longterm/jobs": "tests/longterm/test_jobs.py",

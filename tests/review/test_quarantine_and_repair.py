@@ -9,6 +9,7 @@ from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.instructions import orders
+from memsearch_engine.journal.versions import merge_equal
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.review import trust as inbox
 from memsearch_engine.service.waiting import PendingCounts
@@ -363,7 +364,7 @@ def test_equal_notes_of_one_day_become_one_and_come_back(memory, keep):
     before, entries = open(path).read(), read_day(path).entries[:3]
     targets = [target_of(path, entry) for entry in entries]
     kept = targets.pop(keep)
-    memory._scope.journal.merge(memory.place.memory, kept, targets)
+    merge_equal(memory._scope.journal, memory.place.memory, kept, targets)
     assert (
         open(path).read().count("importer retries") == 1 and "Something else" in open(path).read()
     )

@@ -486,7 +486,7 @@ def interrupt(patch, what: str, words: Words) -> None:
     """Have the next round end somewhere: before or after a write, a commit, a push, or a note of
     what was done.
     """
-    from memsearch_engine.journal import write
+    from memsearch_engine.journal import whole_file
     from memsearch_engine.sync import state
 
     if what == "cut":
@@ -499,7 +499,7 @@ def interrupt(patch, what: str, words: Words) -> None:
         return
     owner, name = words.random.choice(
         [
-            (write, "write_file"),
+            (whole_file, "write_file"),
             (cloning.Clone, "push"),
             (cloning.Clone, "commit"),
             (state.SyncDatabase, "settled"),

@@ -134,15 +134,21 @@ def with_marks(document: Document, entry: Entry, marks: dict[str, str]) -> bytes
         marks = {"id": entry.id, **marks}
     newline = document.newline.encode()
     head = entry.raw[: entry.body_start - entry.start]
-    kept = [line for line in head.splitlines(keepends=True) if not _is_mark_line(line)]
-    while kept and not kept[-1].strip():
-        kept.pop()
-    if kept and not kept[-1].endswith(b"\n"):
-        kept[-1] += newline
-    lines = b"".join(line.encode() + newline for line in mark_lines(marks))
+    lines = [line for line in head.splitlines(keepends=True) if not _is_mark_line(line)]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if lines and not lines[-1].endswith(b"\n"):
+        lines[-1] += newline
+    marked = b"".join(line.encode() + newline for line in mark_lines(marks))
     body = entry.raw[entry.body_start - entry.start :]
-    result = b"".join(kept) + lines + body
+    result = b"".join(lines) + marked + body
     return result if body else result.rstrip(b"\r\n")
+
+
+def with_body(document: Document, entry: Entry, block: bytes, body: CleanText) -> bytes:
+    """Return *block*, the entry's bytes with any head, with another body."""
+    old = len(entry.raw) - (entry.body_start - entry.start)
+    return block[: len(block) - old] + as_bytes(document, body)
 
 
 def _is_mark_line(line: bytes) -> bool:

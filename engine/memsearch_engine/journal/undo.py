@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import uuid
+from collections.abc import Callable
 
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import Conflict, NotFound, Unreachable
@@ -91,19 +92,12 @@ class Undoable:
                 data,
                 new,
             )
-            seq_new = self.history.record(record)
-            try:
-                write_file(old.path, data, new)
-            except Exception:
-                self.history.drop(seq_new)
-                raise
-            self._confirm(
-                seq_new,
-                old.path,
+            record.seq = self.write_change(
+                record,
+                lambda: write_file(old.path, data, new),
                 entries_between(old.path, data, new),
                 entries_between(old.path, new, data),
             )
-            record.seq = seq_new
         return record
 
     def vanished(self, memory: str) -> list[Change]:
@@ -142,13 +136,12 @@ class Undoable:
                 data,
                 data + block,
             )
-            new = self.history.record(change)
-            try:
-                disk.append(old.path, block)
-            except Exception:
-                self.history.drop(new)
-                raise
-            self._confirm(new, old.path, [], parse(block, day_name(old.path)).entries)
+            self.write_change(
+                change,
+                lambda: disk.append(old.path, block),
+                [],
+                parse(block, day_name(old.path)).entries,
+            )
         return old.entry_id
 
     def _apply(
@@ -194,12 +187,41 @@ class Undoable:
             except Exception:
                 self.history.drop_undo(n)
                 raise
-            if self._decide(
+            if self.record_decision(
                 path, entries_between(path, data, new), entries_between(path, new, data)
             ):
                 self.history.confirm_undo(n)
 
-    def _confirm(
+    def write_change(
+        self,
+        change: Change,
+        write: Callable[[], object],
+        before: list[Entry],
+        after: list[Entry],
+        *,
+        clears: bool = True,
+    ) -> int:
+        """Store the intent of a change, write the file, and confirm the change.
+
+        Args:
+            write: writes the file.
+            before, after, clears: as in ``Origin.decided``.
+
+        Returns:
+            The number of the change in the history.
+        """
+        seq = self.history.record(change)
+        try:
+            write()
+        except Exception:
+            self.history.drop(seq)
+            raise
+        with contextlib.suppress(Unreachable, MemoryError):
+            # the file is written; the next change of it settles the intent
+            self.confirm(seq, change.path, before, after, clears=clears)
+        return seq
+
+    def confirm(
         self,
         seq: int,
         path: str,
@@ -214,10 +236,10 @@ class Undoable:
         Args:
             replaces, clears: as in ``Origin.decided``.
         """
-        if self._decide(path, before, after, replaces=replaces, clears=clears):
+        if self.record_decision(path, before, after, replaces=replaces, clears=clears):
             self.history.confirm(seq)
 
-    def _decide(
+    def record_decision(
         self,
         path: str,
         before: list[Entry],
@@ -266,7 +288,7 @@ class Undoable:
                 before, after = (
                     parse(image, day_name(path)).entries for image in (change.before, change.after)
                 )
-                self._confirm(change.seq, path, before, after, clears=change.op != "mark")
+                self.confirm(change.seq, path, before, after, clears=change.op != "mark")
         for undo in self.history.undo_intents(path):
             data = read_day_file(path)
             current = digest(data, size=8)
@@ -285,7 +307,7 @@ class Undoable:
                 parse(image, day_name(path)).entries
                 for image in (images if undo.undone else images[::-1])
             )
-            if self._decide(path, before, after):
+            if self.record_decision(path, before, after):
                 self.history.confirm_undo(undo.n)
 
 

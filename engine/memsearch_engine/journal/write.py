@@ -7,11 +7,10 @@ the hash is compared, and only the entry's own bytes are replaced.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from enum import StrEnum
 
@@ -21,10 +20,8 @@ from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageE
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import day_of, read_day
-from memsearch_engine.journal.history import SYNC
-from memsearch_engine.journal.merge import text_key
-from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Document, Entry
-from memsearch_engine.journal.origin import CAPTURED, key_of
+from memsearch_engine.journal.model import Anchor, Document, Entry
+from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
 from memsearch_engine.journal.shared import WRITTEN
 from memsearch_engine.journal.text import CleanText, escape_block
@@ -32,7 +29,6 @@ from memsearch_engine.journal.turns import UNIQUE, KnownTurns, names_of
 from memsearch_engine.journal.undo import (
     Undoable,
     day_name,
-    entries_between,
     new_change,
     note_neighbours,
     read_day_file,
@@ -52,7 +48,7 @@ class Skipped(StrEnum):
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """``skipped``: why nothing was written."""
+    """The result of adding an entry. ``skipped``: why nothing was written."""
 
     entry_id: str
     path: str
@@ -74,6 +70,18 @@ def _copy_of(day: Document, anchor: Anchor) -> Entry | None:
         if entry.anchor and not names_of(anchor).isdisjoint(names_of(entry.anchor)):
             return entry
     return None
+
+
+class _Step(msgspec.Struct, frozen=True):
+    """One change of one or several entries; the attributes as in ``Journal.splice``."""
+
+    memory: str
+    op: str
+    change: Callable[[Document, Entry], bytes] | None
+    batch: str
+    undoable: bool
+    ours: bool
+    decides: bool
 
 
 class Journal(Undoable):
@@ -176,16 +184,12 @@ class Journal(Undoable):
                 data,
                 (data or first) + block,
             )
-            seq = self.history.record(change)
-            try:
-                disk.append(path, block, first=first)
-            except Exception:
-                self.history.drop(seq)
-                raise
-            with contextlib.suppress(
-                Unreachable, MemoryError
-            ):  # it is written; the next change settles the intent
-                self._confirm(seq, path, [], parse(block, day).entries)
+            self.write_change(
+                change,
+                lambda: disk.append(path, block, first=first),
+                [],
+                parse(block, day).entries,
+            )
         return Appended(entry_id, path, True)
 
     def put(
@@ -249,13 +253,9 @@ class Journal(Undoable):
                 batch,
             )
             note_neighbours(change, parse(made, name), parse(made, name).find(new.id) or new)
-            seq = self.history.record(change)
-            try:
-                write_file(path, data, made)
-            except BaseException:
-                self.history.drop(seq)
-                raise
-            self._confirm(seq, path, [there] if there else [], [new])
+            self.write_change(
+                change, lambda: write_file(path, data, made), [there] if there else [], [new]
+            )
         return new
 
     def refresh_turn(
@@ -284,16 +284,12 @@ class Journal(Undoable):
                     continue
 
                 def change(document: Document, entry: Entry) -> bytes:
-                    old = entry.raw[entry.body_start - entry.start :]
-                    new = (
-                        render.with_marks(document, entry, {**entry.marks, **marks})
-                        if marks
-                        else entry.raw
-                    )
-                    return new[: len(new) - len(old)] + render.as_bytes(document, clean)
+                    now = {**entry.marks, **marks}
+                    new = render.with_marks(document, entry, now) if marks else entry.raw
+                    return render.with_body(document, entry, new, clean)
 
                 try:
-                    new = self._splice(
+                    new = self.splice(
                         memory, "edit", [target_of(path, entry)], change, decides=False
                     )[0]
                 except (Conflict, NotFound):
@@ -332,7 +328,7 @@ class Journal(Undoable):
             if any(done.op == "mark" for done in self.history.of_entry(entry.id)):
                 continue
             try:
-                new = self._splice(memory, "mark", [target_of(path, entry)], change, decides=False)[
+                new = self.splice(memory, "mark", [target_of(path, entry)], change, decides=False)[
                     0
                 ]
             except (Conflict, NotFound):
@@ -380,7 +376,7 @@ class Journal(Undoable):
                 head += document.newline.encode()
             return head + render.as_bytes(document, body)
 
-        return self._splice(memory, "edit", [target], change, undoable=undoable)[0]
+        return self.splice(memory, "edit", [target], change, undoable=undoable)[0]
 
     def mark(self, memory: str, target: Target, name: str, value: str | None) -> Entry:
         """Set a mark (``value`` None removes it; a flag's value is ignored)."""
@@ -398,7 +394,7 @@ class Journal(Undoable):
                 marks[name] = value
             return render.with_marks(document, entry, marks)
 
-        return self._splice(memory, "mark", targets, change)
+        return self.splice(memory, "mark", targets, change)
 
     def upgrade(self, memory: str, target: Target, body: str | None) -> Entry:
         """Settle a pending summary, and remove its mark. Undo treats it as part of the capture.
@@ -414,259 +410,21 @@ class Journal(Undoable):
         def change(document: Document, entry: Entry) -> bytes:
             marks = {name: value for name, value in entry.marks.items() if name != "summary"}
             new = render.with_marks(document, entry, marks)
-            if clean is None:
-                return new
-            old = entry.raw[entry.body_start - entry.start :]
-            return new[: len(new) - len(old)] + render.as_bytes(document, clean)
+            return new if clean is None else render.with_body(document, entry, new, clean)
 
-        entry = self._splice(memory, "edit", [target], change, undoable=False, decides=False)[0]
+        entry = self.splice(memory, "edit", [target], change, undoable=False, decides=False)[0]
         self.origin.wrote([entry.raw], CAPTURED)
         return entry
 
-    def merge(self, memory: str, keep: Target, gone: list[Target]) -> Entry:
-        """Merge entries with the same content into one, as one step of undo.
-
-        The result has the text of *keep* and the anchors of all.
-        """
-        batch = uuid.uuid4().hex
-        before = parse(read_day_file(keep.path), day_name(keep.path))
-        seen = self._seen(before, keep)
-        position, kept_at = before.entries.index(seen), seen.start
-        others = [self._seen(parse(read_day_file(t.path), day_name(t.path)), t) for t in gone]
-        anchors = [anchor for other in others for anchor in other.anchors]
-
-        def change(document: Document, entry: Entry) -> bytes:
-            new = [a for a in dict.fromkeys(anchors) if a not in entry.anchors]
-            head = render.head_with_id(document, entry)
-            if head and not head.endswith(b"\n"):
-                head += document.newline.encode()
-            lines = "".join(f"{anchor.render()}{document.newline}" for anchor in new).encode()
-            return (
-                head.rstrip(b"\r\n")
-                + document.newline.encode() * bool(head.strip())
-                + lines
-                + entry.raw[entry.body_start - entry.start :]
-            )
-
-        self._splice(memory, "delete", gone, None, batch=batch)
-        now = parse(
-            read_day_file(keep.path), day_name(keep.path)
-        )  # the order of equal notes has changed: it is known by its place
-        index = sum(t.path == keep.path and other.start < kept_at for t, other in zip(gone, others))
-        entry = now.entries[position - index]
-        (kept,) = self._splice(
-            memory,
-            "edit",
-            [Target(keep.path, entry.id, keep.hash)],
-            change,
-            batch=batch,
-            ours=False,
-        )
-        return kept
-
-    def decide(self, memory: str, shown: Target, other: Target, body: str | None) -> None:
-        """Settle a conflict between two texts of a note, as one step of undo.
-
-        The other text is deleted.
-
-        Args:
-            body: the text to use; None for the shown one.
-        """
-        from memsearch_engine.secrets.scan import redact
-
-        clean = None if body is None else redact(body, self.home)[0]
-
-        def change(document: Document, entry: Entry) -> bytes:
-            marks = dict(entry.marks)
-            if sum(found.marks.get(CONFLICT_OF) == entry.id for found in document.entries) < 2:
-                marks.pop(CONFLICT, None)
-            new = render.with_marks(document, entry, marks)
-            if clean is None:
-                return new
-            old = entry.raw[entry.body_start - entry.start :]
-            return new[: len(new) - len(old)] + render.as_bytes(
-                document, render.body_of(clean, entry)
-            )
-
-        batch = uuid.uuid4().hex
-        self._splice(memory, "edit", [shown], change, batch=batch)
-        self._splice(memory, "delete", [other], None, batch=batch)
-
-    def part(self, memory: str, other: Target, shown: Target | None) -> None:
-        """Make a note of each version of a conflict. One undo reverts it."""
-
-        def change(document: Document, entry: Entry) -> bytes:
-            last = sum(found.marks.get(CONFLICT_OF) == entry.id for found in document.entries) < 2
-            gone = {CONFLICT_OF, *([CONFLICT] if last else [])}
-            marks = {name: value for name, value in entry.marks.items() if name not in gone}
-            return render.with_marks(document, entry, marks)
-
-        batch = uuid.uuid4().hex
-        for target in [shown, other] if shown else [other]:
-            self._splice(memory, "mark", [target], change, batch=batch)
-
-    def take(
-        self,
-        memory: str,
-        path: str,
-        read: bytes,
-        data: bytes,
-        begins: Callable[[int], None],
-        moved: Container[str] = (),
-        strange: Collection[str] = (),
-    ) -> None:
-        """Replace a file by *data* from another machine of the owner; b"" removes it.
-
-        It is not a step of undo, but removed texts can be restored and deletions are recorded.
-
-        Args:
-            read: the content of the file when it was merged; b"" for no file.
-            begins: called with the number of the change before the file is changed. ``was_taken``
-                then returns whether it was completed.
-            moved: ids of entries that are in another file now. They do not count as deleted.
-            strange: keys (``key_of``) of texts that the other machine does not vouch for. They are
-                not decisions of its owner.
-
-        Raises:
-            Conflict: the file has changed since.
-        """
-        path = disk.real_file(path)
-        name, batch = day_name(path), f"{SYNC}{uuid.uuid4().hex}"
-        with disk.locked(self.home, path):
-            self.settle(path)
-            if read_day_file(path) != read:
-                raise Conflict(f"{path} changed while it was merged")
-            before, after = parse(read, name), parse(data, name)
-            old, new = (
-                {entry.id: entry for entry in document.entries} for document in (before, after)
-            )
-            title = f"{name}: {len(new.keys() - old)} new, {len(old.keys() - new)} gone"
-            records = [new_change("sync", memory, path, "", title, 0, b"", b"", read, data, batch)]
-            for entry in before.entries:
-                now = new.get(entry.id)
-                if (now is None and entry.id in moved) or (
-                    now is not None and now.raw == entry.raw
-                ):
-                    continue
-                op, raw = ("edit", now.raw) if now else ("delete", b"")
-                was = entry.raw if now else read[entry.start : entry.stop]
-                record = new_change(
-                    op,
-                    memory,
-                    path,
-                    entry.id,
-                    entry.title,
-                    entry.start,
-                    was,
-                    raw,
-                    read,
-                    data,
-                    batch,
-                )
-                note_neighbours(record, before, entry)
-                records.append(record)
-            for entry in after.entries:
-                if entry.id not in old and self.history.is_deleted(
-                    entry.id
-                ):  # it is back, and no deletion any more
-                    records.append(
-                        new_change(
-                            "add",
-                            memory,
-                            path,
-                            entry.id,
-                            entry.title,
-                            entry.start,
-                            b"",
-                            entry.raw,
-                            read,
-                            data,
-                            batch,
-                        )
-                    )
-            seqs = [self.history.record(record) for record in records]
-            begins(seqs[0])
-            try:
-                if data:
-                    write_file(path, read, data)
-                else:
-                    os.unlink(path)
-            finally:
-                self.settle(path)  # by what the file holds now, however this ended
-            self.origin.decided(day_of(path), before.entries, after.entries, strange=strange)
-
-    def was_taken(self, seq: int) -> bool:
-        """Whether a change that ``take`` began has become of what it was to."""
-        change = self.history.get(seq)
-        if change is not None and change.state == "intent":
-            with disk.locked(self.home, change.path):
-                self.settle(change.path)
-            change = self.history.get(seq)
-        return change is not None and change.state == "done"
-
-    def replace(
-        self, memory: str, path: str, read: bytes, data: bytes, title: str, *, batch: str = ""
-    ) -> None:
-        """Replace a file by *data* if it still has the content *read* (b"" for no file).
-
-        It can be undone until the file changes again.
-
-        Args:
-            batch: changes of one batch are one step of undo.
-
-        Raises:
-            Conflict: the file has other content.
-        """
-        path = disk.real_file(path)
-        with disk.locked(self.home, path):
-            self.settle(path)
-            start = len(os.path.commonprefix([read, data]))
-            tail = len(os.path.commonprefix([read[start:][::-1], data[start:][::-1]]))
-            before, after = read[start : len(read) - tail], data[start : len(data) - tail]
-            known = {
-                entry.raw
-                for entry in parse(read, day_name(path)).entries
-                if self.origin.is_own(entry.raw, memory)
-            }
-            texts = {
-                (entry.id, text_key(entry))
-                for entry in parse(read, day_name(path)).entries
-                if entry.raw in known
-            }
-            entries = parse(data, day_name(path)).entries
-            self.origin.adopt(
-                key_of(entry.raw) for entry in entries if (entry.id, text_key(entry)) in texts
-            )
-            entry_id = entries[0].id if entries else ""
-            seq = self.history.record(
-                new_change(
-                    "edit", memory, path, entry_id, title, start, before, after, read, data, batch
-                )
-            )
-            try:
-                if read_day_file(path) != read:
-                    raise Conflict(f"{path} changed meanwhile")
-                write_file(path, read, data)
-            except BaseException:
-                self.history.drop(seq)
-                raise
-            self._confirm(
-                seq,
-                path,
-                entries_between(path, read, data),
-                entries_between(path, data, read),
-                clears=False,
-            )
-
     def put_back(self, memory: str, target: Target, text: bytes) -> Entry:
         """Restore the bytes of an entry from the history. It can be undone."""
-        return self._splice(memory, "edit", [target], lambda document, entry: text.strip())[0]
+        return self.splice(memory, "edit", [target], lambda document, entry: text.strip())[0]
 
     def delete(self, memory: str, targets: list[Target]) -> None:
         """Remove entries, each only if it is still what was seen; undone together."""
-        self._splice(memory, "delete", targets, None)
+        self.splice(memory, "delete", targets, None)
 
-    def _splice(
+    def splice(
         self,
         memory: str,
         op: str,
@@ -681,102 +439,114 @@ class Journal(Undoable):
         """Replace the bytes of entries, all or none.
 
         Args:
+            op: the kind of change in the history.
+            change: returns the new bytes of an entry; None removes the entries.
+            undoable: whether the history stores the change.
+            batch: changes of one batch are one step of undo.
             ours: whether the edited text counts as written here; otherwise its origin stays.
             decides: whether the owner decided it, and not capture.
+
+        Returns:
+            The changed entries, the last one first.
         """
-        batch = batch or uuid.uuid4().hex
-        changed: list[Entry] = []
-        if any(
-            target.path.startswith(f"{self.home.longterm_search}{os.sep}") for target in targets
-        ):
-            if any(target.path.endswith(f"{os.sep}native.md") for target in targets):
-                raise UsageError(
-                    "this is in an agent's own file, and no note",
-                    "`memsearch agents files import` makes one of it",
-                )
-            raise UsageError(
-                "this is of the long-term memory, no note",
-                "`memsearch forget WORDS` takes it out; MEMORY.md can be edited",
-            )
-        # all or nothing: look at every one before the first is touched; and from the last one back,
-        # since equal notes of a day are told apart by their order
+        step = _Step(memory, op, change, batch or uuid.uuid4().hex, undoable, ours, decides)
+        self._refuse_longterm(targets)
+        # all or none: every target is checked before the first is changed. The last one is changed
+        # first, since equal notes of a day are identified by their order.
         places = [
-            (t.path, self._seen(parse(read_day_file(t.path), day_name(t.path)), t).start, t)
+            (t.path, self.find_target(parse(read_day_file(t.path), day_name(t.path)), t).start, t)
             for t in targets
         ]
+        changed: list[Entry] = []
         for _, _, target in sorted(places, key=lambda place: place[:2], reverse=True):
             path = disk.real_file(target.path)
             with disk.locked(self.home, path):
                 self.settle(path)
-                for attempt in range(_ATTEMPTS):
-                    data = read_day_file(path)
-                    name = day_name(path)
-                    document = parse(data, name)
-                    entry = self._seen(document, target)
-                    if change is None:
-                        start, stop, after = entry.start, entry.stop, b""
-                    else:
-                        start, stop, after = entry.start, entry.end, change(document, entry)
-                    before = data[start:stop]
-                    new = data[:start] + after + data[stop:]
-                    if new == data:
-                        changed.append(entry)
+                for _ in range(_ATTEMPTS):
+                    done = self._splice_one(path, target, step)
+                    if done is not None:
                         break
-                    now = parse(new, name).find(entry.id) if change is not None else None
-                    if now is not None and (
-                        (op == "edit" and ours) or self.origin.is_own(entry.raw, memory)
-                    ):
-                        # a mark on somebody's note does not make it ours; one's own copy stays
-                        # that, whatever is done to it
-                        self.origin.wrote(
-                            [now.raw],
-                            WRITTEN if self.origin.came_by(entry.raw, WRITTEN) else "written",
-                        )
-                    record = new_change(
-                        op,
-                        memory,
-                        path,
-                        entry.id,
-                        entry.title,
-                        start,
-                        before,
-                        after,
-                        data,
-                        new,
-                        batch,
-                    )
-                    note_neighbours(record, document, entry)
-                    seq = self.history.record(record) if undoable else 0
-                    try:
-                        write_file(path, data, new)
-                    except Conflict:
-                        if undoable:
-                            self.history.drop(seq)
-                        if attempt == _ATTEMPTS - 1:
-                            raise
-                        continue
-                    except BaseException:
-                        if undoable:
-                            self.history.drop(seq)
-                        raise
-                    others = [
-                        other
-                        for other in document.entries
-                        if other is not entry and other.hash == entry.hash
-                    ]
-                    after_ = [*others, *([now] if now else [])]
-                    clears = decides and ours and op == "edit"
-                    if (
-                        self._decide(path, [entry], after_, replaces=decides, clears=clears)
-                        and undoable
-                    ):
-                        self.history.confirm(seq)
-                    if change is not None:
-                        changed.append(now or entry)
-                    break
+                else:
+                    raise Conflict(f"{path} changed while it was being edited")
+            changed += done
         return changed
 
-    def _seen(self, document: Document, target: Target) -> Entry:
+    def _refuse_longterm(self, targets: list[Target]) -> None:
+        """Raise UsageError if a target is an entry of the long-term memory."""
+        paths = [
+            t.path for t in targets if t.path.startswith(f"{self.home.longterm_search}{os.sep}")
+        ]
+        if any(path.endswith(f"{os.sep}native.md") for path in paths):
+            raise UsageError(
+                "this is in an agent's own file, and no note",
+                "`memsearch agents files import` makes one of it",
+            )
+        if paths:
+            raise UsageError(
+                "this is of the long-term memory, no note",
+                "`memsearch forget WORDS` takes it out; MEMORY.md can be edited",
+            )
+
+    def _splice_one(self, path: str, target: Target, step: _Step) -> list[Entry] | None:
+        """Replace the bytes of one entry. The caller has the file's lock.
+
+        Returns:
+            The entry as it is now; [] if it was removed; None if another program changed the file
+            meanwhile, and nothing was done.
+        """
+        data, name = read_day_file(path), day_name(path)
+        document = parse(data, name)
+        entry = self.find_target(document, target)
+        if step.change is None:
+            start, stop, after = entry.start, entry.stop, b""
+        else:
+            start, stop, after = entry.start, entry.end, step.change(document, entry)
+        new = data[:start] + after + data[stop:]
+        if new == data:
+            return [entry]
+        now = parse(new, name).find(entry.id) if step.change is not None else None
+        is_written_here = step.op == "edit" and step.ours
+        if now is not None and (is_written_here or self.origin.is_own(entry.raw, step.memory)):
+            # a mark on another person's note does not change its origin; a note of the owner stays
+            # the owner's
+            was_written = self.origin.came_by(entry.raw, WRITTEN)
+            self.origin.wrote([now.raw], WRITTEN if was_written else "written")
+        record = new_change(
+            step.op,
+            step.memory,
+            path,
+            entry.id,
+            entry.title,
+            start,
+            data[start:stop],
+            after,
+            data,
+            new,
+            step.batch,
+        )
+        note_neighbours(record, document, entry)
+        seq = self.history.record(record) if step.undoable else 0
+        try:
+            write_file(path, data, new)
+        except Exception as error:
+            if step.undoable:
+                self.history.drop(seq)
+            if isinstance(error, Conflict):
+                return None
+            raise
+        equal = [
+            other for other in document.entries if other is not entry and other.hash == entry.hash
+        ]
+        clears = step.decides and is_written_here
+        is_recorded = self.record_decision(
+            path, [entry], [*equal, *([now] if now else [])], replaces=step.decides, clears=clears
+        )
+        if is_recorded and step.undoable:
+            self.history.confirm(seq)
+        return [now or entry] if step.change is not None else []
+
+    def find_target(self, document: Document, target: Target) -> Entry:
+        """Return the target's entry in a document. Raises NotFound, Conflict."""
         entry = document.find(target.entry_id)
         if entry is None:
             raise NotFound(

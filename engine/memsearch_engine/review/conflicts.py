@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from memsearch_engine.core.errors import NotFound
+from memsearch_engine.journal import versions
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.write import target_of
 from memsearch_engine.search.scope import Scope
@@ -77,14 +78,14 @@ class Conflicts:
             if keep == "shown":
                 self._scope.journal.delete(folder, [other])
             else:
-                self._scope.journal.part(folder, other, None)
+                versions.separate(self._scope.journal, folder, other, None)
             return
         shown = target_of(case.path, case.entry)
         if keep == "both":
-            self._scope.journal.part(folder, other, shown)
+            versions.separate(self._scope.journal, folder, other, shown)
             return
         body = text if text is not None else case.other.body if keep == "other" else None
-        self._scope.journal.decide(folder, shown, other, body)
+        versions.decide(self._scope.journal, folder, shown, other, body)
 
     def get(self, name: str) -> TextConflict:
         """The conflict of which the note's id, or the other text's id, begins with *name*.

@@ -21,6 +21,7 @@ import msgspec
 
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import author_of
+from memsearch_engine.journal import versions, whole_file
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.undo import day_name
@@ -178,7 +179,8 @@ class Repair:
             self._scope.journal.add_again(finding.seq)
         elif finding.file is not None:
             path, (read, data) = targets[0].path, finding.file
-            self._scope.journal.replace(
+            whole_file.replace(
+                self._scope.journal,
                 self._scope.memory_of(path),
                 path,
                 read,
@@ -186,8 +188,8 @@ class Repair:
                 f"notes of {finding.notes[0].day} taken apart",
             )
         elif finding.kind == "duplicate":
-            self._scope.journal.merge(
-                self._scope.memory_of(targets[0].path), targets[0], targets[1:]
+            versions.merge_equal(
+                self._scope.journal, self._scope.memory_of(targets[0].path), targets[0], targets[1:]
             )
         else:
             self._scope.journal.delete(self._scope.memory_of(targets[0].path), targets)

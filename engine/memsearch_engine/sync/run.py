@@ -20,7 +20,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import shown_line
 from memsearch_engine.core.settings_schema import SyncSettings
-from memsearch_engine.journal import disk
+from memsearch_engine.journal import disk, whole_file
 from memsearch_engine.journal.files import MARKDOWN, day_of
 from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.origin import key_of
@@ -236,7 +236,7 @@ class _Round:
     def _recover(self) -> None:
         """Find out which files an interrupted round had written."""
         for key, (_, seq) in self._state.taken().items():
-            if seq and not self._journal.was_taken(seq):
+            if seq and not whole_file.was_received(self._journal, seq):
                 self._state.drop(key)
 
     def _done(self) -> dict[str, str]:
@@ -318,7 +318,8 @@ class _Round:
 
     def _replace(self, file: RoundFile, present: set[str]) -> None:
         if file.memory:
-            self._journal.take(
+            whole_file.receive(
+                self._journal,
                 file.memory,
                 file.path,
                 file.ours or b"",

@@ -22,7 +22,7 @@ from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import author_name, author_of
 from memsearch_engine.core.safe_files import read
 from memsearch_engine.core.safe_text import shown_line
-from memsearch_engine.journal import shared
+from memsearch_engine.journal import shared, whole_file
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, RELEASED, Entry
 from memsearch_engine.journal.parse import parse
@@ -224,8 +224,9 @@ def _merge(scope: Scope, one: Planned, batch: str) -> list[str]:
         raise UsageError(
             f"{one.path} can't be merged: {error}", "`memsearch repair` looks what is wrong with it"
         ) from error
-    scope.journal.replace(
-        scope.place.memory, one.path, ours, merged.data, f"{one.title}: another text", batch=batch
+    title = f"{one.title}: another text"
+    whole_file.replace(
+        scope.journal, scope.place.memory, one.path, ours, merged.data, title, batch=batch
     )
     return merged.conflicts
 
