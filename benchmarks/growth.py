@@ -44,7 +44,7 @@ def fill(pipeline: CapturePipeline, count: int, memory: str, cwd: str) -> None:
     assert pipeline.archive is not None
     pipeline.archive.put(turn(0, cwd))
     pipeline.journal.history.recent(limit=1)
-    db, history = pipeline.archive._db(), pipeline.journal.history._db()
+    db, history = pipeline.archive._db(), pipeline.journal.history.database._db()
     for table in (db, history):
         table.execute("BEGIN")
     for number in range(1, count):

@@ -568,7 +568,7 @@ def undo_is_killed(folder: Path, size: float) -> Tally:
     desk = _Desk(folder / "confirm")
     journal = desk.journal()
     journal.add_note(desk.memory, DAY, "10:00", "- one")
-    execute = journal.history._execute
+    execute = journal.history.database.execute
 
     def failing(query: str, values: tuple = ()):
         if query.startswith("UPDATE changes SET state='done'"):
@@ -583,13 +583,13 @@ def undo_is_killed(folder: Path, size: float) -> Tally:
 
             raise Unreachable(str(error)) from error
 
-    journal.history._execute = unreachable
+    journal.history.database.execute = unreachable
     try:
         journal.add_note(desk.memory, DAY, "10:01", "- two")
         tally.check(True, "")
     except MemsearchError as error:
         tally.check(False, f"what was written is called failed: {error}")
-    journal.history._execute = execute
+    journal.history.database.execute = execute
     journal.undo(desk.memory)
     tally.check(
         [e.body for e in desk.entries()] == ["- one"], "an unconfirmed change can't be undone"

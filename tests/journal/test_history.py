@@ -79,7 +79,7 @@ def test_a_record_that_fails_leaves_nothing_behind(log: History, monkeypatch: py
     def fails(*_: object) -> None:
         raise sqlite3.OperationalError("no space")
 
-    monkeypatch.setattr(history, "_note_turns", fails)
+    monkeypatch.setattr(history, "store_turns", fails)
     with pytest.raises(Unreachable):
         put(log, "gone", "delete")
     assert log.recent() == [] and log.unsettled() == []
@@ -89,15 +89,15 @@ def test_a_record_that_fails_leaves_nothing_behind(log: History, monkeypatch: py
 
 
 def test_a_sound_log_says_nothing_and_a_damaged_one_says_so(log: History, tmp_path: Path):
-    assert log.check() == ""
+    assert log.database.check() == ""
     for number in range(200):
         put(log, f"e{number}", size=4000)
-    assert log.check() == ""
+    assert log.database.check() == ""
     log.close()
     file = tmp_path / "history.db"
     data = bytearray(file.read_bytes())
     data[len(data) // 2 : len(data) // 2 + 8192] = b"\xff" * 8192
     file.write_bytes(bytes(data))
-    assert "is damaged" in History(file).check()
+    assert "is damaged" in History(file).database.check()
     file.write_bytes(b"no database at all" * 100)
-    assert "is damaged" in History(file).check()
+    assert "is damaged" in History(file).database.check()

@@ -21,7 +21,7 @@ from memsearch_engine.core.migrations import (
     write_ahead,
 )
 from memsearch_engine.core.state import _STEPS
-from memsearch_engine.journal import history
+from memsearch_engine.journal import history, history_database
 
 from tests.conftest import Box
 from tests.migrations.make import SAMPLE, SESSION
@@ -94,8 +94,8 @@ def test_it_opens_and_goes_on(moved_in):
     with closing(sqlite3.connect(box.home.state_db)) as db:
         assert layout_of(db) == len(_STEPS) and "origin_folders" in tables_of(db)
     with closing(sqlite3.connect(box.home.history_db)) as db:
-        assert layout_of(db) == len(history._STEPS)
-    for database, steps in (("state", _STEPS), ("history", history._STEPS)):
+        assert layout_of(db) == len(history_database._STEPS)
+    for database, steps in (("state", _STEPS), ("history", history_database._STEPS)):
         first = (Path(__file__).parent / box.name / f"{database}.sql").read_text().partition(";")[0]
         was = int(first.removeprefix("PRAGMA user_version="))
         kept = box.home.backups / f"{database}.db.layout{was}"

@@ -108,7 +108,9 @@ def test_both_edit_one_note_and_the_newer_text_is_shown(machines: tuple[Machine,
     two.edit("port", "The port is 2")
     one.edit("port", "The port is 3")
     for change in one.journal.history.recent(limit=1):  # a clock's second is too coarse for a test
-        one.journal.history._execute("UPDATE changes SET at=at+60 WHERE seq=?", (change.seq,))
+        one.journal.history.database.execute(
+            "UPDATE changes SET at=at+60 WHERE seq=?", (change.seq,)
+        )
     two.sync()
     assert one.sync().conflicts == 1
     meet(one, two)

@@ -18,7 +18,7 @@ from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSetti
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder, ordinary
-from memsearch_engine.index.hubness import DIGITS, Background, Closeness, DenseScore, QueryVector
+from memsearch_engine.index.hubness import DIGITS, DenseScore, HubnessSample, QueryVector
 from memsearch_engine.index.rows import Filter, comparable
 from memsearch_engine.index.stores import lite, open_store
 from memsearch_engine.index.stores.base import NoStore, Store, StoreBusy
@@ -407,17 +407,9 @@ class VectorIndex:
             self._ensure(collection)
         return self._search.neighbours(collection, chunk_ids, limit)
 
-    def background(self, collection: str, question: QueryVector) -> Background:
-        """Return mean and deviation of a query's scores in a project."""
-        return self._search.sample(collection).background(question)
-
-    def closeness(self, collection: str) -> Closeness:
-        """Return the scale on which two notes of a project are compared."""
-        return self._search.sample(collection).closeness
-
-    def pair_background(self, collection: str) -> Background:
-        """Return mean and deviation of the cosines of any two notes of a project."""
-        return self._search.sample(collection).pair_background
+    def sample(self, collection: str) -> HubnessSample:
+        """Return the sample of a project's notes, which gives the scale of their scores."""
+        return self._search.sample(collection)
 
     def ranks_words(self, collection: str) -> bool:
         """Return whether ``bm25`` ranks words; else the catalog does (``lexical.ranked``)."""

@@ -66,7 +66,7 @@ def companions(
             conversations.setdefault((hit.row.path, hit.row.agent, hit.row.session), []).append(hit)
     vectors = space.vectors(project.collection, [hit.row.chunk_id for hit in hits])
     background, notes = (
-        space.pair_background(project.collection),
+        space.sample(project.collection).pair_background,
         catalog.statistics.distinct_chunks(project.id),
     )
     found: dict[int, float] = {}

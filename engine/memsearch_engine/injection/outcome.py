@@ -104,7 +104,7 @@ def topics(catalog: Catalog, index: VectorIndex, project: Project, hits: list[Hi
     Returns:
         Entry id of the hit -> turns, for hits of conversations of several turns.
     """
-    background = index.pair_background(project.collection)
+    background = index.sample(project.collection).pair_background
     found: Topics = {}
     for hit in hits:
         if not hit.row.session or hit.row.project != project.id:

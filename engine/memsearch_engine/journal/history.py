@@ -1,98 +1,22 @@
 """The history: the version before and after each change, for undo, also after a restart.
 
 A change is first stored as an intent, then applied to the file, then confirmed. After a crash,
-``settle`` compares the intent with the file. The history is stored in ``history.db`` (SQLite, WAL,
-fully synchronous).
+``settle`` compares the intent with the file. ``history_database.py`` has the tables.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
-import sqlite3
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from memsearch_engine.core.errors import Unreachable
-from memsearch_engine.core.home import private
-from memsearch_engine.core.migrations import Database, bring_up, tables_of, transaction, write_ahead
+from memsearch_engine.journal.history_database import HistoryDatabase, store_turns
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS changes (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  batch TEXT NOT NULL,            -- changes made by one command; undone together
-  at REAL NOT NULL,               -- seconds since the epoch
-  op TEXT NOT NULL,               -- add | edit | delete | mark
-  memory TEXT NOT NULL,           -- the memory folder, for undo within a project
-  path TEXT NOT NULL,
-  entry_id TEXT NOT NULL,
-  title TEXT NOT NULL,
-  offset INTEGER NOT NULL,        -- where the bytes stood
-  before BLOB NOT NULL,
-  after BLOB NOT NULL,
-  file_before TEXT NOT NULL,      -- digests of the whole file
-  file_after TEXT NOT NULL,
-  previous_id TEXT NOT NULL,      -- neighbours, to find the place again when the file has moved on
-  next_id TEXT NOT NULL,
-  state TEXT NOT NULL,            -- intent | done | undone | pruned
-  undone_at REAL
-);
--- what was taken back and done again, in that order:\
- the order of a clock that can be set back is none
-CREATE TABLE IF NOT EXISTS undos (
-  n INTEGER PRIMARY KEY AUTOINCREMENT,
-  seq INTEGER NOT NULL,
-  undone INTEGER NOT NULL,        -- 1: taken back, 0: done again
-  newest INTEGER NOT NULL,        -- the newest change at that time:\
- after a newer one nothing is done again
-  file_before TEXT NOT NULL,
-  file_after TEXT NOT NULL,
-  state TEXT NOT NULL             -- intent | done
-);
-CREATE INDEX IF NOT EXISTS undos_seq ON undos(seq);
-CREATE INDEX IF NOT EXISTS undos_state ON undos(state);
-CREATE INDEX IF NOT EXISTS changes_entry ON changes(entry_id, seq);
-CREATE INDEX IF NOT EXISTS changes_state ON changes(state, path);
-"""
-_TURNS = re.compile(rb"turn:(\S+) ")
-
-
-def _name_deleted_turns(db: sqlite3.Connection) -> None:
-    """Store the turns of deletions, because capture checks each turn and a text search is slow."""
-    db.execute(
-        "CREATE TABLE deleted_turns (turn TEXT NOT NULL, seq INTEGER NOT NULL, "
-        "PRIMARY KEY (turn, seq)) WITHOUT ROWID"
-    )
-    if "changes" in tables_of(db):
-        for seq, before in db.execute(
-            "SELECT seq, before FROM changes WHERE op='delete'"
-        ).fetchall():
-            _note_turns(db, seq, before)
-
-
-def _note_turns(db: sqlite3.Connection, seq: int, before: bytes) -> None:
-    rows = {(name.decode("utf-8", "replace"), seq) for name in _TURNS.findall(before)}
-    db.executemany("INSERT OR IGNORE INTO deleted_turns (turn, seq) VALUES (?,?)", rows)
-
-
-def _catch_up(db: sqlite3.Connection) -> None:
-    """Store the turns of deletions that an older program has written since."""
-    query = (
-        "SELECT seq, before FROM changes "
-        "WHERE op='delete' AND seq > (SELECT coalesce(max(seq), 0) FROM deleted_turns)"
-    )
-    for seq, before in db.execute(query).fetchall():
-        _note_turns(db, seq, before)
-
-
-_STEPS = (_name_deleted_turns,)
-#: How the batch of a change begins that came from another machine: it is none of the owner's steps
-#: here.
+#: Prefix of the batches of sync. Their changes are not steps of the owner on this machine.
 SYNC = "sync:"
 _HERE = f"batch NOT GLOB '{SYNC}*'"
 
@@ -133,75 +57,18 @@ _COLUMNS = [field for field in Change.__struct_fields__ if field != "seq"]
 
 
 class History:
-    """The history of one home. Threads may share it."""
+    """The history of one home. Threads may share it.
+
+    Attributes:
+        database: the file and its connection.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection: sqlite3.Connection | None = None
-        self._lock = threading.RLock()
-
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            try:
-                private(self._path)
-                db = sqlite3.connect(
-                    self._path,
-                    timeout=20,
-                    isolation_level=None,
-                    check_same_thread=False,
-                    factory=Database,
-                )
-            except (sqlite3.Error, OSError) as error:
-                raise _unusable(self._path, error) from error
-            try:
-                bring_up(db, self._path, _STEPS, self._path.parent / "backups")
-                write_ahead(db)
-                db.execute("PRAGMA synchronous=FULL")
-                db.executescript(_SCHEMA)
-                _catch_up(db)
-            except sqlite3.Error as error:
-                db.close()
-                raise _unusable(self._path, error) from error
-            except Unreachable:
-                db.close()
-                raise
-            self._connection = db
-        return self._connection
+        self.database = HistoryDatabase(path)
 
     def close(self) -> None:
         """Close the database."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def check(self) -> str:
-        """Describe the damage of the file; ``""`` for none.
-
-        Raises:
-            Unreachable: it is in use, or of a newer version.
-        """
-        if not self._path.exists():
-            return ""
-        try:
-            found = str(self._execute("PRAGMA quick_check(1)").fetchone()[0])
-        except Unreachable as error:
-            if not is_damage(error.__cause__):
-                raise
-            return str(error)
-        return "" if found == "ok" else f"the undo history {self._path} is damaged: {found}"
-
-    def set_aside(self) -> Path:
-        """Start a new history, and return the new path of the damaged one.
-
-        Raises:
-            OSError: the file can't be renamed.
-        """
-        self.close()
-        aside = self._path.with_name(f"{self._path.name}.damaged-{int(time.time())}")
-        for suffix in ("-wal", "-shm"):
-            Path(f"{self._path}{suffix}").unlink(missing_ok=True)
-        self._path.rename(aside)
-        return aside
+        self.database.close()
 
     def added(self, memory: str) -> list[Change]:
         """Return entries that were added to a memory folder and still exist, newest first."""
@@ -218,13 +85,13 @@ class History:
         change.at = time.time()
         values = [getattr(change, column) for column in _COLUMNS]
         marks = ",".join("?" * len(_COLUMNS))
-        with self._transaction() as db:
+        with self.database.transaction() as db:
             cursor = db.execute(
                 f"INSERT INTO changes ({','.join(_COLUMNS)}) VALUES ({marks})", tuple(values)
             )
             seq = int(cursor.lastrowid or 0)
             if change.op == "delete":
-                _note_turns(db, seq, change.before)
+                store_turns(db, seq, change.before)
         return seq
 
     def confirm(self, seq: int) -> None:
@@ -233,17 +100,17 @@ class History:
         A failure to write is not an error: the next change of the file settles the intent.
         """
         with contextlib.suppress(Unreachable):
-            self._execute("UPDATE changes SET state='done' WHERE seq=?", (seq,))
+            self.database.execute("UPDATE changes SET state='done' WHERE seq=?", (seq,))
 
     def drop(self, seq: int) -> None:
         """Delete a change that was not carried out."""
         with contextlib.suppress(Unreachable):
-            self._execute("DELETE FROM changes WHERE seq=?", (seq,))
+            self.database.execute("DELETE FROM changes WHERE seq=?", (seq,))
 
     def begin_undo(self, change: Change, undone: bool, file_before: str, file_after: str) -> int:
         """Store the intent to undo or redo *change*. Returns its number. Raises Unreachable."""
-        newest = self._execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
-        cursor = self._execute(
+        newest = self.database.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
+        cursor = self.database.execute(
             "INSERT INTO undos (seq, undone, newest, file_before, file_after, state) "
             "VALUES (?,?,?,?,?,'intent')",
             (change.seq, undone, newest, file_before, file_after),
@@ -252,7 +119,7 @@ class History:
 
     def confirm_undo(self, n: int) -> None:
         """As ``confirm``, for ``begin_undo``."""
-        with contextlib.suppress(Unreachable), self._transaction() as db:
+        with contextlib.suppress(Unreachable), self.database.transaction() as db:
             seq, undone = db.execute("SELECT seq, undone FROM undos WHERE n=?", (n,)).fetchone()
             state, at = ("undone", time.time()) if undone else ("done", None)
             db.execute("UPDATE changes SET state=?, undone_at=? WHERE seq=?", (state, at, seq))
@@ -261,11 +128,11 @@ class History:
     def drop_undo(self, n: int) -> None:
         """Delete an undo that was not carried out."""
         with contextlib.suppress(Unreachable):
-            self._execute("DELETE FROM undos WHERE n=?", (n,))
+            self.database.execute("DELETE FROM undos WHERE n=?", (n,))
 
     def undo_intents(self, path: str) -> list[Undo]:
         """Return the undos of a file that were begun but not confirmed."""
-        rows = self._execute(
+        rows = self.database.execute(
             "SELECT u.n, u.undone, u.file_before, u.file_after, u.seq FROM undos u "
             "JOIN changes c USING (seq) "
             "WHERE u.state='intent' AND c.path=? ORDER BY u.n",
@@ -281,36 +148,11 @@ class History:
             "SELECT path FROM changes WHERE state='intent' UNION "
             "SELECT c.path FROM undos u JOIN changes c USING (seq) WHERE u.state='intent'"
         )
-        return [] if self._is_new else [path for (path,) in self._execute(query).fetchall()]
-
-    @property
-    def has_changes(self) -> bool:
-        """Whether anything was ever changed."""
-        return not self._is_new
-
-    @property
-    def _is_new(self) -> bool:
-        """Whether there is no history yet: reading must not create the file or the home."""
-        return self._connection is None and not self._path.exists()
-
-    def _execute(self, query: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """Run a statement. Raises Unreachable, with a next step if the file is damaged."""
-        try:
-            with self._lock:
-                return self._db().execute(query, values)
-        except sqlite3.Error as error:
-            raise _unusable(self._path, error) from error
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A transaction; other threads wait. Raises Unreachable."""
-        with self._lock:
-            db = self._db()
-            try:
-                with transaction(db):
-                    yield db
-            except sqlite3.Error as error:
-                raise _unusable(self._path, error) from error
+        return (
+            []
+            if self.database.is_new
+            else [path for (path,) in self.database.execute(query).fetchall()]
+        )
 
     def intents(self, path: str) -> list[Change]:
         """Return the changes of a file that were begun but not confirmed."""
@@ -365,9 +207,9 @@ class History:
             "(SELECT 1 FROM changes AS later WHERE later.entry_id=changes.entry_id "
             "AND later.seq>changes.seq AND later.state='done')"
         )
-        if self._is_new:
+        if self.database.is_new:
             return {}
-        return {name: before.rstrip() for name, before in self._execute(query)}
+        return {name: before.rstrip() for name, before in self.database.execute(query)}
 
     def last_done(self, memory: str = "", entry_id: str = "") -> list[Change]:
         """Return the newest batch of changes that can be undone, newest first; empty for none."""
@@ -387,7 +229,7 @@ class History:
         newest = self._select(f"state='undone' AND {where} ORDER BY {order} LIMIT 1", values)
         if newest:
             query = "SELECT newest FROM undos WHERE seq=? AND undone ORDER BY n DESC LIMIT 1"
-            row = self._execute(query, (newest[0].seq,)).fetchone()
+            row = self.database.execute(query, (newest[0].seq,)).fetchone()
             if row and self._select(
                 f"state='done' AND {_HERE} AND seq>? AND {where} LIMIT 1", (row[0], *values)
             ):
@@ -417,7 +259,7 @@ class History:
         Args:
             at: seconds since 1970.
         """
-        if self._is_new:
+        if self.database.is_new:
             return []
         return self._select(
             "seq IN (SELECT min(seq) FROM changes c WHERE memory=? AND at>? "
@@ -429,16 +271,16 @@ class History:
 
     def begins(self) -> float:
         """Return the time of the oldest stored change (since 1970); 0 if none was pruned."""
-        if self._is_new:
+        if self.database.is_new:
             return 0.0
-        row = self._execute(
+        row = self.database.execute(
             "SELECT seq, at FROM changes WHERE state<>'pruned' ORDER BY seq LIMIT 1"
         ).fetchone()
         return float(row[1]) if row and row[0] > 1 else 0.0
 
     def undone_since(self, memory: str, at: float) -> list[Change]:
         """For each entry, the last change that was made before *at* and undone after it."""
-        if self._is_new:
+        if self.database.is_new:
             return []
         return self._select(
             "seq IN (SELECT max(seq) FROM changes WHERE memory=? AND at<=? "
@@ -452,7 +294,7 @@ class History:
 
     def is_deleted(self, entry_id: str) -> bool:
         """Whether the owner's last decision deleted this entry, so that capture omits it."""
-        if self._is_new:
+        if self.database.is_new:
             return False
         last = self._select(
             "entry_id=? AND state IN ('done','pruned') ORDER BY seq DESC LIMIT 1", (entry_id,)
@@ -461,13 +303,13 @@ class History:
 
     def deleted_turn(self, turn: str) -> bool:
         """Whether the owner deleted an entry of this turn, in any session: a fork copies turns."""
-        if self._is_new:
+        if self.database.is_new:
             return False
         query = (
             "SELECT 1 FROM deleted_turns JOIN changes USING (seq) "
             "WHERE turn=? AND op='delete' AND state IN ('done','pruned')"
         )
-        return self._execute(query, (turn,)).fetchone() is not None
+        return self.database.execute(query, (turn,)).fetchone() is not None
 
     def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> int:
         """Delete the versions of the oldest changes, and return their number.
@@ -479,20 +321,20 @@ class History:
             max_days: the highest age; 0 for no limit.
             dry_run: only count.
         """
-        if self._is_new:
+        if self.database.is_new:
             return 0
-        rows = self._execute(
+        rows = self.database.execute(
             "SELECT seq, at, length(before) + length(after), op, state FROM changes "
             "WHERE state IN ('done','undone') ORDER BY seq DESC"
         ).fetchall()
         oldest = time.time() - max_days * 86400 if max_days else 0.0
-        kept, gone = 0, []
+        total, gone = 0, []
         for seq, at, size, op, state in rows:
-            kept += size
-            if at < oldest or (max_bytes and kept > max_bytes):
+            total += size
+            if at < oldest or (max_bytes and total > max_bytes):
                 gone.append((seq, op == "delete" and state == "done"))
         if gone and not dry_run:
-            with self._transaction() as db:
+            with self.database.transaction() as db:
                 for seq, stays_deleted in gone:
                     db.execute("DELETE FROM undos WHERE seq=?", (seq,))
                     if not stays_deleted:
@@ -511,12 +353,12 @@ class History:
                     db.execute(
                         "UPDATE changes SET before=?, after=?, title=?, state=? WHERE seq=?", values
                     )
-            self._execute("VACUUM")
-            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            for copy in (self._path.parent / "backups").glob(f"{self._path.name}.layout*"):
-                copy.unlink(
-                    missing_ok=True
-                )  # from before an update: they hold what is forgotten now
+            self.database.execute("VACUUM")
+            self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for copy in (self.database.path.parent / "backups").glob(
+                f"{self.database.path.name}.layout*"
+            ):
+                copy.unlink(missing_ok=True)  # copies from before an update have these versions
         return len(gone)
 
     def _batch(self, newest: list[Change], state: str, *, newest_first: bool) -> list[Change]:
@@ -526,28 +368,12 @@ class History:
         return self._select(f"batch=? AND state=? ORDER BY seq {order}", (newest[0].batch, state))
 
     def _select(self, where: str, values: tuple[Any, ...]) -> list[Change]:
-        if self._is_new:
+        if self.database.is_new:
             return []
-        rows = self._execute(
+        rows = self.database.execute(
             f"SELECT seq,{','.join(_COLUMNS)} FROM changes WHERE {where}", values
         ).fetchall()
         return [Change(seq=row[0], **dict(zip(_COLUMNS, row[1:]))) for row in rows]
-
-
-def is_damage(error: BaseException | None) -> bool:
-    """Whether an error means that the database file is damaged."""
-    return isinstance(error, sqlite3.DatabaseError) and not isinstance(
-        error, sqlite3.OperationalError
-    )
-
-
-def _unusable(path: Path, error: Exception) -> Unreachable:
-    if is_damage(error):
-        return Unreachable(
-            f"the undo history {path} is damaged: {error}",
-            "`memsearch doctor --fix` sets it aside and begins a new one; notes are untouched",
-        )
-    return Unreachable(f"the undo history {path} can't be used: {error}", "nothing was changed")
 
 
 def _scope(memory: str, entry_id: str) -> tuple[str, tuple[Any, ...]]:

@@ -155,14 +155,14 @@ class Repair:
         Raises:
             Unreachable: it is in use, or a newer version wrote it.
         """
-        return self._scope.journal.history.check()
+        return self._scope.journal.history.database.check()
 
     def set_history_aside(self) -> str:
         """Start a new undo history beside a damaged one.
 
         Returns the new path of the damaged one, which may contain old texts.
         """
-        return str(self._scope.journal.history.set_aside())
+        return str(self._scope.journal.history.database.set_aside())
 
     def mend(self, finding: RepairCandidate) -> None:
         """Carry out a repair in one step of undo.

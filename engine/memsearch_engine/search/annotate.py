@@ -49,7 +49,7 @@ def rate(sources: Sources, found: Candidates, coverage: dict[Key, float], hits: 
             if name not in background:
                 model = found.models[number]
                 collection = sources.project(hit.row.project).collection
-                background[name] = model.index.background(collection, model.query)
+                background[name] = model.index.sample(collection).background(model.query)
             above.append(background[name].z_score(near.score))
         if len(above) > 1:
             hit.scores["above"] = round(sum(s * one for s, one in zip(SHARES, above)), 3)

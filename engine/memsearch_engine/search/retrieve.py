@@ -202,7 +202,8 @@ def _models(
 def _asked(index: VectorIndex, projects: list[Project], text: str) -> ModelResult:
     query = index.ask(text)
     sized = [
-        (index.background(p.collection, query), index.chunk_count(p.collection)) for p in projects
+        (index.sample(p.collection).background(query), index.chunk_count(p.collection))
+        for p in projects
     ]
     return ModelResult(index, query, together(sized))
 

@@ -118,7 +118,7 @@ def id_of_former_chunk(history: History, name: str) -> str:
     Returns:
         The entry id; '' if the history contains no such chunk.
     """
-    if len(name) < _MIN_CHUNK or not history.has_changes:
+    if len(name) < _MIN_CHUNK or history.database.is_new:
         return ""
     for change in history.recent(limit=_MAX_CHANGES):
         for entry in parse(change.before, Path(change.path).stem).entries if change.before else ():

@@ -87,7 +87,7 @@ class _Surroundings:
         self.vectors: Mapping[str, np.ndarray] = index.vectors(
             project.collection, [row.chunk_id for row in rows.values()]
         )
-        self.background: Background = index.pair_background(project.collection)
+        self.background: Background = index.sample(project.collection).pair_background
         has = catalog.terms(rows)
         self.terms = {
             name: {term for row in turns for term in has.get(row.id, ())}

@@ -200,7 +200,7 @@ def _closeness(index: VectorIndex, projects: list[Project], hits: list[Hit]) -> 
         if len(own) < 2:
             continue
         vectors = index.vectors(project.collection, [hit.row.chunk_id for hit in own])
-        scale = index.closeness(project.collection)
+        scale = index.sample(project.collection).closeness
         for one, other in permutations(own, 2):
             ours, theirs = vectors.get(one.row.chunk_id), vectors.get(other.row.chunk_id)
             if ours is not None and theirs is not None:
