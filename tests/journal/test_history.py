@@ -34,7 +34,7 @@ def put(
     before, after = b"b" * (size // 2), b"a" * (size - size // 2)
     seq = log.record(Change(batch or entry, op, "m", "p", entry, "", 0, before, after, "x", "y"))
     log.confirm(seq)
-    log._execute("UPDATE changes SET at = at - ? WHERE seq=?", (days_ago * _DAY_S, seq))
+    log.database.execute("UPDATE changes SET at = at - ? WHERE seq=?", (days_ago * _DAY_S, seq))
     return seq
 
 
